@@ -1,4 +1,4 @@
-//! The handle on the ranges of a store, for servers and tools.
+//! The handle to the ranges of a store, for servers and tools.
 
 use crate::balance::Balancer;
 use crate::controller::{ChangeRequest, Event, Merged, Outcome, RANGES_MAX, Request, Split, State};
@@ -29,15 +29,15 @@ pub struct ClusterParts {
     pub memory: Arc<RowMemory>,
     /// The store of the partition map.
     pub map: Arc<dyn MapStore>,
-    /// Lists the pins that snapshot records name.
+    /// Lists the pins in snapshot records.
     pub pins: Arc<dyn PinRecords>,
     /// The clock of heat and balancing.
     pub clock: Arc<dyn Clock>,
-    /// Background tasks. Their shutdown ends the cluster.
+    /// The background tasks. Their shutdown stops the cluster.
     pub tasks: Tasks,
 }
 
-/// The ranges of a store: a controller, and one host in this process that serves all of them. Used as `Arc<Cluster>`.
+/// The ranges of a store: a controller, and a host in this process that serves all ranges. Used as `Arc<Cluster>`.
 ///
 /// Requests run to their end even if the caller is dropped.
 pub struct Cluster {
@@ -53,8 +53,8 @@ impl fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// Rolls back a change that was cut short, opens all ranges (a new store gets its first one), and starts maintenance in the
-    /// background.
+    /// Rolls back an interrupted change, opens all ranges (a new store gets its first range), and starts maintenance in
+    /// the background.
     ///
     /// # Errors
     /// [`StartError`].
@@ -107,13 +107,13 @@ impl Cluster {
         &self.driver.parts().host
     }
 
-    /// What the ranges keep of their rows in memory.
+    /// The cache and key filter that the ranges share.
     #[must_use]
     pub fn memory(&self) -> &Arc<RowMemory> {
         self.host.memory()
     }
 
-    /// Its background tasks, for work that depends on its ranges.
+    /// The background tasks, for callers that add work on the ranges.
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.driver.parts().tasks
@@ -137,7 +137,7 @@ impl Cluster {
         Box::pin(async move {
             match self.change(ChangeRequest::Split { range, at }).await? {
                 Outcome::Split(split) => Ok(split),
-                other => unreachable!("a split ended as {other:?}"),
+                other => unreachable!("unexpected outcome of a split: {other:?}"),
             }
         })
     }
@@ -154,7 +154,7 @@ impl Cluster {
         Box::pin(async move {
             match self.change(ChangeRequest::Merge { left, right }).await? {
                 Outcome::Merged(merged) => Ok(merged),
-                other => unreachable!("a merge ended as {other:?}"),
+                other => unreachable!("unexpected outcome of a merge: {other:?}"),
             }
         })
     }
@@ -163,7 +163,7 @@ impl Cluster {
         self.driver.ask(Request::Change(change)).await
     }
 
-    /// Refuses the writes of a range for a time, like a change: for tests of clients.
+    /// Refuses the writes of a range for `time`, like a split: for tests of clients.
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
@@ -194,7 +194,7 @@ impl Cluster {
             let round = async move { maintenance::round(&host, &driver).await };
             let ended = self.tasks().spawn("maintenance on request", round).await;
             if let Err(error) = ended {
-                tracing::error!(%error, "a maintenance round broke off");
+                tracing::error!(%error, "a maintenance round failed");
             }
         })
     }
@@ -204,17 +204,18 @@ impl Cluster {
         Box::pin(maintenance::delete_replaced(&self.driver))
     }
 
-    /// Releases pins that no snapshot names, if that is due. A part of [`Cluster::maintain`].
+    /// Releases pins that are in no snapshot record, if due. A part of [`Cluster::maintain`].
     pub fn release_pins(&self) -> BoxFuture<'_, ()> {
         Box::pin(maintenance::release_pins(&self.driver))
     }
 
-    /// Reports a failure that may have left pins, so that the next rounds look for them.
+    /// Reports a failure that may have left untracked pins, so that the next rounds look for them.
     pub fn suspect_pins(&self) {
         self.driver.feed(Event::PinsSuspected);
     }
 
-    /// Starts to watch the ranges, and with a balancer to balance them. With an archive the heat history outlives the process.
+    /// Starts to watch the ranges, and to balance them if `balancer` is set. With an archive the heat history survives
+    /// restarts.
     pub fn start_watching(&self, balancer: Option<Balancer>, archive: Option<Archive>) {
         if let Some(balancer) = balancer {
             self.driver.with_state(|state| state.balance_with(balancer));
@@ -227,26 +228,26 @@ impl Cluster {
         read(&self.watch.history())
     }
 
-    /// The last closed window of a range; `None` for a range created since.
+    /// The last closed window of a range; `None` for a range created after it.
     #[must_use]
     pub fn last_window(&self, range: RangeId) -> Option<Window> {
         self.watch.last_window(range)
     }
 
-    /// The load of all ranges in the last closed window; `None` before the first.
+    /// The load of all ranges in the last closed window; `None` before the first window.
     #[must_use]
     pub fn last_load(&self) -> Option<StoreLoad> {
         self.watch.last_load()
     }
 
-    /// An estimate of the processors that the requests of a range used in its last window: its share of the use of the process, at
-    /// most what its requests can explain. Good enough to find a range that keeps a processor busy.
+    /// An estimate of the processors that the requests of a range used in its last window: its share of the process
+    /// total, capped by the maximum cost of its requests. Good enough to find a range that keeps a processor busy.
     #[must_use]
     pub fn last_cores(&self, range: RangeId) -> Option<f64> {
         self.watch.last_cores(range)
     }
 
-    /// How often a range stayed hot and had no key to split at, and how many splits and merges the balancer made.
+    /// The number of hot phases without a split key, and the number of the balancer's splits and merges.
     #[must_use]
     pub fn balance_counts(&self) -> (u64, u64) {
         self.driver.with_state(|state| state.balance_counts())

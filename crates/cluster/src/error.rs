@@ -13,7 +13,7 @@ pub enum StartError {
     /// The map cannot be loaded or saved.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// There are databases of ranges but no map.
+    /// Databases of ranges exist, but the map is missing.
     #[error("the partition map is missing")]
     MapMissing,
     /// The databases cannot be listed.
@@ -41,31 +41,31 @@ pub enum HostError {
     /// The host may not serve a range.
     #[error(transparent)]
     NotActivated(#[from] CoordinatorError),
-    /// The range is not served here.
+    /// This host does not serve the range.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
     /// The engine refused to flush.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The engine refused to work on its files.
+    /// The engine failed to change its files.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),
 }
 
-/// Why ranges were not changed. Nothing changed.
+/// Why a change of ranges was refused. Nothing changed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ChangeRefused {
     /// The range does not exist, or was replaced.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
-    /// The two ranges are not neighbours, the left one first.
+    /// The two ranges are not neighbours in key order.
     #[error("range {0} does not end where range {1} begins")]
     NotNeighbours(RangeId, RangeId),
     /// The key is outside the range, or inside a partition that begins outside it.
     #[error("the split key is not the start of a partition inside range {0}")]
     KeyOutside(RangeId),
     /// The range has no boundary between two partitions.
-    #[error("range {0} has no key to split at: it holds a single partition, or none")]
+    #[error("range {0} has no split key: it has fewer than two partitions")]
     NoSplitKey(RangeId),
     /// The range shares files with too many older databases and must be compacted first.
     #[error(
@@ -74,19 +74,19 @@ pub enum ChangeRefused {
     Ancestry {
         /// Which range.
         range: RangeId,
-        /// The databases that it keeps from being deleted.
+        /// The number of databases that cannot be deleted because of the range.
         kept: u64,
     },
-    /// There is the maximum number of ranges.
-    #[error("there are {0} ranges already, the maximum; merge some first")]
+    /// The number of ranges is at its maximum.
+    #[error("the maximum of {0} ranges is reached; merge some ranges first")]
     TooManyRanges(usize),
-    /// It took too long, or the store refused.
+    /// The change timed out, or the store failed.
     #[error("the change failed and was rolled back: {0}")]
     Failed(Arc<str>),
 }
 
 impl ChangeRefused {
-    /// A failure with its causes in one text.
+    /// [`ChangeRefused::Failed`] with the error and its causes in one text.
     pub(crate) fn failed(error: impl Error) -> Self {
         Self::Failed(error_chain(&error))
     }

@@ -1,4 +1,4 @@
-//! The partition map, and the changes of it: which range serves a key, splits, merges, maintenance.
+//! The partition map, which maps keys to ranges, and its changes: splits, merges, maintenance.
 //!
 //! ```text
 //!  server, snapshots ──▶ Cluster ──▶ driver ──events──▶ controller (decides; pure)
@@ -8,16 +8,17 @@
 //!                                      └──▶ map store, databases
 //! ```
 //!
-//! - [`PartitionMap`]: the range that serves a key, as this process knows it. Callers look it up for each operation; a page of a query
-//!   ends with its range.
-//! - [`MapStore`], [`MapRecord`]: the stored map, one transaction a change.
+//! - [`PartitionMap`]: finds the range of a key. Callers look up the range for each operation; a page of a query ends
+//!   with its range.
+//! - [`MapStore`], [`MapRecord`]: the stored map, one transaction per change.
 //! - [`Cluster`]: the handle for servers and tools: splits, merges, maintenance, heat, status.
-//! - `controller`: the state machine that decides. [`Host`]: the processes that serve ranges; [`LocalHost`] is the one in this
-//!   process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this process.
-//! - `maintenance`: deleting leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
+//! - `controller`: the state machine that decides. [`Host`]: the processes that serve ranges; [`LocalHost`] is the host
+//!   in this process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this
+//!   process.
+//! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
 //!
-//! Controller and one host are in one process here. They communicate only through the traits, so that hosts can be in other
-//! processes: callers must not assume that a range is local, and a write can find it in transit.
+//! Now the controller and a single host share one process. They communicate only through the traits, so that hosts can
+//! move to other processes: callers must not assume that a range is local, and a write may meet a range in transit.
 
 mod balance;
 mod cluster;

@@ -1,12 +1,12 @@
-//! Background work: what splits, merges and snapshots leave behind is deleted.
+//! Background work: deletes the leftovers of splits, merges and snapshots.
 //!
 //! ```text
 //!  every host, for the ranges it serves:  copy files shared with other databases ─▶ delete files that nothing reads
 //!  the controller, for the whole store:   release pins that no snapshot names ─▶ delete databases of replaced ranges
 //! ```
 //!
-//! Host and controller are in one process here, so one round does both, every ten seconds. The controller decides what is deleted;
-//! this module starts the rounds.
+//! Host and controller share one process, so one round does both, every ten seconds. The controller decides what is
+//! deleted; this module starts the rounds.
 
 use crate::controller::Request;
 use crate::driver::Driver;
@@ -48,18 +48,18 @@ pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>) {
     delete_replaced(driver).await;
 }
 
-/// Releases pins that no snapshot names, if that is due.
+/// Releases pins that are in no snapshot record, if due.
 pub(crate) async fn release_pins(driver: &Arc<Driver>) {
     ask(driver, Request::ReleasePins).await;
 }
 
-/// Deletes databases that nothing needs.
+/// Deletes unneeded databases.
 pub(crate) async fn delete_replaced(driver: &Arc<Driver>) {
     ask(driver, Request::DeleteReplaced).await;
 }
 
 async fn ask(driver: &Arc<Driver>, request: Request) {
     if let Err(error) = driver.ask(request).await {
-        tracing::error!(%error, "a maintenance round broke off");
+        tracing::error!(%error, "a maintenance round failed");
     }
 }

@@ -1,6 +1,6 @@
-//! The pins that snapshot records name, for the release of all others.
+//! The pins in snapshot records. Maintenance releases all other pins.
 //!
-//! Snapshots are above this crate; [`PinRecords`] is all that it needs of them.
+//! Snapshots are in a crate above; [`PinRecords`] is the interface to them.
 
 use async_trait::async_trait;
 use partita_engine::PinId;
@@ -8,15 +8,14 @@ use partita_range::RangeId;
 use std::collections::BTreeSet;
 use std::error::Error;
 
-/// Why the named pins are unknown.
+/// Why the pins could not be listed.
 pub type PinRecordsError = Box<dyn Error + Send + Sync>;
 
-/// Lists the pins that records name. Used as `Arc<dyn PinRecords>`.
+/// Lists the pins in snapshot records. Used as `Arc<dyn PinRecords>`.
 #[async_trait]
 pub trait PinRecords: Send + Sync + 'static {
-    /// Every pin that a record names. Called with the change lock held, so that no record is being created.
+    /// Every pin in a snapshot record. Called under the change lock, so that no record is created at the same time.
     ///
-    /// # Errors
-    /// A record cannot be read. It may name any pin, so none is released.
+    /// # Errors A record cannot be read. It may list any pin, so no pin is released.
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError>;
 }

@@ -6,8 +6,8 @@
 //! | kind | measures |
 //! | --- | --- |
 //! | `memory` | the same on the engine in memory |
-//! | `load SECONDS` | only writes, with 64 callers, until it is killed or the time is over |
-//! | `open` | opens, prints how long that took, and reads once; after a killed `load` this is a start after a crash |
+//! | `load SECONDS` | only writes, with 64 callers, until the time is over or the process is killed |
+//! | `open` | opens, prints the duration, and reads once; after a killed `load` this measures crash recovery |
 //! | `scan` | only scans |
 //! | `batch` | only batches |
 //! | `absent` | gets of absent keys in a growing database |
@@ -178,7 +178,7 @@ async fn fill(engine: &Arc<dyn Engine>) {
     engine.flush().await.expect("the flush is done");
 }
 
-/// Gets of random keys; `found` says whether they have rows. Every insert begins with a get of an absent key.
+/// Gets of random keys; `found` selects present or absent keys. Every insert begins with a get of an absent key.
 async fn gets(
     engine: &Arc<dyn Engine>,
     name: &str,

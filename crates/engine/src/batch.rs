@@ -12,17 +12,17 @@ pub struct Write {
 }
 
 impl Write {
-    /// Bytes that it takes in the pipeline: key, value and [`Batch::OVERHEAD_BYTES`].
+    /// Bytes that the write takes in the pipeline: key, value and [`Batch::OVERHEAD_BYTES`].
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.key.len() + self.value.as_ref().map_or(0, Bytes::len) + Batch::OVERHEAD_BYTES
     }
 }
 
-/// Writes that take effect together or not at all. No reader sees some of them without the others.
+/// Writes that take effect together or not at all. No reader sees a part of a batch.
 ///
-/// A batch names each key at most once. Its bytes are not copied, but kept until they are in the store's files, so a value should not be
-/// a small slice of a large buffer.
+/// A batch names each key at most once. The engine keeps its bytes without a copy until a flush writes them to files,
+/// so a value should not be a small slice of a large buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     writes: Vec<Write>,
@@ -87,13 +87,13 @@ impl Batch {
         self.writes
     }
 
-    /// Whether it writes nothing.
+    /// Whether the batch has no writes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// How many keys it writes.
+    /// The number of writes in the batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.writes.len()

@@ -1,4 +1,4 @@
-//! The seam between the crates above and the database of one range.
+//! The interface to the database of one range.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use crate::{ChangeError, Health, Permit, ReadError, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
-/// # What every engine promises
+/// # Guarantees of every engine
 /// - **Order.** Keys compare as bytes. Batches take effect in the order they were submitted, and their completions are
 ///   called in that order.
 /// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory engine:
 ///   for as long as it lives).
-/// - **Only durable answers.** `get` and `scan` show only batches whose completion is, or is about to be, called with `Ok`. A crash never
-///   takes them back.
+/// - **Only durable answers.** `get` and `scan` show only batches whose completion was called with `Ok` or is about to
+///   be. A crash never undoes these batches.
 /// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the batch,
 ///   also when it starts inside that completion.
-/// - **Atomicity.** No reader sees some writes of a batch without the others.
+/// - **Atomicity.** No reader sees a part of a batch.
 /// - **Refused or unknown.** See [`WriteError`]. A batch that was refused never takes effect.
 ///
-/// For two batches in flight with a common key, the engine guarantees only the order. A caller that must know which of them failed
-/// submits the second after the first is answered.
+/// For two batches in flight with a common key, the engine guarantees only the order. A caller that must tell which
+/// batch failed submits the second one after the completion of the first.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
-    /// Reserves room for a batch of `bytes` ([`crate::Batch::bytes`]), so that [`Permit::submit`] need neither wait nor fail.
+    /// Reserves room for a batch of `bytes` ([`crate::Batch::bytes`]), so that [`Permit::submit`] does not wait and
+    /// cannot fail.
     ///
-    /// Waits while too much is in flight, a few seconds at most. Cancel safe: a dropped future reserves nothing, a dropped permit returns
-    /// its room.
+    /// Waits while too much is in flight, a few seconds at most. Cancel safe: a dropped future reserves nothing, a
+    /// dropped permit frees its reservation.
     ///
-    /// # Errors
-    /// Always [`WriteError::Refused`]: closed, disk full, recovering, no room within the deadline, or larger than the
-    /// engine takes at all.
+    /// # Errors Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or
+    /// batch too large.
     async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError>;
 
     /// The value of `key`, or `None`. Cancel safe.
@@ -48,37 +48,39 @@ pub trait Engine: Send + Sync + 'static {
     /// See [`ReadError`].
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 
-    /// Its layout in files. Takes some microseconds.
+    /// The file layout of the database. Takes some microseconds.
     fn file_layout(&self) -> FileLayout;
 
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Moves rows that are only in the WAL and in memory to the store's files, so that the next open has nothing to replay. Durability does
-    /// not need it. Cancel safe: the work goes on.
+    /// Moves rows that are only in the WAL and in memory to the store's files, so that the next open has nothing to
+    /// replay. Not needed for durability. Cancel safe: the flush continues in the background.
     ///
     /// # Errors
     /// [`WriteError::Refused`] when the engine is closed, recovering, or the store has no room.
     async fn flush(&self) -> Result<(), WriteError>;
 
-    /// Requests a full compaction: it rewrites the rows into files of this database alone, as few as possible, so that it shares none
-    /// with the databases it was cloned from. Returns at once; [`Engine::file_layout`] shows when it is done. A second request while one
-    /// waits or runs has no effect. Closing the engine drops a request that has not begun.
+    /// Requests a full compaction, which rewrites all rows into as few files as possible. Afterwards the database
+    /// shares no files with the databases it was cloned from. Returns immediately; [`Engine::file_layout`] shows when
+    /// it is done. A second request while one waits or runs has no effect. Closing the engine drops a request that has
+    /// not started.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be retried.
     async fn detach(&self) -> Result<(), ChangeError>;
 
-    /// Collects garbage now: removes files that nothing reads, and detaches from databases whose files it no longer reads. Happens by
-    /// itself every minute. Files that a running scan may read stay for a later collection.
+    /// Collects garbage now: removes files that nothing reads, and detaches from databases whose files it no longer
+    /// reads. Also runs every minute in the background. Files that a running scan may read stay for a later collection.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be retried.
     async fn collect(&self) -> Result<Collected, ChangeError>;
 
-    /// Keeps its present files from being removed for a time (whole seconds, at least one), also while they are compacted. Removing the
-    /// database removes them nevertheless. Rows that are only in memory are in no file: flush first. Returns the name of the checkpoint in
-    /// the store. Cancel safe: the checkpoint may exist.
+    /// Protects the current files from garbage collection for `lifetime` (whole seconds, at least one), also if a
+    /// compaction replaces them. Removing the database still removes them. Does not include rows that are only in
+    /// memory: flush first. Returns the name of the checkpoint in the store. Cancel safe, but the checkpoint may exist
+    /// afterwards.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be retried.
@@ -89,13 +91,13 @@ pub trait Engine: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// Rows being read in key order, from one snapshot.
+/// An ordered read of rows from one snapshot.
 #[async_trait]
 pub trait Scan: Send {
-    /// The next rows: at most `rows_max`, and none after the one that reaches `bytes_max` bytes of keys and values. Returns at least one
-    /// row if there is one. Empty means the end; also when called again.
+    /// Returns the next rows: at most `rows_max`, ending with the row that reaches `bytes_max` bytes of keys and
+    /// values. Returns at least one row unless the scan is at its end; then the result is empty, also on later calls.
     ///
-    /// Dropping the future breaks nothing, but the rows that it has read are lost to this scan.
+    /// After the future is dropped the scan stays usable, but skips the rows that the future had read.
     ///
     /// # Errors
     /// See [`ReadError`]. After an error the scan is over.
@@ -111,7 +113,7 @@ pub trait Scan: Send {
 pub struct KeyRange {
     /// Where it begins.
     pub start: Bound<Bytes>,
-    /// Where it ends. A range that ends before it begins is empty, not an error.
+    /// The end bound. A range that ends before it begins is empty, not an error.
     pub end: Bound<Bytes>,
 }
 
@@ -134,7 +136,7 @@ impl KeyRange {
         }
     }
 
-    /// Whether no key can be in it.
+    /// Whether the range contains no keys.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
@@ -147,14 +149,14 @@ impl KeyRange {
     }
 }
 
-/// What the caller expects to read. A wrong hint costs time, never rows.
+/// The expected size of a scan. A wrong hint affects only the speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanHint {
-    /// How many rows it will probably read.
+    /// The expected number of rows.
     pub rows: usize,
-    /// How many bytes it will probably read. Sets the read-ahead: small for pages, large for exports.
+    /// The expected number of bytes. Sets the read-ahead: small for pages, large for exports.
     pub bytes: usize,
-    /// Whether blocks read from the store are worth keeping in the cache. Off for one-time walks over much data.
+    /// Whether the cache keeps the blocks that the scan reads from the store. Off for one-time scans of large ranges.
     pub cache: bool,
 }
 
@@ -169,7 +171,7 @@ impl ScanHint {
         }
     }
 
-    /// A walk over all rows, which must not evict useful blocks from the cache.
+    /// A scan of all rows, which must not evict useful blocks from the cache.
     #[must_use]
     pub fn walk() -> Self {
         Self {
@@ -183,26 +185,27 @@ impl ScanHint {
 /// The result of a garbage collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collected {
-    /// Nothing, or files that later collections remove by themselves.
+    /// No garbage is left, or only files that a later automatic collection removes.
     All,
-    /// Garbage that stays until rows are written and flushed: it is newer than the newest flushed file, as is a file that is about to be
-    /// added to the manifest.
+    /// Some garbage stays until the next flush: it is newer than the newest flushed file, so it could be a file that is
+    /// about to be added to the manifest.
     UntilFlush,
 }
 
-/// The layout of a database in files, for deciding whether and where to split it.
+/// The file layout of a database, for deciding whether and where to split it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileLayout {
-    /// Bytes of its stored rows, without rows that are only in memory: an estimate, good to a file.
+    /// Estimated bytes of the stored rows, without rows that are only in memory. The error is at most about one file.
     pub bytes: u64,
-    /// How many files it reads.
+    /// The number of files that the database reads.
     pub files: u64,
-    /// How many other databases it shares files with.
+    /// The number of other databases whose files it reads.
     pub sources: u64,
-    /// How many other databases it keeps from being removed: those, and for a while also databases it has detached from.
+    /// The number of other databases that cannot be removed because of this one: its sources, and for a while also the
+    /// databases it has detached from.
     pub kept: u64,
     /// The name of the newest file made by a compaction, unless a newer one was flushed.
     pub newest_rewritten: Option<String>,
-    /// The first key of each of its files, with the bytes in that file, in key order. Empty where keys are unknown.
+    /// The first key and the bytes of each file, in key order. Empty if the keys are unknown.
     pub files_by_key: Vec<(Bytes, u64)>,
 }

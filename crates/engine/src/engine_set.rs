@@ -1,4 +1,4 @@
-//! The seam between the ranges of a process and their databases.
+//! The interface to all databases of a process.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     Stats,
 };
 
-/// A part of a database that is cloned into another one.
+/// A part of a database, to be cloned into another database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPart {
     /// The range that has the rows.
@@ -21,37 +21,37 @@ pub struct KeyPart {
 /// The databases of a process, one for each range. They share one write-ahead log (WAL), one commit loop and one cache. Used as
 /// `Arc<dyn EngineSet>`.
 ///
-/// A database is made empty by [`EngineSet::open`] or cloned from parts of others by [`EngineSet::clone_parts`]. A clone shares the files
-/// of its sources until [`Engine::detach`] has copied what it sees of them.
+/// [`EngineSet::open`] creates an empty database, [`EngineSet::clone_parts`] clones parts of other databases. A clone
+/// shares the files of its sources until [`Engine::detach`] has copied its rows.
 #[async_trait]
 pub trait EngineSet: Send + Sync + 'static {
-    /// Opens the database of a range, made empty when there is none. A range is open at most once. Cancel safe for a range that was
-    /// cloned in this process: it is not open then, and may be removed.
+    /// Opens the database of a range; creates an empty one if it is missing. A range is open at most once. Cancel safe
+    /// for a range that was cloned in this process: after a cancel it is closed, and can be removed.
     ///
     /// # Errors
     /// See [`OpenError`].
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError>;
 
-    /// Declares that no ranges exist but the open ones: releases the WAL records of all others.
+    /// Declares that only the open ranges exist: releases the WAL records of all other ranges.
     async fn drop_unknown(&self);
 
-    /// Makes the database of `target` from parts of others. Their ranges are open, and the parts are in key order and do not overlap.
-    /// Copies no rows. The clone has every batch that its sources acknowledged before the call, and any of those written during it; the
-    /// sources do not change. Several clones may be made at the same time. Not cancel safe: a clone that was begun is removed by
-    /// [`EngineSet::remove`], or finished by calling this again.
+    /// Clones parts of open databases into a new database for `target`. The parts are in key order and do not overlap.
+    /// Copies no rows. The clone has every batch that its sources acknowledged before the call; batches written during
+    /// the call may be missing. The sources do not change. Several clones may run at the same time. Not cancel safe: an
+    /// unfinished clone is removed by [`EngineSet::remove`], or finished by another call.
     ///
-    /// # Errors
-    /// [`ChangeError`]; the target may exist in part.
+    /// # Errors [`ChangeError`]; an unfinished target may exist.
     async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError>;
 
-    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A missing one is not an error.
+    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A missing
+    /// database is not an error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
-    /// Which of these databases have no reader of their files. Advisory, because clones may be made meanwhile; [`EngineSet::remove`]
-    /// decides. Reads every manifest at most twice, however many ranges are given.
+    /// Returns the databases whose files no clone and no pin reads. Advisory, because a new clone may start at any
+    /// time; [`EngineSet::remove`] decides. Reads every manifest at most twice, for any number of ranges.
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -63,22 +63,23 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError>;
 
-    /// Pins the present rows of these open ranges, all at one point between two commit groups: each batch is in the pins or not, and a
-    /// batch that was submitted after another was answered is in them only if that one is. Copies no rows. Writes wait for some
-    /// milliseconds; calling [`Engine::flush`] before makes the rest of the call short. The pins last until [`EngineSet::unpin`], also
-    /// across restarts, and also when their ranges are split, merged and removed. Not cancel safe: pins that were begun may be made.
+    /// Pins the current rows of these open ranges, all at one point between two commit groups. The pins include a batch
+    /// whole or not at all. If they include a batch, they include all batches that were acknowledged before it was
+    /// submitted. Copies no rows. Delays writes by some milliseconds; an [`Engine::flush`] before the call makes the
+    /// rest of the call short. The pins last until [`EngineSet::unpin`], also across restarts, and also when their
+    /// ranges are split, merged or removed. Not cancel safe: some pins may exist after a cancel.
     ///
     /// # Errors
     /// [`ChangeError`]; some of the pins may exist, now or later: [`EngineSet::pins`] shows them.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
-    /// The pins of a range, open or not; none when the database is missing.
+    /// The pins of a range, open or closed; empty if the database is missing.
     ///
     /// # Errors
     /// [`ChangeError`].
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError>;
 
-    /// Releases a pin. A missing one is not an error.
+    /// Releases a pin. A missing pin is not an error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
@@ -94,7 +95,7 @@ pub trait EngineSet: Send + Sync + 'static {
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError>;
 
-    /// The files that a pin reads, or, without a pin, the range as it is now. Engines without files return none.
+    /// The files that a pin reads; without a pin, the files that the range reads now. Empty for engines without files.
     ///
     /// # Errors
     /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
@@ -114,7 +115,7 @@ pub trait EngineSet: Send + Sync + 'static {
 /// The outcome of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// The database is gone, or did not exist.
+    /// The database was removed, or did not exist.
     Gone,
     /// A clone or a pin still reads its files.
     Needed,

@@ -1,4 +1,4 @@
-//! Errors, by what the caller must do about them.
+//! Errors, grouped by the reaction they need from the caller.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use partita_wal::OpenWalError;
 /// Why a batch was not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// It did not happen and never will: safe to retry.
+    /// The batch was not written and never will be: safe to retry.
     #[error("the write was refused: {0}")]
     Refused(Refusal),
-    /// It may have happened. Read the keys once the engine is healthy again; a blind retry may apply the write twice.
+    /// The batch may have been written. Read the keys once the engine is healthy again; a blind retry may apply the
+    /// write twice.
     #[error("the outcome of the write is unknown")]
     Unknown,
 }
@@ -21,19 +22,20 @@ pub enum Refusal {
     /// The engine is closed or closing.
     #[error("the engine is closed")]
     Closed,
-    /// The disk is full. Writing resumes by itself once there is space.
+    /// The disk is full. Writes resume automatically once there is space.
     #[error("the disk is full")]
     DiskFull,
-    /// A write or sync failed and the engine opens its databases again; it resumes by itself.
+    /// A write or sync failed, and the engine is reopening its databases. Writes resume automatically.
     #[error("the engine is recovering from a failure")]
     Recovering,
     /// The pipeline stayed full until the deadline: the disk is too slow for the writes.
     #[error("timed out: too many bytes of writes are in flight")]
     Busy,
-    /// The flush did not end within the deadline: the disk is slow, or has no space beside the WAL. No row is lost: the WAL has them.
+    /// The flush missed its deadline: the disk is slow, or has no space for files outside the WAL. No row is lost,
+    /// because the WAL has all rows.
     #[error("timed out while flushing rows to the store")]
     NotFlushed,
-    /// The batch is larger than any batch may be.
+    /// The batch is larger than the limit for one batch.
     #[error("the batch is too large")]
     TooLarge,
 }
@@ -50,15 +52,15 @@ pub enum ReadError {
     /// The engine is closed.
     #[error("the engine is closed")]
     Closed,
-    /// The engine opens its databases again, or the store timed out.
+    /// The engine is reopening its databases, or the store timed out.
     #[error("the engine is unavailable: {0}")]
     Unavailable(Arc<str>),
-    /// Stored data is damaged, or has a format that this version does not know.
+    /// Stored data is damaged, or has a format unknown to this version.
     #[error("cannot read stored data: damaged or of an unknown format")]
     Corrupt(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why an engine did not open. An operator must act.
+/// Why an engine did not open. Needs an operator.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The range is already open.
@@ -67,7 +69,7 @@ pub enum OpenError {
     /// The databases are closed, or recovering from a failure.
     #[error("the databases are closed or recovering")]
     Unavailable,
-    /// The WAL is damaged in a way that no crash explains, or has a format that this version does not know.
+    /// The WAL is damaged in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
     /// The file system failed.
@@ -78,22 +80,22 @@ pub enum OpenError {
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why databases were not changed.
+/// Why a change of databases failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ChangeError {
     /// The operation needs an open range and this one is closed, or vice versa.
     #[error("range {0} is open and must be closed for this operation, or vice versa")]
     State(crate::RangeId),
-    /// The range has no such pin.
-    #[error("range {0} has no such pin")]
+    /// The range does not have this pin.
+    #[error("pin not found in range {0}")]
     NotPinned(crate::RangeId),
-    /// Writes would have waited too long, or the store did not finish in time.
+    /// The change would have delayed writes too long, or the store timed out.
     #[error("the operation timed out: the store is too slow")]
     Late,
     /// The databases are closed or recovering.
     #[error("the databases are closed or recovering")]
     Unavailable,
-    /// The store failed, or a database in it is not as expected.
+    /// The store failed, or a database in it has an unexpected state.
     #[error("the store failed: {0}")]
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }

@@ -1,4 +1,4 @@
-//! Whether an engine takes writes, and why not.
+//! Whether an engine accepts writes, and if not, why.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,18 +10,18 @@ use crate::Refusal;
 pub enum Health {
     /// Reads and writes are served.
     Healthy = 0,
-    /// Reads are served; writes are refused until there is room on the disk.
+    /// Reads are served; writes are refused until the disk has space.
     DiskFull = 1,
     /// Reads are served; writes are refused because the store flushes too slowly.
     Backlogged = 2,
-    /// A write or sync failed. Reads and writes are refused while the databases are opened again.
+    /// A write or sync failed. Reads and writes are refused while the databases are reopened.
     Recovering = 3,
     /// Closed for good.
     Closed = 4,
 }
 
 impl Health {
-    /// Why writes are refused in this state, if they are.
+    /// Why writes are refused in this state; `None` if they are accepted.
     #[must_use]
     pub fn refusal(self) -> Option<Refusal> {
         match self {
@@ -33,7 +33,7 @@ impl Health {
         }
     }
 
-    /// A word for logs and metrics.
+    /// The name of the state in logs and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl HealthCell {
             });
     }
 
-    /// Sets the health if it is `from`. Returns whether it was.
+    /// Sets the health to `to` if it is `from`. Returns whether it changed.
     pub(crate) fn replace(&self, from: Health, to: Health) -> bool {
         self.0
             .compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire)

@@ -1,15 +1,17 @@
 //! Ordered byte keys with atomic, durable batches.
 //!
-//! An engine maps byte keys to byte values in key order. It knows nothing of tables or entities: the crates above it decide what keys and
-//! values mean, lock the keys they change, and check conditions. The engine makes batches durable in groups and reads durable rows.
+//! An engine maps byte keys to byte values in key order. It has no concept of tables or entities: the crates above it
+//! define the meaning of keys and values, lock the keys they change, and check conditions. The engine makes batches
+//! durable in groups and reads durable rows.
 //!
-//! - [`Engine`] is the seam to one range: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`], [`Engine::scan`].
-//! - [`EngineSet`] is the seam to all ranges of a process: opening, cloning, removing, pinning.
+//! - [`Engine`] is the interface to one range: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`],
+//!   [`Engine::scan`].
+//! - [`EngineSet`] is the interface to all ranges of a process: opening, cloning, removing, pinning.
 //! - [`slate`] keeps rows in SlateDB over an object store and a common write-ahead log (WAL), with one sync for each group.
 //! - [`memory`] keeps them in memory, for tests and throw-away servers.
 //! - `conformance` is the suite that every engine passes (feature `conformance`).
 //!
-//! A write that failed was either *refused*, so it did not happen and never will, or its outcome is *unknown* ([`WriteError`]).
+//! A failed write was either *refused*, so it never takes effect, or its outcome is *unknown* ([`WriteError`]).
 
 mod batch;
 mod engine;

@@ -1,4 +1,4 @@
-//! Pins: the rows that databases had at one instant, readable until they are released.
+//! Pins: the rows of databases at one instant, readable until the pin is released.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{KeyRange, ReadError, Scan, ScanHint};
 pub struct PinId(Arc<str>);
 
 impl PinId {
-    /// A pin that was made before, from its text.
+    /// The name of an existing pin, from its text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
@@ -44,7 +44,7 @@ pub struct Pinned {
 /// A file that a database or a pin reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileUse {
-    /// Its name, which is unique over all databases and the same for all readers.
+    /// The file name: unique over all databases, and the same for all readers.
     pub name: String,
     /// Its size in bytes, without its index and filters.
     pub bytes: u64,
@@ -55,7 +55,6 @@ pub struct FileUse {
 pub trait PinnedRows: Send + Sync + 'static {
     /// Starts reading the rows of `range` in key order. Cancel safe.
     ///
-    /// # Errors
-    /// See [`ReadError`]; [`ReadError::Unavailable`] or [`ReadError::Corrupt`] once the pin is gone.
+    /// # Errors See [`ReadError`]; [`ReadError::Unavailable`] or [`ReadError::Corrupt`] after the pin was released.
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 }

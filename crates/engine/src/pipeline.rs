@@ -5,9 +5,10 @@
 //!     waits or refuses          neither waits nor fails            one group            then the room is free
 //! ```
 //!
-//! - Room is counted in bytes and bounds the queue and everything behind it. A batch that is larger than all the room takes all of it: it
-//!   waits until it is alone, and the others wait behind it.
-//! - A queued batch is answered exactly once, also when the loop dies: dropping it unanswered reports `Unknown`.
+//! - Room is counted in bytes and bounds the queue and the later stages. A batch larger than the total room waits until
+//!   the pipeline is empty and then takes all of the room; later batches wait for it.
+//! - The completion of a queued batch is called exactly once, also when the loop dies: dropping the batch reports
+//!   `Unknown`.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,14 +19,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::{Batch, Refusal, WriteError};
 
-/// Called once with the outcome of a batch. Runs on the commit loop, in submit order: it must be quick and must not block; it may call the
-/// engine. An in-memory engine may call it before [`Permit::submit`] returns, on the caller's thread, so the caller must hold no lock that
-/// it takes.
+/// Called once with the outcome of a batch. Runs on the commit loop, in submit order: it must be quick and must not
+/// block; it may call the engine. An in-memory engine may call it before [`Permit::submit`] returns, on the caller's
+/// thread, so the caller must not hold a lock that the completion takes.
 pub type Completion = Box<dyn FnOnce(Result<(), WriteError>) + Send>;
 
-/// The entrance of an engine's queue.
+/// The queue of an engine, as [`Permit::submit`] uses it.
 pub(crate) trait Intake: Send + Sync {
-    /// Takes the batch without waiting, and ensures that it is answered.
+    /// Takes the batch without waiting, and ensures that its completion is called.
     fn take(&self, queued: Queued);
 }
 
@@ -37,8 +38,9 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Queues `batch` and returns at once; `done` is called with the outcome. An empty batch is answered in order, like any other. A batch
-    /// that is larger than the reserved room is taken too, and exceeds the bound of the pipeline.
+    /// Queues `batch` and returns at once; `done` is called with the outcome. The completion of an empty batch is
+    /// called in order, like any other. A batch larger than the reserved room is accepted too, and exceeds the limit of
+    /// the pipeline.
     pub fn submit(self, batch: Batch, done: Completion) {
         self.intake.take(Queued::new(batch, done, Some(self.room)));
     }
@@ -73,7 +75,7 @@ impl Queued {
         self.call(result);
     }
 
-    /// A completion that panics must not end the commit loop.
+    /// Calls the completion; a panic in it must not end the commit loop.
     fn call(&mut self, result: Result<(), WriteError>) {
         if let Some(done) = self.done.take()
             && catch_unwind(AssertUnwindSafe(|| done(result))).is_err()
@@ -89,8 +91,9 @@ impl Drop for Queued {
     }
 }
 
-/// The largest batch, in bytes. Small changes can write large rows: 100 patches of entities of 1 MiB write 100 whole entities and their
-/// keys. Each takes up to 1.5 MiB in stored form, because the limit counts two bytes a character and the stored form has up to three.
+/// The largest batch, in bytes. Small requests can write large rows: 100 patches of entities of 1 MiB write 100 whole
+/// entities and their keys. Each takes up to 1.5 MiB in stored form, because the entity limit counts two bytes per
+/// character and the stored form uses up to three.
 pub(crate) const BATCH_BYTES_MAX: usize = 160 << 20;
 
 /// The room for batches in flight.
@@ -142,7 +145,7 @@ impl Room {
         })
     }
 
-    /// Refuses all callers, those that wait and later ones.
+    /// Refuses all waiting and all later callers.
     pub(crate) fn close(&self) {
         self.free.close();
     }

@@ -1,8 +1,9 @@
-//! Planted bugs: an engine that breaks its promises on purpose, to prove that a test notices.
+//! Planted bugs: an engine that violates its guarantees on purpose, to prove that a test detects it.
 //!
-//! Compiled only with the feature `planted-bugs`, which only `cargo xtask bugs` builds. The environment activates a bug by its name, in
-//! the syntax of the crate `fail`: `FAILPOINTS=half-batch=return`. The crates above plant their bugs the same way, outside the functions
-//! that serve requests: in decorators, and in code that runs once for each range.
+//! Compiled only with the feature `planted-bugs`, which only `cargo xtask bugs` builds. An environment variable
+//! activates a bug by its name, in the syntax of the crate `fail`: `FAILPOINTS=half-batch=return`. The crates above
+//! plant their bugs the same way: in decorators and in code that runs once for each range, never in functions that
+//! serve requests.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -21,7 +22,7 @@ use crate::{
     ScanHint, Write, WriteError,
 };
 
-/// How long `read-not-durable` shows a batch before it submits it.
+/// The time between the moment `read-not-durable` shows a batch and the submission of that batch.
 const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.
@@ -78,7 +79,7 @@ impl Engine for PlantedEngine {
         let range_end = self.end.clone().map(Bound::Excluded);
         let skips_last =
             is_page && range_end.as_ref() == Some(&range.end) && is_active("scan-skips-last");
-        // A page that follows another one starts at the key of a row.
+        // A later page of a query starts at the key of a row.
         let skipped = match &range.start {
             Bound::Included(start) if is_page && is_active("token-off-by-one") => {
                 Some(start.clone())
@@ -177,7 +178,7 @@ struct PlantedScan {
     /// The key of the row that `token-off-by-one` omits.
     skipped: Option<Bytes>,
     skips_last: bool,
-    /// The last row read, which `scan-skips-last` keeps back until there is another one.
+    /// The last row read, which `scan-skips-last` holds back until the next row arrives.
     last: Option<(Bytes, Bytes)>,
 }
 

@@ -11,9 +11,9 @@ pub struct Stats {
     pub health: Health,
     /// Batches that became durable.
     pub batches: u64,
-    /// Rows written by them.
+    /// Rows of these batches.
     pub rows: u64,
-    /// Bytes of their keys and values, with the overhead a row that [`crate::Batch::bytes`] counts.
+    /// Bytes of these batches, as [`crate::Batch::bytes`] counts them.
     pub bytes: u64,
     /// Batches refused after they were queued.
     pub batches_refused: u64,
@@ -27,26 +27,26 @@ pub struct Stats {
     pub sync_us: Distribution,
     /// Bytes of the WAL that a start would have to read.
     pub log_bytes: u64,
-    /// Blocks and metadata found in the cache, and not found.
+    /// Cache hits of blocks and metadata.
     pub cache_hits: u64,
     /// See `cache_hits`.
     pub cache_misses: u64,
     /// Bytes held by the cache.
     pub cache_bytes: u64,
-    /// Metrics that only this engine has, for the metrics page.
+    /// Metrics of this kind of engine only, for the metrics page.
     pub metrics: Vec<EngineMetric>,
 }
 
 /// A metric that only one kind of engine has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineMetric {
-    /// Its name, dotted, as the engine calls it.
+    /// The engine's name for the metric, with dots.
     pub name: String,
     /// Its labels.
     pub labels: Vec<(String, String)>,
-    /// What it means.
+    /// The description of the metric.
     pub help: String,
-    /// Whether it only grows.
+    /// Whether the metric is a counter, which only grows.
     pub counter: bool,
     /// Its value.
     pub value: f64,
@@ -74,7 +74,10 @@ impl Distribution {
 
     /// The mean; 0 without values.
     #[must_use]
-    #[allow(clippy::cast_precision_loss, reason = "a mean needs no more precision")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a mean does not need more precision"
+    )]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0
@@ -84,10 +87,10 @@ impl Distribution {
     }
 }
 
-/// Values up to 2^30 have buckets of their own; the last bucket has the rest.
+/// Values up to 2^30 have one bucket per power of two; the last bucket has larger values.
 const BUCKETS: usize = 32;
 
-/// A distribution that is counted without a lock.
+/// A distribution with atomic counters, without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     count: AtomicU64,
@@ -150,7 +153,7 @@ impl CommitCounts {
         self.unknown.fetch_add(batches as u64, Ordering::Relaxed);
     }
 
-    /// The counts; the engine fills in the rest.
+    /// The counts as [`Stats`]; the engine sets the other fields.
     pub(crate) fn read(&self, health: Health) -> Stats {
         Stats {
             health,
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_count_into_the_bucket_that_bounds_them() {
+    fn a_value_counts_into_the_first_bucket_that_reaches_it() {
         let histogram = Histogram::default();
         for value in [0, 1, 2, 3, 4, 5, 1 << 30, u64::MAX] {
             histogram.record(value);

@@ -1,11 +1,11 @@
-//! What counting the heat of a range costs on this machine, in nanoseconds a request: `cargo run --release -p partita-heat
+//! Measures the cost of heat counters on this machine, in nanoseconds per request: `cargo run --release -p partita-heat
 //! --example heat_cost`.
 //!
-//! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second, ten
-//! seconds. With fewer the sample is denser and the cost is higher, and matters less.
+//! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second,
+//! ten seconds. With fewer requests the sample is denser and the cost per request is higher, but matters less.
 
-#![allow(clippy::disallowed_methods, reason = "measures on threads of its own")]
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+#![allow(clippy::disallowed_methods, reason = "measures on its own threads")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use partita_heat::{Access, Heat, Request};
 use std::hint::black_box;
@@ -34,7 +34,7 @@ fn main() {
     report(&Heat::new(Instant::now()));
 }
 
-/// The time of a request in one thread, over a window that all threads share.
+/// The mean time of a request in one thread, over a window shared by all threads.
 fn window(heat: &Heat, keys: &[String], threads: usize, access: Access) -> f64 {
     let started = Instant::now();
     std::thread::scope(|scope| {
@@ -61,7 +61,7 @@ fn window(heat: &Heat, keys: &[String], threads: usize, access: Access) -> f64 {
     started.elapsed().as_nanos() as f64 * threads as f64 / REQUESTS as f64
 }
 
-/// What reading the heat costs, once.
+/// Prints the cost of reading the heat once.
 fn report(heat: &Heat) {
     let key = |number: usize| format!("{TABLE}partition-{:06}\0", number * 7_919 % 100_000);
     for number in 0..100_000 {

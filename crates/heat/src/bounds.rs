@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use std::cmp::Ordering;
 
-/// A contiguous part of the key space: the bounds of a range, or those of a query.
+/// A contiguous part of the key space: the bounds of a range or of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bounds {
     /// The first key; empty for the first range.
@@ -35,7 +35,7 @@ impl Bounds {
         }
     }
 
-    /// Whether a key lies between them.
+    /// Whether a key is inside the bounds.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.start <= key && self.end.as_ref().is_none_or(|end| key < end)

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// Buckets: one below 16 µs, then two a doubling; the last one includes all latencies from 8.4 s on.
+/// Buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and more.
 pub(crate) const COARSE_BUCKETS: usize = 40;
 
 /// The second bucket begins at 2^4 µs.
@@ -29,8 +29,8 @@ fn start(index: usize) -> f64 {
     }
 }
 
-/// The percentile, as a share from 0 to 1, of the latencies in these buckets, in microseconds: the middle of its bucket, so at
-/// most a quarter off. `None` without requests.
+/// The percentile, as a share from 0 to 1, of the latencies in these buckets, in microseconds: the middle of its
+/// bucket, with an error of at most 25 %. `None` without requests.
 #[must_use]
 pub(crate) fn coarse_percentile_us(
     buckets: impl Iterator<Item = f64> + Clone,
@@ -71,7 +71,7 @@ impl CoarseLatency {
         }
     }
 
-    /// The counts, the shortest latencies first.
+    /// The counts, in order of latency.
     #[must_use]
     pub const fn buckets(&self) -> &[u32; COARSE_BUCKETS] {
         &self.0
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_begin_where_they_say() {
+    fn buckets_begin_at_their_start() {
         for index in 1..COARSE_BUCKETS {
             let start = start(index) as u64;
             assert_eq!(coarse_bucket(start), index);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_add_up_and_stay_when_they_are_full() {
+    fn counts_are_summed_and_saturate() {
         let mut counts = CoarseLatency::new();
         assert_eq!(counts.percentile_us(0.5), None);
         counts.add(100, u32::MAX - 1);

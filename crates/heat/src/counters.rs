@@ -27,7 +27,7 @@ pub(super) struct Counters {
     shards: Box<[Shard; SHARDS]>,
 }
 
-/// Counters of some threads, on cache lines of their own (128 bytes: two are fetched at once).
+/// Counters of some threads, on separate cache lines (128 bytes, because processors fetch two lines together).
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct Shard {
@@ -54,7 +54,7 @@ impl Counters {
             .expect("the index is a remainder of the number of shards")
     }
 
-    /// Closes the window: returns what was counted since the last call.
+    /// Closes the window: returns the counts since the last call.
     pub(super) fn drain(&self) -> (Counts, Latency) {
         let (mut counts, mut latency) = (Counts::default(), Latency::new());
         for shard in self.shards.iter() {
@@ -123,8 +123,8 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
-    fn draining_while_a_thread_adds_loses_nothing() {
+    #[allow(clippy::disallowed_methods, reason = "the test needs real threads")]
+    fn drain_loses_no_concurrent_counts() {
         const ADDED: u64 = 400_000;
         let (counters, done, start) = (Counters::new(), AtomicBool::new(false), Barrier::new(2));
         let mut sum = Counts::default();

@@ -1,11 +1,11 @@
 //! Detects tables that grow at one end: nearly all inserts are beyond the first or last partition.
 //!
-//! Splits cannot balance such a table, because all inserts go to the range that holds the end. Concurrent clients insert slightly
-//! out of order, so inserts are compared with the ends at the start of an *epoch* of 1,024 inserts (or a window). Requests do not
-//! overtake each other by that much.
+//! Splits cannot balance such a table, because all inserts go to the range that holds the end. Concurrent clients
+//! insert slightly out of order, so inserts are compared with the ends at the start of an *epoch* of 1,024 inserts (or
+//! a window). Requests are not reordered by that many inserts.
 //!
-//! Inserts, updates and reads of the newest keys move on with the end. So the search for a split point treats the keys of the last
-//! minutes as one piece ([`GrowingEnd`]): a split between them would soon divide nothing.
+//! The load of the newest keys moves with the end. So the search for a split point treats the keys of the last minutes
+//! as one piece ([`GrowingEnd`]): a split between them would soon have all load on one side.
 
 use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
@@ -13,27 +13,28 @@ use std::collections::HashMap;
 
 /// Tables tracked in a range at a time; the one with the fewest inserts is evicted.
 pub(super) const TABLES_MAX: usize = 16;
-/// Inserts of an epoch.
+/// The number of inserts in an epoch.
 const EPOCH_INSERTS: u32 = 1_024;
-/// The fewest inserts for which the end of a window ends an epoch.
+/// The minimum number of inserts at which the end of a window also ends the epoch.
 const EPOCH_INSERTS_MIN: u32 = 64;
-/// The fewest inserts, halved with every window, for an answer: 13 a second.
+/// The minimum number of inserts, halved with every window, for a result: 13 per second.
 const INSERTS_MIN: u32 = 256;
 /// The share of the inserts that must be beyond an end.
 const END_SHARE_MIN: f64 = 0.9;
-/// How often the end must have moved. A single busy partition at the end does not move it.
+/// The minimum number of moves of the end. A single busy partition at the end does not move it.
 const ADVANCES_MIN: u32 = 2;
-/// Windows between two recordings of the ends, five minutes: so the end of five to ten minutes ago is known.
+/// The number of windows between two recordings of the ends, five minutes: so the end of five to ten minutes ago is
+/// available.
 const MARK_WINDOWS: u32 = 30;
 /// Windows after which an unmoved end, or a table without inserts, is dropped: an hour.
 const WINDOWS_MAX: u32 = 360;
 
-/// Where a table grows.
+/// The end at which a table grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Nine of ten inserts are at or after its last partition, and that moves.
+    /// At least 90 % of the inserts are at or after the last partition, which moves.
     AppendOnly,
-    /// Nine of ten inserts are at or before its first partition, and that moves.
+    /// At least 90 % of the inserts are at or before the first partition, which moves.
     PrependOnly,
     /// Neither.
     Spread,
@@ -46,17 +47,17 @@ pub struct TableGrowth {
     pub table: Bytes,
     /// The pattern.
     pub pattern: Pattern,
-    /// The share of its inserts that were beyond the nearer end, 0 to 1.
+    /// The share of inserts beyond the end with more inserts, 0 to 1.
     pub end_share: f64,
 }
 
-/// The growing end of a table: the keys of the last minutes, and those to come.
+/// The growing end of a table: the keys of the last minutes, and all keys beyond.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingEnd {
     /// The prefix of the table's keys.
     pub(super) table: Bytes,
     pattern: Pattern,
-    /// The end minutes ago.
+    /// The position of the end some minutes ago.
     since: Box<[u8]>,
 }
 
@@ -72,7 +73,7 @@ impl GrowingEnd {
     }
 }
 
-/// The tables of a range that take inserts.
+/// The tables of a range with recent inserts.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
     tables: HashMap<Box<[u8]>, Table, FastRandomState>,
@@ -97,15 +98,15 @@ struct Table {
 struct End {
     /// Now.
     now: Box<[u8]>,
-    /// At the start of the epoch.
+    /// The end at the start of the epoch.
     before: Box<[u8]>,
-    /// At the last recording and at the one before it, or at the first insert if that was later.
+    /// The end at the last two recordings, or at the first insert if that was later.
     marked: [Box<[u8]>; 2],
-    /// Inserts at `before` or beyond it, halved with every window.
+    /// Inserts at or beyond `before`, halved with every window.
     beyond: u32,
-    /// Epochs in which it moved.
+    /// The number of epochs in which the end moved.
     advances: u32,
-    /// Windows since it moved last.
+    /// The number of windows since the last move.
     still_windows: u32,
 }
 
@@ -145,7 +146,7 @@ impl Growth {
         told
     }
 
-    /// The growing ends of the tables that have one.
+    /// The growing ends of all growing tables.
     pub(super) fn growing(&self) -> Vec<GrowingEnd> {
         let told = self.tables.iter();
         told.filter(|(_, table)| table.compared >= INSERTS_MIN)
@@ -241,7 +242,7 @@ impl Table {
         }
     }
 
-    /// Its growing end, if it has one.
+    /// The growing end of the table, if it grows.
     fn growing(&self, name: &[u8]) -> Option<GrowingEnd> {
         let pattern = self.pattern();
         let end = match pattern {
@@ -268,7 +269,7 @@ impl Table {
         }
     }
 
-    /// The share of its inserts that were beyond an end.
+    /// The share of the table's inserts beyond an end.
     fn share(&self, end: &End) -> f64 {
         f64::from(end.beyond) / f64::from(self.compared.max(1))
     }

@@ -1,7 +1,8 @@
-//! Histograms of request latencies, with the buckets that all of Partita uses: [`LATENCY_BUCKETS`].
+//! Histograms of request latencies, with the same buckets everywhere in Partita: [`LATENCY_BUCKETS`].
 //!
-//! Each microsecond below 32 µs has a bucket, and every doubling above has 16. So the width of a bucket is at most 1/16 of its
-//! value. The last one ends at 67 s and includes all longer latencies. Histograms of windows, ranges and processes can be added.
+//! Each microsecond below 32 µs has a bucket, and every doubling above has 16. So the width of a bucket is at most 1/16
+//! of its value. The last bucket ends at 67 s and includes all longer latencies. Histograms of windows, ranges and
+//! processes can be added.
 
 use histogram::{AtomicHistogram32, Config, Histogram32};
 use std::ops::AddAssign;
@@ -9,13 +10,13 @@ use std::time::Duration;
 
 const DOUBLINGS: u8 = 26;
 
-/// 16 buckets to a doubling up to 2^26 µs, 67 s: requests end after 30 s.
+/// 16 buckets per doubling up to 2^26 µs (67 s); requests time out after 30 s.
 pub const LATENCY_BUCKETS: Config = match Config::new(4, DOUBLINGS) {
     Ok(config) => config,
     Err(_) => panic!("the parameters of the histogram are invalid"),
 };
 
-/// The largest value of a bucket, in microseconds. Longer latencies count as this one.
+/// The largest value of a bucket, in microseconds. Longer latencies are counted as this value.
 pub const LATENCY_US_MAX: u64 = (1 << DOUBLINGS) - 1;
 
 /// Latencies of one window, in microseconds.
@@ -70,8 +71,8 @@ impl Latency {
             })
     }
 
-    /// The latency, in microseconds, that `percent` of the requests did not exceed: the middle of its bucket, so at most
-    /// 1/32 off. 0 when there was no request.
+    /// The percentile of the latencies in microseconds: the middle of its bucket, with an error of at most 1/32. 0
+    /// without requests.
     #[must_use]
     pub fn percentile_us(&self, percent: u64) -> u64 {
         let wanted = (self.count() * percent).div_ceil(100).max(1);
@@ -119,7 +120,7 @@ impl Recorder {
 
     /// Moves the counts to `sum`.
     pub(super) fn drain(&self, sum: &mut Latency) {
-        // Reading zeros is cheaper than swapping them, and most threads are idle in most windows.
+        // A load is cheaper than a swap, and the counters of most threads are 0 in most windows.
         if self.0.load().as_slice().iter().any(|count| *count > 0) {
             *sum += &Latency(self.0.drain());
         }
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_narrow_and_the_last_takes_the_rest() {
+    fn buckets_are_narrow_and_the_last_includes_longer_latencies() {
         let ends = latency_of(&[0, 31, 32, 33, 34, 1 << 20, LATENCY_US_MAX, u64::MAX / 1_000]);
         let buckets: Vec<_> = ends.buckets().collect();
         let bounds: Vec<_> = buckets.iter().map(|one| (one.from_us, one.to_us)).collect();
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_has_no_latency() {
+    fn an_empty_histogram_has_percentile_zero() {
         assert_eq!(latency_of(&[]).percentile_us(99), 0);
         assert_eq!(latency_of(&[]).count(), 0);
     }

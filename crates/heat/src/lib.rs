@@ -1,19 +1,20 @@
 //! The load of a range: request counters, hottest partitions, split advice, and the history of all ranges.
 //!
-//! [`Heat::record`] takes tens of nanoseconds: relaxed additions in a shard of this thread. The partition is recorded under a lock,
-//! which costs more, so only for a sample: all requests of a window up to 4,096, then one in 4, later one in 16 and one in 64;
-//! requests with many rows more often. [`Heat::roll`] closes a window, every 10 s.
+//! [`Heat::record`] takes tens of nanoseconds: relaxed additions in a shard of this thread. The partition is recorded
+//! under a lock, which costs more, so only a sample of the requests is recorded: the first 4,096 requests of a window,
+//! then one in 4, later one in 16 and one in 64; requests with many rows more often. [`Heat::roll`] closes a window,
+//! every 10 s.
 //!
 //! Results:
 //! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly one window.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
-//! - [`Heat::split_point`]: whether a split would balance the observed load, and where.
-//! - [`Heat::growth`]: how tables grow: at one end, or everywhere.
+//! - [`Heat::split_point`]: the key at which a split would balance the observed load, if any.
+//! - [`Heat::growth`]: the growth pattern of tables: at one end, or everywhere.
 //!
 //! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
 //! keys. A range without requests holds only the counters.
 //!
-//! This crate reads no clock and starts no task; the caller passes the time to `roll`.
+//! This crate does not read a clock and does not start tasks; the caller passes the time to `roll`.
 
 mod bounds;
 mod coarse_latency;
@@ -45,15 +46,15 @@ pub use split_advice::SplitAdvice;
 pub use top_partitions::HotPartition;
 pub use window::{Activity, Counts, PARTITIONS_MAX, PartitionWindow, Window};
 
-/// From so many sampled requests of a window on, the sample is thinner: one in 2^shift units of load. A request without rows has
-/// 2^4 units.
+/// How the sample is thinned, as (sampled requests in a window, shift): above that number of requests, the sample takes
+/// one in 2^shift units of load. A request without rows has 2^4 units.
 const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
 
 /// The heat of one range.
 #[derive(Debug)]
 pub struct Heat {
     counters: Counters,
-    /// One of 2^shift units of load is added to the profile.
+    /// The profile samples one in 2^shift units of load.
     shift: AtomicU32,
     profile: Mutex<Profile>,
 }
@@ -70,7 +71,7 @@ struct Profile {
 }
 
 impl Heat {
-    /// Without load; the first window begins at `now`, on the monotonic clock.
+    /// An empty heat; the first window begins at `now`, on the monotonic clock.
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self {
@@ -92,7 +93,7 @@ impl Heat {
         shard.add(request);
         let shift = self.shift.load(Ordering::Relaxed);
         let rest = (1_u64 << shift) - 1;
-        // At random, not each n-th: of clients that take turns, some would always be sampled and some never.
+        // Random, not every n-th request: with clients that take turns, some would always be sampled and some never.
         let chance = if shift == 0 {
             0
         } else {
@@ -104,7 +105,7 @@ impl Heat {
         }
     }
 
-    /// Adds a request, which represents this much load, to the profile.
+    /// Adds a request that represents `load` units to the profile.
     #[cold]
     fn note(&self, request: &Request<'_>, load: u64) {
         let mut profile = self.profile.lock();
@@ -115,7 +116,8 @@ impl Heat {
         }
     }
 
-    /// Closes the window at `now`, on the monotonic clock, and begins the next. A concurrent request is in one of the two.
+    /// Closes the window at `now`, on the monotonic clock, and begins the next. A concurrent request is counted in
+    /// exactly one of them.
     pub fn roll(&self, now: Instant) -> Window {
         let (began, partitions) = {
             let mut profile = self.profile.lock();
@@ -131,7 +133,7 @@ impl Heat {
         }
     }
 
-    /// The `limit` partitions with the most recent load, most first.
+    /// The `limit` partitions with the most recent load, in descending order.
     #[must_use]
     pub fn hot_partitions(&self, limit: usize) -> Vec<HotPartition> {
         self.profile.lock().top.top(limit)
@@ -169,7 +171,7 @@ impl Profile {
         }
     }
 
-    /// Begins a window. Returns the start of the last one and its hottest partitions.
+    /// Begins a window. Returns the start and the hottest partitions of the previous window.
     fn roll(&mut self, now: Instant) -> (Instant, Vec<PartitionWindow>) {
         self.notes = 0;
         let partitions = self.top.fade(PARTITIONS_MAX);
@@ -179,7 +181,7 @@ impl Profile {
     }
 }
 
-/// The activity of the `requests` that this one represents.
+/// The activity of the `requests` that this request represents.
 fn activity(request: &Request<'_>, requests: f64) -> Activity {
     let rows = requests * f64::from(request.rows);
     let mut activity = Activity {
@@ -202,11 +204,11 @@ fn activity(request: &Request<'_>, requests: f64) -> Activity {
     activity
 }
 
-/// The latency of the `requests` that this one represents; `None` for a refused request.
+/// The latency of the `requests` that this request represents; `None` for a refused request.
 fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
     (request.access != Access::Throttled).then(|| Took {
         us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),
-        // At least one, because a page can represent less than one request. A cast saturates.
+        // At least one, because a page can represent less than one request. The cast saturates.
         requests: requests.round().max(1.0) as u32,
     })
 }

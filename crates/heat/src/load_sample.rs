@@ -1,18 +1,18 @@
 //! A bounded sample of the load by key.
 //!
-//! Each sample is the indivisible prefix of a partition. All samples of a window represent the same amount of load: when the sample
-//! is full, a random half is dropped and the others represent twice as much. So the share of a partition in the samples is its
-//! share of the load, wherever in the window that load was.
+//! Each sample is the indivisible prefix of a partition. All samples of a window represent the same amount of load:
+//! when the sample is full, a random half is dropped and each other sample represents twice the load. So the share of a
+//! partition in the samples equals its share of the load, at any time in the window.
 
 use super::counters::mix;
 use super::request::REQUEST_LOAD;
 
-/// The most samples of a window; with those of the window before, 4,096.
+/// The maximum number of samples of a window; 4,096 with the previous window.
 const SAMPLES_MAX: usize = 2_048;
-/// The most bytes of their keys: long keys leave room for fewer samples.
+/// The maximum bytes of the sampled keys: long keys allow fewer samples.
 const KEY_BYTES_MAX: usize = 96 << 10;
 
-/// The samples of the current window and of the one before.
+/// The samples of the current and the previous window.
 #[derive(Clone, Debug)]
 pub(super) struct LoadSample {
     current: Reservoir,
@@ -23,11 +23,11 @@ pub(super) struct LoadSample {
 struct Reservoir {
     /// The keys, concatenated.
     keys: Vec<u8>,
-    /// The end of each key in `keys`.
+    /// The end offset of each key in `keys`.
     ends: Vec<u32>,
     /// The load that one sample represents; a power of two.
     unit: u64,
-    /// The state of its random numbers.
+    /// The state of the random number generator.
     dice: u64,
 }
 
@@ -46,7 +46,7 @@ impl LoadSample {
         }
     }
 
-    /// Adds a load, as a number of samples in proportion to it.
+    /// Adds a load as a proportional number of samples.
     pub(super) fn add(&mut self, partition: &[u8], load: u64) {
         self.current.add(partition, load);
     }
@@ -76,7 +76,7 @@ impl LoadSample {
         sampled
     }
 
-    /// Its memory in bytes.
+    /// The memory usage in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         let of = |part: &Reservoir| part.keys.capacity() + part.ends.capacity() * 4;
@@ -100,7 +100,7 @@ impl Reservoir {
             left -= self.unit;
             self.push(key);
         }
-        // A rest smaller than a sample adds one with a probability in proportion to it.
+        // A remainder smaller than one sample adds a sample with a probability proportional to the remainder.
         if self.roll_dice() & (self.unit - 1) < left {
             self.push(key);
         }
@@ -111,7 +111,7 @@ impl Reservoir {
             self.thin();
         }
         self.keys.extend_from_slice(key);
-        // At most `KEY_BYTES_MAX` and one key, which fits.
+        // At most `KEY_BYTES_MAX` plus one key, which fits into 32 bits.
         self.ends.push(self.keys.len() as u32);
     }
 

@@ -1,4 +1,4 @@
-//! The data of a request that is recorded.
+//! The recorded data of a request.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub enum Access {
     Read,
     /// Changed existing rows, or no row because its condition failed.
     Write,
-    /// Changed rows and created at least one. Counted as a write, and shows where a table grows.
+    /// Changed rows and created at least one. Counted as a write, and used to detect growth.
     Insert,
     /// Refused because it exceeded a target. Its demand is counted, its latency is not.
     Throttled,
@@ -18,10 +18,10 @@ pub enum Access {
 /// A finished request, or its part in this range.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'k> {
-    /// The indivisible prefix of the keys it touched (`partita_model::TableSpace::partition`); of several partitions the
-    /// first.
+    /// The indivisible prefix of the request's keys (`partita_model::TableSpace::partition`); the first one if the
+    /// request has several partitions.
     pub partition: &'k [u8],
-    /// How many leading bytes of `partition` name the table: keys that share them grow together.
+    /// The length of the table prefix in `partition`. Growth is detected per table.
     pub table_bytes: usize,
     /// The kind of request.
     pub access: Access,
@@ -35,17 +35,17 @@ pub struct Request<'k> {
     pub latency: Duration,
 }
 
-/// Units of load of a request without rows. Each row is one more unit: a page of 1,000 rows costs the server about as much as 60
-/// point reads.
+/// Units of load of a request without rows. Each row adds one unit: a page of 1,000 rows costs the server about as much
+/// as 60 point reads.
 pub(super) const REQUEST_LOAD: u64 = 16;
 
 impl Request<'_> {
-    /// The capacity of the range that it used, or would have used, in units.
+    /// The load of the request in units; for a refused request, the load it would have caused.
     pub(super) fn load(&self) -> u64 {
         REQUEST_LOAD + u64::from(self.rows)
     }
 
-    /// The leading bytes of its partition that name the table.
+    /// The table prefix of the partition.
     pub(super) fn table(&self) -> &[u8] {
         self.partition
             .get(..self.table_bytes)

@@ -23,12 +23,13 @@ fn request(partition: &[u8], access: Access, rows: u32) -> Request<'_> {
     }
 }
 
-/// A uniform number below 1.
+/// A uniform random number below 1.
 fn chance(at: u64) -> f64 {
     (mix(at.wrapping_mul(0xD134_2543_DE82_EF95)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Records `count` reads, of the partitions that `choose` makes of a uniform number, and returns what each brought.
+/// Records `count` reads, of the partitions that `choose` selects by a uniform number, and returns the load of each
+/// partition.
 fn read_all(heat: &Heat, count: u64, choose: impl Fn(f64) -> u64) -> HashMap<Vec<u8>, u64> {
     let mut loads = HashMap::new();
     for at in 0..count {
@@ -45,7 +46,8 @@ fn share_left_of(loads: &HashMap<Vec<u8>, u64>, cut: &[u8]) -> f64 {
     left.map(|(_, load)| load).sum::<u64>() as f64 / loads.values().sum::<u64>() as f64
 }
 
-/// The cut advised, once it was seen to fall on a partition and to balance the whole load within 5 %.
+/// Returns the advised split, after checking that it is at the start of a partition and balances the whole load within
+/// 5 %.
 fn balanced_cut(heat: &Heat, loads: &HashMap<Vec<u8>, u64>) {
     match heat.split_point() {
         SplitAdvice::Cut { key, left_share } => {
@@ -100,8 +102,8 @@ fn a_window_counts_every_request_once() {
 }
 
 #[test]
-#[allow(clippy::disallowed_methods, reason = "it is about threads")]
-fn rolling_while_threads_record_loses_nothing() {
+#[allow(clippy::disallowed_methods, reason = "the test needs real threads")]
+fn roll_loses_no_concurrent_requests() {
     const THREADS: usize = 6;
     const EACH: u64 = 40_000;
     let heat = Heat::new(Instant::now());
@@ -154,7 +156,7 @@ fn rolling_while_threads_record_loses_nothing() {
 #[test]
 fn a_sampled_partition_is_estimated_well() {
     let heat = Heat::new(Instant::now());
-    // One in ten in turn, which a sample of each n-th request would see always or never.
+    // Every tenth request in turn, which a sample of every n-th request would see always or never.
     for at in 0..200_000_u64 {
         let key = partition(if at % 10 == 0 { 0 } else { at % 1_000 });
         heat.record(&request(&key, Access::Read, 1));
@@ -175,11 +177,11 @@ fn a_sampled_partition_is_estimated_well() {
 }
 
 #[test]
-fn even_load_is_cut_in_the_middle() {
+fn even_load_is_split_in_the_middle() {
     let heat = Heat::new(Instant::now());
     let loads = read_all(&heat, 50_000, |chance| (chance * 2_000.0) as u64);
     balanced_cut(&heat, &loads);
-    // The window just closed still counts, the one before it does not.
+    // The last closed window still counts, the window before it does not.
     heat.roll(Instant::now());
     balanced_cut(&heat, &loads);
     heat.roll(Instant::now());
@@ -187,14 +189,14 @@ fn even_load_is_cut_in_the_middle() {
 }
 
 #[test]
-fn skewed_load_is_cut_by_load_and_not_by_keys() {
+fn skewed_load_is_split_by_load_and_not_by_keys() {
     let heat = Heat::new(Instant::now());
     let loads = read_all(&heat, 100_000, |chance| 5_000.0_f64.powf(chance) as u64);
     balanced_cut(&heat, &loads);
 }
 
 #[test]
-fn rows_weigh_as_well_as_requests() {
+fn rows_count_as_load_like_requests() {
     let heat = Heat::new(Instant::now());
     for at in 0..20_000_u64 {
         let number = at % 100;
@@ -239,7 +241,8 @@ fn one_hot_partition_is_named_with_its_share() {
     }
 }
 
-/// Inserts each partition that `name` makes of a number, over several windows, and says how the table grows.
+/// Inserts the partitions that `name` returns for each number, over several windows, and returns the growth of the
+/// table.
 fn growth_of(count: u64, name: impl Fn(u64) -> u64) -> (Pattern, f64) {
     let heat = Heat::new(Instant::now());
     for at in 0..count {
@@ -255,7 +258,7 @@ fn growth_of(count: u64, name: impl Fn(u64) -> u64) -> (Pattern, f64) {
     (growth[0].pattern, growth[0].end_share)
 }
 
-/// Clients that are not in step: each number comes up to 100 places late.
+/// Unsynchronized clients: each number arrives up to 100 positions late.
 fn late(at: u64) -> u64 {
     at + 100 - (chance(at) * 100.0) as u64
 }
@@ -271,7 +274,7 @@ fn growth_at_one_end_is_recognised() {
     let (pattern, share) = growth_of(20_000, |at| 90_000_000 - late(at));
     assert_eq!(pattern, Pattern::PrependOnly);
     assert!(share > 0.9);
-    // One in twenty goes elsewhere.
+    // 5 % of the inserts go to random keys.
     let nearly = |at: u64| {
         if at.is_multiple_of(20) {
             (chance(at) * 9_000.0) as u64
@@ -288,7 +291,7 @@ fn other_growth_is_spread() {
     let (pattern, share) = growth_of(20_000, anywhere);
     assert_eq!(pattern, Pattern::Spread);
     assert!(share < 0.1, "{share}");
-    // Both ends, a quarter elsewhere, one partition only, two in turn.
+    // Cases: both ends, 25 % at random keys, a single partition, two partitions in turn.
     let both = |at: u64| {
         if at.is_multiple_of(2) {
             50_000_000 + at
@@ -309,13 +312,13 @@ fn other_growth_is_spread() {
     assert_eq!(growth_of(20_000, |at| at % 2).0, Pattern::Spread);
 }
 
-/// Inserts of a window.
+/// The number of inserts in a window.
 const PER_WINDOW: u64 = 600;
-/// How many rows a table has before it grows further.
+/// The number of old rows in a table.
 const OLD: u64 = 10_000_000;
 
-/// Inserts at the end at which a table grows for so many windows, each insert with a request of another row, which `also` names by
-/// the number of the insert. Says what is advised after each window, from the fourth on: growth shows by then.
+/// Inserts at the growing end of a table for some windows. After each insert, `also` selects another request by the
+/// number of the insert. Returns the advice after each window, from the fourth window on, when growth is detected.
 fn advice_while_growing(
     windows: u64,
     name: impl Fn(u64) -> u64,
@@ -343,10 +346,10 @@ fn grows(advice: &SplitAdvice) -> bool {
 }
 
 #[test]
-fn no_cut_goes_through_a_growing_end() {
+fn a_growing_end_is_not_split() {
     let rising = |at: u64| OLD + late(at);
     let falling = |at: u64| OLD - late(at);
-    // What was inserted is updated at once, or read for minutes.
+    // New rows are updated immediately, or read for minutes.
     let updated = advice_while_growing(40, rising, |at| (Access::Write, rising(at)));
     assert!(updated.iter().all(grows), "{updated:?}");
     let updated = advice_while_growing(40, falling, |at| (Access::Write, falling(at)));
@@ -358,7 +361,7 @@ fn no_cut_goes_through_a_growing_end() {
 }
 
 #[test]
-fn reads_beside_a_growing_end_are_shared_out() {
+fn reads_are_split_from_a_growing_end() {
     let rising = |at: u64| OLD + late(at);
     let anywhere = |at: u64| (Access::Read, (chance(at) * OLD as f64) as u64);
     let advised = advice_while_growing(40, rising, anywhere);
@@ -376,7 +379,7 @@ fn reads_beside_a_growing_end_are_shared_out() {
 }
 
 #[test]
-fn what_has_grown_is_cut_like_anything_else() {
+fn a_table_that_stopped_growing_is_split_normally() {
     let heat = Heat::new(Instant::now());
     for at in 0..10 * PER_WINDOW {
         let key = partition(format_args!("{:06}", late(at)));
@@ -396,7 +399,7 @@ fn what_has_grown_is_cut_like_anything_else() {
 }
 
 #[test]
-fn a_million_partitions_and_many_tables_fit() {
+fn memory_is_bounded_for_a_million_partitions() {
     let heat = Heat::new(Instant::now());
     for at in 0..1_000_000_u64 {
         let table = at % 1_000;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Requests of a range or partition in one window, and what they read and wrote. `u64` where they are counted, `f64` where they
-/// are estimated from a sample.
+/// The requests of a range or partition in one window, with their rows and bytes. `u64` for exact counts, `f64` for
+/// estimates from a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts<N = u64> {
     /// Requests that read.
@@ -24,7 +24,7 @@ pub struct Counts<N = u64> {
     pub bytes_in: N,
     /// Bytes of keys and stored rows read, matching or not.
     pub bytes_out: N,
-    /// Requests refused because they exceeded a target; neither reads nor writes.
+    /// Requests refused because they exceeded a target; not counted as reads or writes.
     pub throttled: N,
 }
 
@@ -47,13 +47,13 @@ impl<N> Counts<N> {
 }
 
 impl Counts {
-    /// Requests that were served.
+    /// The number of served requests.
     #[must_use]
     pub const fn requests(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// The capacity of the range that they used, in units: 16 a request, 1 a row.
+    /// The load in units: 16 per request, 1 per row.
     #[must_use]
     pub const fn load(&self) -> u64 {
         self.requests() * REQUEST_LOAD + self.rows_scanned + self.rows_written
@@ -65,14 +65,14 @@ impl Counts {
         self.load() + self.throttled * REQUEST_LOAD
     }
 
-    /// The largest of its numbers.
+    /// The largest of the counts.
     pub(super) fn largest(&self) -> u64 {
         let requests = self.reads.max(self.writes).max(self.throttled);
         let rows = self.rows_scanned.max(self.rows_written);
         requests.max(rows).max(self.bytes_in).max(self.bytes_out)
     }
 
-    /// Whether there was no request.
+    /// Whether the window has no requests.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
@@ -80,7 +80,7 @@ impl Counts {
 }
 
 impl Activity {
-    /// The same in whole numbers.
+    /// The estimates rounded to whole numbers.
     #[must_use]
     pub fn counts(&self) -> Counts {
         // A cast saturates.
@@ -107,13 +107,13 @@ pub struct Window {
     pub elapsed: Duration,
     /// Its requests.
     pub counts: Counts,
-    /// The latencies of the requests that were served.
+    /// The latencies of served requests.
     pub latency: Latency,
-    /// The partitions with the most demand, most first; at most [`PARTITIONS_MAX`].
+    /// The partitions with the most demand, in descending order; at most [`PARTITIONS_MAX`].
     pub partitions: Vec<PartitionWindow>,
 }
 
-/// The most partitions in a window.
+/// The maximum number of partitions in a window.
 pub const PARTITIONS_MAX: usize = 32;
 
 /// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than about 400
@@ -124,6 +124,6 @@ pub struct PartitionWindow {
     pub partition: Bytes,
     /// Its requests.
     pub counts: Counts,
-    /// The latencies of the requests that were served.
+    /// The latencies of served requests.
     pub latency: CoarseLatency,
 }

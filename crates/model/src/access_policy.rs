@@ -1,23 +1,23 @@
-//! Stored access policies of a table, which supply permissions and times to a SAS that names one in `si`.
+//! Stored access policies of a table, which supply permissions and times to a SAS that references a policy in `si`.
 
 use crate::DateTime;
 
 /// An entry of a table's access control list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIdentifier {
-    /// Its name, 1 to 64 characters.
+    /// The id of the policy, 1 to 64 characters.
     pub id: String,
-    /// Its policy, which may be empty.
+    /// The policy, which may be empty.
     pub policy: AccessPolicy,
 }
 
-/// The terms of a signed identifier. The SAS supplies each part that is absent here.
+/// The terms of a signed identifier. The SAS supplies the absent parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessPolicy {
     /// Start of validity.
     pub start: Option<DateTime>,
     /// End of validity.
     pub expiry: Option<DateTime>,
-    /// Permission letters out of `raud`, in the order given.
+    /// Permission letters, a subset of `raud`, in their original order.
     pub permission: Option<String>,
 }

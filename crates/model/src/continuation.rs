@@ -1,8 +1,8 @@
-//! Where a query resumes: the token that clients send, and the position that it encodes.
+//! Continuation tokens, which clients send to resume a query, and the positions that they encode.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the next page of a query of entities begins, in the server's text form: the values of
+/// The start of the next page of an entity query, in the server's text form: the values of
 /// `x-ms-continuation-NextPartitionKey` and `-NextRowKey`.
 ///
 /// Clients keep tokens and send them back unchanged; only the server that made a token can read its text.
@@ -15,8 +15,8 @@ pub struct ContinuationToken {
     pub next_row_key: Option<String>,
 }
 
-/// A position in a table: a row, or without a RowKey a partition. A [`ContinuationToken`] of this server encodes one, and a
-/// shared access signature limits its key range by two.
+/// A position in a table: a row or, without a RowKey, a partition. A [`ContinuationToken`] encodes a position, and the
+/// key range of a shared access signature is limited by two positions.
 ///
 /// The row need not exist: a query resumes at the first row at or after these keys.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 const TICKS_PER_DAY: u64 = 86_400 * TICKS_PER_SECOND;
 /// Days from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_DAYS: u64 = 719_162;
-/// The ISO form, and where hours, minutes and seconds stand in it.
+/// The ISO form, and the offsets of hours, minutes and seconds in it.
 const PLAIN: [u8; 32] = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
 const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
 
@@ -17,26 +17,26 @@ const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(u64);
 
-/// Why a text is not a date-time that the service reads.
+/// Why a text is not a valid date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseDateTimeError {
     /// Not of the form `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`, or a field out of its range.
     #[error("not a date-time")]
     Malformed,
-    /// A valid date-time outside 1601-01-01 to 9999-12-31, for the error's text.
+    /// A valid date-time outside 1601-01-01 to 9999-12-31, which the error message shows.
     #[error("date-time out of range")]
     OutOfRange(DateTime),
 }
 
 impl DateTime {
-    /// 1601-01-01T00:00:00Z, the earliest the service stores.
+    /// 1601-01-01T00:00:00Z, the earliest time that the service stores.
     pub const MIN: Self = Self(504_911_232_000_000_000);
     /// 9999-12-31T23:59:59.9999999Z, the latest.
     pub const MAX: Self = Self(3_155_378_975_999_999_999);
     /// 1970-01-01T00:00:00Z.
     pub const UNIX_EPOCH: Self = Self(UNIX_EPOCH_DAYS * TICKS_PER_DAY);
 
-    /// The time of a tick count; `None` outside [`DateTime::MIN`] to [`DateTime::MAX`].
+    /// Converts a tick count; `None` outside [`DateTime::MIN`] to [`DateTime::MAX`].
     pub const fn from_ticks(ticks: u64) -> Option<Self> {
         if ticks >= Self::MIN.0 && ticks <= Self::MAX.0 {
             Some(Self(ticks))
@@ -50,7 +50,7 @@ impl DateTime {
         self.0
     }
 
-    /// A system time, clamped to the range of the service.
+    /// Converts a system time, clamped to the range of the service.
     pub fn from_system(time: SystemTime) -> Self {
         let epoch = Self::UNIX_EPOCH.0;
         let ticks = |time: Duration| u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
@@ -61,7 +61,7 @@ impl DateTime {
         Self(ticks.clamp(Self::MIN.0, Self::MAX.0))
     }
 
-    /// The same time as a system time.
+    /// Converts to a system time.
     pub fn to_system(self) -> SystemTime {
         let nanos = |ticks: u64| {
             Duration::new(
@@ -84,8 +84,9 @@ impl DateTime {
         }
     }
 
-    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone is UTC. Fraction digits after the seventh are
-    /// cut off (service document "Understanding the Table service data model"; these are the forms that clients send).
+    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone is UTC. Fraction digits after the seventh
+    /// are truncated (service document "Understanding the Table service data model"; these are the forms that clients
+    /// send).
     ///
     /// # Errors
     /// [`ParseDateTimeError`].
@@ -142,8 +143,8 @@ impl fmt::Display for DateTime {
 /// The text of a date-time.
 pub type DateTimeText = StackText<32>;
 
-/// Puts the digits into a form, in which hours, minutes and seconds stand at `clock`. Always inlined, so that all places
-/// are constants: a page writes several of these for each of its rows.
+/// Writes the digits into a form, with the offsets of hours, minutes and seconds in `clock`. Always inlined, so that
+/// the offsets are constants: a page formats several date-times per row.
 #[inline(always)]
 fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> DateTimeText {
     let (year, month, day, hour, minute, second, ticks) = at.fields();
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn trailing_zeros_go_and_seven_digits_stay() {
+    fn trailing_zeros_are_trimmed_and_seven_digits_are_kept() {
         // Recordings: cosmosdbpython date-times, go--TestBatchComplex.
         assert_eq!(text("1973-10-04T00:00:00.000000Z"), "1973-10-04T00:00:00Z");
         assert_eq!(
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_and_distant_times_are_refused() {
+    fn malformed_and_out_of_range_times_are_refused() {
         for bad in [
             "",
             "2024",
@@ -417,7 +418,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text: String) {
+        fn parsing_random_text_does_not_panic(text: String) {
             let _ = DateTime::parse(&text);
         }
     }

@@ -21,7 +21,7 @@ pub struct Entity<'a> {
     pub partition_key: Cow<'a, str>,
     /// Its RowKey.
     pub row_key: Cow<'a, str>,
-    /// Its Timestamp and custom properties.
+    /// The Timestamp and custom properties.
     pub stored: Stored<'a>,
 }
 

@@ -1,7 +1,8 @@
 //! Ranges of entities: parts of a table in key order, between two bounds.
 //!
-//! The key range of a shared access signature, the spans that the query planner reads, and the rows left of a resumed query
-//! share this type. It compares keys in the order of their encoding by [`crate::TableSpace`], without encoding them.
+//! The type of the key range of a shared access signature, of the spans that the query planner reads, and of the
+//! remaining rows of a resumed query. It compares keys in the order of their encoding by [`crate::TableSpace`], without
+//! encoding them.
 
 use crate::{EntityPosition, TableSpace, compare_utf16};
 use bytes::Bytes;
@@ -24,7 +25,7 @@ pub enum EntityBound {
     TableEnd,
 }
 
-/// Where a bound or a row lies; the fields are in the order in which they count.
+/// The position of a bound or a row; the fields are in the order of comparison.
 struct Place<'a> {
     /// Less before every partition, greater after every partition.
     table: Ordering,
@@ -62,7 +63,7 @@ impl EntityBound {
         }
     }
 
-    /// The least key after the bound, in a table.
+    /// The smallest key after the bound, in a table.
     pub fn key(&self, table: &TableSpace) -> Bytes {
         match self {
             Self::TableStart => table.prefix().clone(),
@@ -75,7 +76,7 @@ impl EntityBound {
     }
 
     /// The order of two bounds of one table. The start of a partition equals the bound before its empty RowKey, because
-    /// no row lies between them.
+    /// no row is between them.
     pub fn compare(&self, other: &Self) -> Ordering {
         self.place().compare(&other.place())
     }
@@ -119,8 +120,7 @@ impl EntityRange {
         }
     }
 
-    /// The rows from one position through another, both included. A position without a RowKey includes its whole
-    /// partition.
+    /// The rows from `low` to `high`, both included. A position without a RowKey includes its whole partition.
     pub fn inclusive(low: Option<EntityPosition>, high: Option<EntityPosition>) -> Self {
         Self {
             start: low.map_or(EntityBound::TableStart, EntityBound::before),
@@ -128,7 +128,7 @@ impl EntityRange {
         }
     }
 
-    /// Whether it has no bounds.
+    /// Whether the range has no bounds.
     pub const fn is_whole_table(&self) -> bool {
         matches!(
             (&self.start, &self.end),
@@ -136,12 +136,12 @@ impl EntityRange {
         )
     }
 
-    /// Whether no row can lie in it.
+    /// Whether no row can be in the range.
     pub fn is_empty(&self) -> bool {
         self.start.compare(&self.end).is_ge()
     }
 
-    /// Whether the row with these keys lies in it.
+    /// Whether the row with these keys is in the range.
     pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
         let row = Place {
             table: Ordering::Equal,
@@ -153,7 +153,7 @@ impl EntityRange {
         self.start.place().compare(&row).is_le() && row.compare(&self.end.place()).is_lt()
     }
 
-    /// The rows that lie in both ranges; `None` if there are none.
+    /// The rows in both ranges; `None` if the intersection is empty.
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let start = std::cmp::max_by(&self.start, &other.start, |one, two| one.compare(two));
         let end = std::cmp::min_by(&self.end, &other.end, |one, two| one.compare(two));
@@ -163,7 +163,7 @@ impl EntityRange {
         })
     }
 
-    /// PartitionKey and RowKey of a range of a single row.
+    /// PartitionKey and RowKey, if the range is a single row.
     pub fn point(&self) -> Option<(&str, &str)> {
         match (&self.start, &self.end) {
             (EntityBound::Before(partition, row), EntityBound::After(end_partition, end_row))
@@ -182,7 +182,7 @@ mod tests {
     use crate::TableId;
     use proptest::prelude::*;
 
-    /// Few enough keys that equal ones and prefixes of each other are frequent.
+    /// A small set of keys, so that equal keys and prefixes are frequent.
     fn key() -> impl Strategy<Value = String> {
         "[\u{0}\u{1}a\u{FFFF}\u{10000}]{0,2}"
     }
@@ -240,7 +240,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_lie_in_a_range_as_their_keys_do(range in range(), partition in key(), row in key()) {
+        fn a_range_contains_the_rows_between_its_encoded_bounds(range in range(), partition in key(), row in key()) {
             let space = space();
             let encoded = space.entity(&partition, &row);
             let inside = range.start.key(&space) <= encoded && encoded < range.end.key(&space);
@@ -249,7 +249,7 @@ mod tests {
         }
 
         #[test]
-        fn an_intersection_holds_the_rows_of_both(a in range(), b in range(), partition in key(), row in key()) {
+        fn an_intersection_contains_the_common_rows(a in range(), b in range(), partition in key(), row in key()) {
             let inside = |range: &EntityRange| range.contains(&partition, &row);
             let both = a.intersection(&b);
             prop_assert_eq!(both.as_ref().is_some_and(inside), inside(&a) && inside(&b));

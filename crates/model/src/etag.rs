@@ -12,7 +12,7 @@ const AFTER: &[u8] = b"'\"";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ETag(pub DateTime);
 
-/// The text of an ETag: `W/"datetime'` (12 bytes), at most 32 for the time, `'"` (2).
+/// The text of an ETag: `W/"datetime'` (12 bytes), the time (at most 32), `'"` (2).
 pub type ETagText = StackText<48>;
 
 /// Why a text cannot be the ETag of an entity.
@@ -32,7 +32,7 @@ pub enum ParseETagError {
 }
 
 impl ETag {
-    /// Reads an `If-Match` value. `:` and `%3A` (in either case) mean the same.
+    /// Parses an `If-Match` value. `:` and `%3A` (or `%3a`) are equivalent.
     ///
     /// # Errors
     /// [`ParseETagError`].
@@ -91,7 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn text_is_that_of_the_service() {
+    fn the_text_matches_the_service() {
         let text = "W/\"datetime'2021-09-21T01%3A04%3A37.9678478Z'\"";
         let etag = ETag::parse(text).unwrap();
         assert_eq!(etag.to_string(), text);
@@ -126,7 +126,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text: String) {
+        fn parsing_random_text_does_not_panic(text: String) {
             let _ = ETag::parse(&text);
         }
     }

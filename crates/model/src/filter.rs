@@ -2,9 +2,9 @@
 //!
 //! Rules (protocol: "Querying tables and entities"; a third-party suite asserts the rules for different types against the
 //! live service, see `docs/compat.md`):
-//! - a comparison with a property that the row lacks is false, also with `ne`; `not` is plain negation;
-//! - an Int64 property and an Int32 literal, and a Double property and an Int32 or Int64 literal, compare by value. For any
-//!   other two types that differ, the property is less than the literal;
+//! - a comparison with a missing property is false, also with `ne`; `not` is plain negation;
+//! - an Int64 property and an Int32 literal, and a Double property and an Int32 or Int64 literal, compare by value. For
+//!   all other pairs of different types, the property is less than the literal;
 //! - strings compare by UTF-16 code unit; binary values by byte, a prefix first; doubles by IEEE 754.
 
 use crate::{StoredError, Value, ValueRef, compare_utf16};
@@ -41,7 +41,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it is true for operands of this order; `None` is the order of NaN and any other value.
+    /// Whether the comparison is true for operands with this order; `None` is the order of NaN and any value.
     pub const fn holds(self, ordering: Option<Ordering>) -> bool {
         match (self, ordering) {
             (Self::NotEqual, None) => true,
@@ -55,7 +55,7 @@ impl Comparison {
         }
     }
 
-    /// The operator that is true exactly when this one is false, for operands that have an order.
+    /// The negation of the operator, for operands that have an order.
     pub const fn negated(self) -> Self {
         match self {
             Self::Equal => Self::NotEqual,
@@ -67,7 +67,7 @@ impl Comparison {
         }
     }
 
-    /// The operator that gives the same result with its operands exchanged.
+    /// The operator with the same result for swapped operands.
     pub const fn mirrored(self) -> Self {
         match self {
             Self::Less => Self::Greater,
@@ -79,7 +79,7 @@ impl Comparison {
     }
 }
 
-/// A property that a filter names.
+/// A property in a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Property {
     /// `PartitionKey`
@@ -88,7 +88,7 @@ pub enum Property {
     RowKey,
     /// `Timestamp`
     Timestamp,
-    /// Any other, case-sensitive; `TableName` in a query of tables.
+    /// Any other property, case-sensitive; `TableName` in a query of tables.
     Named(String),
 }
 
@@ -130,17 +130,17 @@ pub enum Filter {
     IsTrue(Property),
     /// `true` or `false`.
     Constant(bool),
-    /// True if all are true, and when empty.
+    /// True if all operands are true, or if empty.
     And(Vec<Filter>),
-    /// True if at least one is true; false when empty.
+    /// True if at least one operand is true; false if empty.
     Or(Vec<Filter>),
-    /// True if the filter is false.
+    /// True if the operand is false.
     Not(Box<Filter>),
 }
 
-/// The properties that a filter compares.
+/// Access to the properties that a filter compares.
 pub trait Row {
-    /// The value of a property; `None` if the row lacks it.
+    /// The value of a property; `None` if the row does not have it.
     ///
     /// # Errors
     /// [`StoredError`] when the stored row cannot be read.
@@ -174,7 +174,7 @@ impl Filter {
     }
 }
 
-/// Whether one of the filters has this outcome for the row; those after it are not evaluated.
+/// Whether one of the filters has this outcome for the row. Stops at the first one.
 fn any_is(outcome: bool, filters: &[Filter], row: &impl Row) -> Result<bool, StoredError> {
     for filter in filters {
         if filter.matches(row)? == outcome {
@@ -221,7 +221,7 @@ fn compare_double_int64(value: f64, literal: i64) -> Option<Ordering> {
 }
 
 impl fmt::Display for Filter {
-    /// Writes the filter as OData text, with parentheses only where they are needed.
+    /// Writes the filter as OData text, with the fewest parentheses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Compare {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn mismatched_types_count_as_less_but_for_the_numeric_exceptions() {
+    fn different_types_compare_as_less_except_numbers() {
         for value in samples() {
             for literal in samples() {
                 let by_value = value.edm_type() == literal.edm_type()
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_compares_with_nothing() {
+    fn nan_has_no_order() {
         let nan = [false, true, false, false, false, false];
         assert_eq!(
             outcome(Some(Value::Double(f64::NAN)), Value::Double(1.0)),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_meet_large_integers_exactly() {
+    fn doubles_compare_exactly_with_large_integers() {
         let two_53 = 9_007_199_254_740_992_i64;
         let value = || Some(Value::Double(two_53 as f64));
         assert_eq!(outcome(value(), Value::Int64(two_53)), EQUAL);

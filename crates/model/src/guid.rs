@@ -1,7 +1,6 @@
 //! GUID values: sixteen bytes in the order of their text.
 //!
-//! The `uuid` crate reads and writes the digits. This type decides which texts are a GUID of the Table service, and the
-//! order of GUIDs.
+//! The `uuid` crate parses and formats the digits. This type defines the accepted text forms and the order of GUIDs.
 
 use crate::stack_text::StackText;
 use std::fmt;
@@ -10,8 +9,9 @@ use uuid::Uuid;
 
 /// A GUID; the bytes are in the order of the hex digits of its text.
 ///
-/// The order is that of .NET's `Guid.CompareTo`: the first three groups as numbers, then the other bytes. Because the bytes
-/// stand in text order, that is the order of the bytes. (The order of the live service is unconfirmed: `docs/compat.md`.)
+/// The order is that of .NET's `Guid.CompareTo`: the first three groups as numbers, then the other bytes. Because the
+/// bytes are in text order, this equals the byte order. (The order of the live service is unconfirmed:
+/// `docs/compat.md`.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guid(pub [u8; 16]);
 
@@ -24,7 +24,7 @@ pub type GuidText = StackText<36>;
 pub struct ParseGuidError;
 
 impl Guid {
-    /// Reads 32 digits in either case, with all four hyphens or none, with or without braces.
+    /// Parses 32 hexadecimal digits, with or without all four hyphens, with or without braces.
     ///
     /// # Errors
     /// [`ParseGuidError`] for any other text.
@@ -98,7 +98,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in ".{0,40}") {
+        fn parsing_random_text_does_not_panic(text in ".{0,40}") {
             let _ = Guid::parse(&text);
         }
     }

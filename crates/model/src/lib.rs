@@ -1,8 +1,8 @@
 //! The data model of the Table service: names, limits, typed values, entities in their stored form, ETags, filters and
 //! the ordered key codec.
 //!
-//! This crate is pure: it does no I/O and reads no clock. Of the protocol's text it holds only the forms of the data itself:
-//! date-times, GUIDs, ETags.
+//! This crate is pure: no I/O, no clock. Of the protocol's text formats it has only those of date-times, GUIDs and
+//! ETags.
 
 mod access_policy;
 mod continuation;

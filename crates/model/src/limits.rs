@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-/// Custom properties of an entity; with PartitionKey, RowKey and Timestamp it has up to 255.
+/// Custom properties of an entity; 255 properties with PartitionKey, RowKey and Timestamp.
 pub const PROPERTIES_MAX: usize = 252;
 /// Length of a property name, in UTF-16 code units.
 pub const PROPERTY_NAME_UNITS_MAX: usize = 255;
@@ -21,7 +21,7 @@ pub const KEY_UNITS_MAX: usize = 512;
 pub const PAGE_ENTITIES_MAX: usize = 1000;
 /// Operations of an entity group transaction.
 pub const BATCH_OPERATIONS_MAX: usize = 100;
-/// Bytes of the body of an entity group transaction, and of any other request.
+/// Bytes of a request body, also of an entity group transaction.
 pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
@@ -44,7 +44,7 @@ pub enum LimitError {
     /// An entity over [`ENTITY_BYTES_MAX`].
     #[error("the entity is larger than 1 MiB")]
     EntityTooLarge,
-    /// The same property twice.
+    /// The same property occurs twice.
     #[error("a property is given twice")]
     DuplicateProperty,
 }

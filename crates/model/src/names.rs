@@ -10,7 +10,7 @@ pub enum InvalidName {
     /// Too short or too long.
     #[error("the length is not allowed")]
     Length,
-    /// A character that is not allowed, or not allowed in this place.
+    /// A character that is not allowed, or not allowed at its position.
     #[error("a character is not allowed")]
     Characters,
     /// A name that the service reserves.

@@ -1,7 +1,7 @@
-//! Date-times and GUIDs for serde: their text inside a newtype with a name of our own.
+//! Date-times and GUIDs for serde: their text inside a newtype with a reserved name.
 //!
-//! Formats that ignore newtypes (JSON, CSV, and most others) see strings. A serializer that recognizes the names below keeps
-//! the type, so that a Rust structure becomes an entity and comes back with the same types.
+//! Formats that ignore newtypes (JSON, CSV, and most others) see strings. A serializer that recognizes the names below
+//! keeps the type, so that a Rust structure keeps its types when it is written as an entity and read back.
 
 use crate::{DateTime, Guid};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_formats_see_text() {
+    fn other_formats_get_text() {
         let at = DateTime::parse("2024-01-02T03:04:05.0000001Z").unwrap();
         let id = Guid::parse("c9da6455-213d-42c9-9a79-3e9149a57833").unwrap();
         let json = serde_json::to_string(&(at, id)).unwrap();

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// All four sections; the service always returns every one.
+/// All four sections; the service always returns all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceProperties {
@@ -52,7 +52,7 @@ impl Default for Logging {
 pub struct Metrics {
     /// `1.0`.
     pub version: String,
-    /// Whether metrics are enabled; then `include_apis` is present.
+    /// Whether metrics are enabled; if so, `include_apis` is present.
     pub enabled: bool,
     /// Whether to add a summary for each API.
     pub include_apis: Option<bool>,
@@ -81,8 +81,8 @@ pub struct CorsRule {
     pub allowed_methods: Vec<String>,
     /// Allowed request headers; `prefix*` matches by prefix.
     pub allowed_headers: Vec<String>,
-    /// Response headers that the browser shows to scripts; `prefix*` matches by prefix.
+    /// Response headers that the browser exposes to scripts; `prefix*` matches by prefix.
     pub exposed_headers: Vec<String>,
-    /// How many seconds a browser may cache the answer to a preflight.
+    /// How long a browser may cache the response to a preflight request, in seconds.
     pub max_age_seconds: u32,
 }

@@ -1,4 +1,4 @@
-//! Short texts on the stack: to format a date, GUID or ETag for each row or request allocates no memory.
+//! Short texts on the stack, so that formatting a date, GUID or ETag for each row does not allocate.
 
 use std::fmt;
 use std::ops::Deref;

@@ -1,14 +1,15 @@
-//! The stored form of an entity: its Timestamp and its custom properties; the keys are in the engine's key.
+//! The stored form of an entity: its Timestamp and its custom properties; PartitionKey and RowKey are in the engine's
+//! key.
 //!
-//! The form is binary and typed, and keeps the order of the properties. Strings that need no escape in JSON are marked,
+//! The form is binary and typed, and keeps the order of the properties. Strings that need no JSON escapes are marked,
 //! so that writing JSON is nearly a copy. A single property can be read without decoding the others.
 //! `docs/format/entity.md` describes the bytes.
 //!
 //! Invariants:
 //! - the first byte is the version; an unknown version is an error;
-//! - [`Properties`] obey every limit of `limits` except the size of the whole entity: that needs the keys, so callers check
-//!   it with [`Properties::entity_bytes`];
-//! - reading never panics, for any bytes.
+//! - [`Properties`] obey every limit of `limits` except the size of the whole entity, which depends on the keys;
+//!   callers check it with [`Properties::entity_bytes`];
+//! - decoding never panics, for any bytes.
 
 use crate::limits::{BINARY_BYTES_MAX, LimitError, PROPERTIES_MAX, STRING_UNITS_MAX};
 use crate::{DateTime, ETag, Guid, ValueRef, check_property_name};
@@ -41,7 +42,7 @@ pub enum StoredError {
     Malformed,
 }
 
-/// Whether a string needs no escapes between the quotes of JSON.
+/// Whether a string needs no escapes in JSON.
 pub fn is_plain(text: &str) -> bool {
     // Without an early exit the compiler vectorizes the loop.
     let mut escapes = 0_u8;
@@ -51,7 +52,7 @@ pub fn is_plain(text: &str) -> bool {
     escapes == 0
 }
 
-/// The stored entity with another Timestamp. All other parts come from the client.
+/// A copy of the stored entity with another Timestamp.
 ///
 /// # Errors
 /// [`StoredError`] when it cannot be read.
@@ -62,7 +63,7 @@ pub fn restamped(stored: &[u8], timestamp: DateTime) -> Result<Bytes, StoredErro
     Ok(Bytes::from(bytes))
 }
 
-/// Puts the Timestamp into the header.
+/// Writes the Timestamp into the header.
 fn stamp(bytes: &mut [u8], timestamp: DateTime) {
     let ticks = timestamp.ticks().to_le_bytes();
     for (slot, byte) in bytes.iter_mut().skip(1).zip(ticks) {
@@ -76,7 +77,7 @@ pub struct Properties {
     /// Space for the header, then the properties.
     bytes: Vec<u8>,
     count: usize,
-    /// Their part of the entity's size.
+    /// The size of the properties by the service's formula.
     size_bytes: usize,
 }
 
@@ -108,7 +109,7 @@ impl Properties {
         4 + 2 * (crate::utf16_len(partition_key) + crate::utf16_len(row_key)) + self.size_bytes
     }
 
-    /// The properties as a stored entity, to read them before they are stored.
+    /// A view of the properties as a stored entity, for reading them before they are stored.
     pub fn view(&self, timestamp: DateTime) -> Stored<'_> {
         Stored {
             timestamp,
@@ -116,15 +117,14 @@ impl Properties {
         }
     }
 
-    /// The bytes for the engine, with the Timestamp. They are not copied.
+    /// The bytes for the engine, with the Timestamp, without a copy.
     pub fn into_stored(self, timestamp: DateTime) -> Bytes {
         let mut bytes = self.bytes;
         stamp(&mut bytes, timestamp);
         Bytes::from(bytes)
     }
 
-    /// The properties of `current` with those of `patch` set over them, as MERGE does. Properties of `current` keep their
-    /// places; new ones follow.
+    /// Merges `patch` into `current`, as MERGE does. Properties of `current` keep their order; new properties follow.
     ///
     /// # Errors
     /// [`StoredError`] when `current` cannot be read; the inner error when the result breaks a limit.
@@ -152,7 +152,7 @@ impl Properties {
         Ok(Ok(merged))
     }
 
-    /// Appends a property whose name and value the caller has checked.
+    /// Appends a property with a checked name and value.
     fn push_known(&mut self, name: &str, value: ValueRef<'_>) {
         self.count += 1;
         self.size_bytes += 8 + 2 * crate::utf16_len(name) + value.size_bytes();
@@ -194,16 +194,16 @@ impl Properties {
     }
 }
 
-/// Collects properties, checking each.
+/// Collects and checks properties.
 #[derive(Debug)]
 pub struct PropertiesBuilder {
     properties: Properties,
-    /// A 64-bit set of name hashes: most new names are found to be new without a search.
+    /// A 64-bit set of name hashes: detects most new names without a search.
     seen: u64,
 }
 
 impl PropertiesBuilder {
-    /// An empty builder with room for about `capacity` bytes of properties.
+    /// An empty builder with capacity for about `capacity` bytes of properties.
     pub fn new(capacity: usize) -> Self {
         Self {
             properties: Properties::with_capacity(capacity),
@@ -213,8 +213,7 @@ impl PropertiesBuilder {
 
     /// Adds a property.
     ///
-    /// # Errors
-    /// [`LimitError`] for a bad name, a value over its limit, a name given before, or one property too many.
+    /// # Errors [`LimitError`] for an invalid name, a value over its limit, a duplicate name, or too many properties.
     pub fn push(&mut self, name: &str, value: ValueRef<'_>) -> Result<(), LimitError> {
         check_property_name(name)?;
         let too_large = match value {
@@ -284,7 +283,7 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// When the entity was last written.
+    /// The time of the last write.
     pub const fn timestamp(&self) -> DateTime {
         self.timestamp
     }
@@ -294,7 +293,7 @@ impl<'a> Stored<'a> {
         ETag(self.timestamp)
     }
 
-    /// Its custom properties, in the order in which they were given.
+    /// The custom properties, in their original order.
     pub const fn iter(&self) -> PropertyIter<'a> {
         PropertyIter {
             rest: self.properties,
@@ -303,8 +302,7 @@ impl<'a> Stored<'a> {
 
     /// One property, if the entity has it. Names are case-sensitive.
     ///
-    /// # Errors
-    /// [`StoredError::Malformed`] when a property before it cannot be read.
+    /// # Errors [`StoredError::Malformed`] if an earlier property cannot be read.
     pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, StoredError> {
         for property in self.iter() {
             let property = property?;
@@ -323,7 +321,7 @@ pub struct PropertyRef<'a> {
     pub name: &'a str,
     /// Its value.
     pub value: ValueRef<'a>,
-    /// Whether it is a string that needs no escapes in JSON.
+    /// Whether the value is a string that needs no escapes in JSON.
     pub plain: bool,
 }
 
@@ -522,7 +520,7 @@ mod tests {
             let bytes = encode(&model).into_stored(DateTime::UNIX_EPOCH);
             let stored = Stored::open(&bytes).unwrap();
             prop_assert_eq!(stored.timestamp(), DateTime::UNIX_EPOCH);
-            // Debug text, because NaN differs from itself.
+            // Compares debug text, because NaN is not equal to itself.
             prop_assert_eq!(format!("{:?}", decode(stored)), format!("{model:?}"));
             for property in stored.iter().flatten() {
                 if let ValueRef::String(text) = property.value {
@@ -548,7 +546,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(tail: Vec<u8>) {
+        fn decoding_random_bytes_does_not_panic(tail: Vec<u8>) {
             let mut bytes = Properties::empty().into_stored(DateTime::UNIX_EPOCH).to_vec();
             bytes.extend_from_slice(&tail);
             for property in Stored::open(&bytes).unwrap().iter() {

@@ -1,4 +1,4 @@
-//! How long the entities of a table live.
+//! The time to live of the entities of a table.
 
 use crate::DateTime;
 use std::fmt;
@@ -17,7 +17,7 @@ impl TimeToLive {
     /// 36,500 days.
     pub const MAX: Self = Self(36_500 * 86_400);
 
-    /// The time to live of so many seconds.
+    /// Converts a number of seconds.
     ///
     /// # Errors
     /// [`InvalidTimeToLive`] outside [`TimeToLive::MIN`] to [`TimeToLive::MAX`].
@@ -29,7 +29,7 @@ impl TimeToLive {
         }
     }
 
-    /// The same in seconds.
+    /// The time to live in seconds.
     pub const fn seconds(self) -> u64 {
         self.0
     }
@@ -49,7 +49,7 @@ impl fmt::Display for TimeToLive {
     }
 }
 
-/// Why a number is not a time to live: it is out of range.
+/// The number of seconds is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a time to live is 1 s to 36,500 days")]
 pub struct InvalidTimeToLive;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_hold() {
+    fn out_of_range_values_are_refused() {
         for seconds in [0, TimeToLive::MAX.seconds() + 1, u64::MAX] {
             assert_eq!(TimeToLive::from_seconds(seconds), Err(InvalidTimeToLive));
         }

@@ -1,10 +1,10 @@
 //! Strings in the order of the service: by UTF-16 code unit.
 //!
 //! UTF-8 bytes order by code point; UTF-16 code units order a supplementary character (a surrogate pair, D800..DFFF)
-//! below U+E000..U+FFFF. The two differ only there, and in UTF-8 the difference sits in the lead byte: EE and EF lead
-//! U+E000..U+FFFF, F0..F4 lead the supplementary characters. Moving EE and EF above F4 makes byte order equal
-//! UTF-16 order; no other byte changes, because lead bytes never meet continuation bytes in the same place of two
-//! different valid strings with a common prefix.
+//! below U+E000..U+FFFF. The two differ only there, and in UTF-8 the difference is in the lead byte: EE and EF lead
+//! U+E000..U+FFFF, F0..F4 lead the supplementary characters. Moving EE and EF above F4 makes byte order equal UTF-16
+//! order. No other byte changes: at the first difference of two valid strings, a lead byte is never compared with a
+//! continuation byte.
 
 use std::cmp::Ordering;
 
@@ -38,8 +38,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// The least text after every text that begins with `prefix`; `None` if no text lies after them. Surrogates, which are not
-/// characters on their own, lie between U+D7FF and U+E000: U+10000 follows U+D7FF, and U+E000 follows U+10FFFF.
+/// The smallest text after all texts that begin with `prefix`; `None` if no text follows them. In UTF-16 order,
+/// surrogate pairs are between U+D7FF and U+E000: U+10000 follows U+D7FF, and U+E000 follows U+10FFFF.
 pub fn successor(prefix: &str) -> Option<String> {
     let mut chars = prefix.chars();
     while let Some(last) = chars.next_back() {
@@ -63,7 +63,7 @@ fn next_char(c: char) -> Option<char> {
 
 /// The number of UTF-16 code units of a string: the unit of the service's length limits.
 pub fn len(text: &str) -> usize {
-    // One unit for each byte that begins a character, and another one for each four-byte sequence.
+    // One unit for each lead byte, and another unit for each four-byte sequence.
     let bytes = text.as_bytes();
     if bytes.is_ascii() {
         return bytes.len();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// A text lies from a prefix up to its successor exactly if it begins with it.
+        /// A text is between a prefix and its successor exactly if it begins with the prefix.
         #[test]
         fn texts_with_a_prefix_are_contiguous(prefix in text(), tail in text(), other in text()) {
             for key in [format!("{prefix}{tail}"), other, format!("{prefix}\u{FFFF}{tail}")] {
@@ -126,7 +126,7 @@ mod tests {
             }
         }
 
-        /// Nothing lies between those and the successor.
+        /// No text is between the texts with the prefix and the successor.
         #[test]
         fn the_successor_is_the_least(prefix in text(), key in text()) {
             if let Some(end) = successor(&prefix) {

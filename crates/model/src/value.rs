@@ -15,9 +15,9 @@ pub enum EdmType {
     Int32,
     /// 64-bit signed integer.
     Int64,
-    /// 64-bit floating point number, NaN and infinities included.
+    /// 64-bit floating-point number, including NaN and infinities.
     Double,
-    /// Date and time in UTC, in steps of 100 ns, from 1601 on.
+    /// Date and time in UTC, in steps of 100 ns, since 1601.
     DateTime,
     /// 128-bit identifier.
     Guid,
@@ -50,13 +50,13 @@ impl EdmType {
         }
     }
 
-    /// The type of this name; `None` for any other text.
+    /// The type with this name; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|edm| edm.name() == name)
     }
 }
 
-/// A value of one of the eight types, whose text is a `T` and whose bytes are a `B`.
+/// A value of one of the eight types, with text of type `T` and bytes of type `B`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TypedValue<T, B> {
     /// [`EdmType::String`].
@@ -114,7 +114,7 @@ impl Value {
         }
     }
 
-    /// Whether both have the same type and are stored alike: NaN equals NaN, minus zero equals zero.
+    /// Whether both values have the same type and value: here NaN equals NaN, and minus zero equals zero.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Double(one), Self::Double(other)) if one.is_nan() => other.is_nan(),
@@ -162,8 +162,8 @@ impl ValueRef<'_> {
         }
     }
 
-    /// The bytes that the value, without its name, adds to an entity's size by the service's formula: String 4 plus 2 for
-    /// each UTF-16 code unit, Binary 4 plus its length, Int32 4, Int64, Double and DateTime 8, Guid 16, Boolean 1.
+    /// The bytes of the value, without its name, by the service's size formula: String 4 plus 2 for each UTF-16 code
+    /// unit, Binary 4 plus its length, Int32 4, Int64, Double and DateTime 8, Guid 16, Boolean 1.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::String(text) => 4 + 2 * crate::utf16_len(text),

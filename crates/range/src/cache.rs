@@ -1,9 +1,10 @@
-//! The entity cache: rows as they are stored, bounded in bytes, never a row that is not durable.
+//! The entity cache: durable rows in stored form, bounded in bytes.
 //!
-//! *Reads* fill it, and *writes* keep it current. A read that missed inserts a placeholder, reads the engine, and fills the
-//! placeholder. A write that has become durable replaces a cached row, or removes a placeholder, before its locks are released;
-//! a read that began before then does not cache its older row. So the cache never holds a row older than the last acknowledged
-//! write. A row that was never read is not cached: loading data would only evict what is read.
+//! *Reads* fill it, and *writes* keep it current. A read that missed inserts a placeholder, reads the engine, and fills
+//! the placeholder. A write that has become durable replaces a cached row, or removes a placeholder, before its locks
+//! are released; an earlier read that is still running does not cache its older row. So the cache never holds a row
+//! older than the last acknowledged write. Writes do not add rows to the cache, because loading data would evict rows
+//! that are read.
 
 use bytes::Bytes;
 use partita_engine::ReadError;
@@ -11,7 +12,7 @@ use partita_rt::hash::RandomState;
 use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 
-/// Bytes of an entry beyond its key and value: the table's slot, the list's links, two handles.
+/// Overhead bytes of an entry: the table's slot, the list's links, two handles.
 const ENTRY_BYTES: usize = 160;
 /// The row size assumed for the table's first size.
 const TYPICAL_ROW_BYTES: u64 = 1024;
@@ -28,7 +29,7 @@ impl Weighter<Bytes, Bytes> for ByBytes {
 /// Rows by key.
 #[derive(Debug)]
 pub(crate) struct EntityCache {
-    /// A write hashes its key four times here, which with the standard hash takes five times as long.
+    /// A write hashes its key four times here; the standard hash is five times slower.
     rows: Cache<Bytes, Bytes, ByBytes, RandomState>,
 }
 
@@ -46,8 +47,9 @@ impl EntityCache {
         self.rows.get(key)
     }
 
-    /// The row, read and cached if it is missing. Readers of one missing row wait for the first of them. `is_current` decides whether
-    /// the row may be cached; it is called before the row is read and after the placeholder is visible to writes.
+    /// Returns the row; on a miss, reads and caches it. Readers of the same missing row wait for the first reader.
+    /// `is_current` decides whether the row may be cached; it is called after the placeholder is visible to writes and
+    /// before the row is read.
     pub(crate) async fn get_or_read<F>(
         &self,
         key: &Bytes,
@@ -61,10 +63,10 @@ impl EntityCache {
             Ok(row) => Ok(Some(row)),
             Err(placeholder) => {
                 let is_current = is_current();
-                // A copy: the engine's row is a slice that keeps a whole block in memory.
+                // Copied, because the engine's row is a slice that keeps a whole block in memory.
                 let row = read().await?.map(|row| Bytes::copy_from_slice(&row));
                 if let Some(row) = row.as_ref().filter(|_| is_current) {
-                    // Fails when a write has replaced the placeholder: its row is newer.
+                    // Fails if a write has replaced the placeholder, because the written row is newer.
                     let _ = placeholder.insert(row.clone());
                 }
                 Ok(row)
@@ -78,7 +80,7 @@ impl EntityCache {
             return self.forget(&key);
         };
         if let Err((key, _)) = self.rows.replace(key, row, true) {
-            // Not cached, or being read right now and possibly an older version.
+            // The row is not cached, or a running read may cache an older version.
             self.forget(&key);
         }
     }
@@ -104,9 +106,9 @@ impl EntityCache {
 pub struct CacheStats {
     /// Rows held.
     pub rows: u64,
-    /// Bytes they use, bookkeeping included.
+    /// Bytes of the cached rows, including overhead.
     pub bytes: u64,
-    /// The most it may hold, in bytes.
+    /// The maximum size in bytes.
     pub bytes_max: u64,
     /// Reads answered from the cache since it was created.
     pub hits: u64,
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// A block of the store: a row in it is a slice that keeps all of it.
+    /// A block of the store: a row is a slice that keeps the whole block in memory.
     struct Block {
         _alive: Arc<()>,
     }
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_row_that_is_kept_keeps_no_block_with_it() {
+    async fn a_cached_row_does_not_keep_its_block() {
         let cache = EntityCache::new(1 << 20);
         let alive = Arc::new(());
         let block = Bytes::from_owner(Block {
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn its_rows_stay_within_their_bound() {
+    async fn the_cache_stays_within_its_size_limit() {
         const BYTES_MAX: u64 = 64 << 10;
         let cache = EntityCache::new(BYTES_MAX);
         for key in 0..1_000 {
@@ -164,7 +166,7 @@ mod tests {
         let stats = cache.stats();
         assert_eq!(stats.bytes_max, BYTES_MAX);
         assert!(stats.rows > 10 && stats.bytes > BYTES_MAX / 2, "{stats:?}");
-        // A row that grows counts with its new size.
+        // A row that grows is counted with its new size.
         let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
         for length in [10, 30_000] {
             cache.set(last.clone(), Some(vec![2; length].into()));

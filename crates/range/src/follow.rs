@@ -1,14 +1,14 @@
-//! Recording the writes to a range while the ranges that replace it are created.
+//! Records the writes to a range while its replacements are created.
 //!
-//! Cloning and opening databases takes a while. Writes go on meanwhile and are recorded here in the order in which they became
-//! durable, and copied to the new ranges before these are served. So writers wait only for the copy of the last few writes, after
-//! the range was frozen.
+//! Cloning and opening databases takes time. Writes during that time are recorded here in the order in which they
+//! became durable, and copied to the new ranges before these are served. So writers wait only for the copy of the last
+//! few writes, after the range was frozen.
 
 use parking_lot::Mutex;
 use partita_engine::{Write, WriteError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most bytes of recorded rows: two seconds of writes at full speed.
+/// The maximum bytes of recorded rows: two seconds of writes at full speed.
 const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
 /// Why the followed writes are incomplete.
@@ -17,8 +17,8 @@ pub enum FollowError {
     /// A write failed with an unknown outcome.
     #[error("the outcome of a write is unknown")]
     OutcomeUnknown,
-    /// More was written than can be recorded.
-    #[error("rows were written faster than they could be copied")]
+    /// The recorded writes exceeded the limit.
+    #[error("clients wrote rows faster than they could be copied")]
     TooManyWrites,
 }
 
@@ -37,7 +37,7 @@ struct Followed {
 }
 
 impl Follow {
-    /// Records every batch that finishes from now on. Earlier batches are in the files after a later flush.
+    /// Starts recording every batch that finishes. A later flush writes earlier batches to the files.
     pub(crate) fn begin(&self) {
         *self.followed.lock() = Followed::default();
         self.on.store(true, Ordering::Release);
@@ -49,7 +49,7 @@ impl Follow {
         *self.followed.lock() = Followed::default();
     }
 
-    /// The writes since `begin` or the last `take`, in order, and their bytes.
+    /// Returns the writes since `begin` or the last `take`, in order, and their bytes.
     pub(crate) fn take(&self) -> Result<(Vec<Write>, usize), FollowError> {
         let mut followed = self.followed.lock();
         match followed.lost {
@@ -61,13 +61,13 @@ impl Follow {
         }
     }
 
-    /// A batch has finished. Called in the order in which batches take effect.
+    /// Records a finished batch. Called in the order in which batches take effect.
     pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
         if !self.on.load(Ordering::Acquire) {
             return;
         }
         let mut followed = self.followed.lock();
-        // `end` may have run since the first check; nothing would drop a write that is added now.
+        // `end` may have run after the first check; then a write added now would never be dropped.
         if !self.on.load(Ordering::Acquire) {
             return;
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_effect_is_remembered_in_order_and_once() {
+    fn effective_writes_are_recorded_in_order_and_once() {
         let follow = Follow::default();
         follow.note(&write("before", 1), Ok(()));
         follow.begin();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_is_lost_is_not_forgotten() {
+    fn a_write_with_an_unknown_outcome_fails_the_recording() {
         let follow = Follow::default();
         follow.begin();
         follow.note(&write("a", 1), Err(WriteError::Unknown));

@@ -1,7 +1,7 @@
 //! The gate of a range: admits writes, or refuses them while the range is being split or merged.
 //!
-//! A write holds a pass from before it locks its keys until it is durable or refused. Freezing issues no more passes and waits
-//! until all are returned; from then on the range's rows do not change.
+//! A write holds a pass from before it locks its keys until it is durable or refused. Freezing stops issuing passes and
+//! waits until all passes are returned; after that the rows of the range do not change.
 
 use crate::follow::Follow;
 use partita_engine::{Write, WriteError};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 
-/// Set while no pass is issued; the other bits count passes.
+/// The frozen bit; the other bits count passes.
 const FROZEN: u64 = 1 << 63;
 
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     state: AtomicU64,
     /// Notified when the last pass of a frozen gate is returned.
     emptied: Notify,
-    /// The writes of returned passes.
+    /// Records the writes of returned passes.
     follow: Follow,
 }
 
@@ -28,11 +28,12 @@ impl Gate {
         let pass = Pass {
             gate: Arc::clone(self),
         };
-        // Dropping the pass takes the count back.
+        // Dropping the pass decrements the count.
         (before & FROZEN == 0).then_some(pass)
     }
 
-    /// Issues no more passes, and waits until all are returned. Cancel safe: dropped early, the gate stays frozen.
+    /// Stops issuing passes, and waits until all passes are returned. Cancel safe: after a cancel the gate stays
+    /// frozen.
     pub(crate) async fn freeze(&self) {
         self.state.fetch_or(FROZEN, Ordering::AcqRel);
         loop {
@@ -58,14 +59,14 @@ impl Gate {
     }
 }
 
-/// The right to write; dropping it returns it.
+/// The permission to write. Dropping the pass returns it.
 #[derive(Debug)]
 pub(crate) struct Pass {
     gate: Arc<Gate>,
 }
 
 impl Pass {
-    /// Records its writes before it is returned, so that a frozen gate has recorded all writes.
+    /// Records writes before the pass is returned, so that a frozen gate has recorded all writes.
     pub(crate) fn note(&self, writes: &[Write], result: Result<(), WriteError>) {
         self.gate.follow.note(writes, result);
     }
@@ -74,7 +75,7 @@ impl Pass {
 impl Drop for Pass {
     fn drop(&mut self) {
         if self.gate.state.fetch_sub(1, Ordering::AcqRel) == FROZEN + 1 {
-            // The notification is stored for a freeze that is about to wait.
+            // `notify_one` stores the notification for a freeze that is about to wait.
             self.gate.emptied.notify_one();
         }
     }
@@ -86,7 +87,7 @@ mod tests {
     use std::time::Duration;
 
     #[tokio::test]
-    async fn freezing_waits_for_passes_and_issues_none() {
+    async fn freezing_waits_for_passes_and_refuses_new_ones() {
         let gate = Arc::new(Gate::default());
         let pass = gate.enter().unwrap();
         let mut freezing = std::pin::pin!(gate.freeze());
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn no_pass_is_held_in_a_frozen_gate() {
+    async fn a_frozen_gate_has_no_passes() {
         let gate = Arc::new(Gate::default());
         let inside = Arc::new(AtomicU64::new(0));
         let stop = Arc::new(AtomicU64::new(0));

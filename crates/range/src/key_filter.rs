@@ -1,9 +1,9 @@
 //! The key filter: detects most absent keys in a fraction of a microsecond.
 //!
-//! Looking up an absent key costs the engine as much as an existing one, and every insert looks up an absent key. The filter
-//! holds the hashes of all keys that were ever written or found, in Bloom filters of growing size: "absent" is certain, "may
-//! exist" is wrong about once in a hundred times. A deleted key stays in the filter and costs one needless look-up when it is
-//! inserted again.
+//! Looking up an absent key costs the engine as much as an existing one, and every insert looks up an absent key. The
+//! filter holds the hashes of all keys that were ever written or found, in Bloom filters of growing size. "Absent" is
+//! certain; "may exist" is wrong for about one absent key in a hundred. A deleted key stays in the filter and costs one
+//! needless look-up when it is inserted again.
 //!
 //! A range uses the filter only once it holds all keys of the range ([`Range::build_key_filter`](crate::Range::build_key_filter)).
 
@@ -16,17 +16,17 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// The capacity of the first filter; each further one has four times as many keys.
 const FIRST_KEYS: u64 = 64 << 10;
 const GROWTH: u64 = 4;
-/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. More keys go into the last one, which then has more false
-/// positives.
+/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. Further keys go into the last filter, which then has
+/// more false positives.
 const LAYERS: usize = 5;
-/// Bits a key, hashes a key: one absent key in 120 passes a full layer.
+/// Bits per key and hashes per key: one absent key in 120 passes a full layer.
 const BITS_PER_KEY: u64 = 10;
 const HASHES: u32 = 6;
 
 /// The keys of all ranges of a process.
 pub(crate) struct KeyFilter {
     layers: [OnceLock<Layer>; LAYERS],
-    /// Which layer takes new keys.
+    /// The layer that new keys are added to.
     filling: AtomicUsize,
     hasher: FixedState,
 }
@@ -59,7 +59,7 @@ impl KeyFilter {
         }
     }
 
-    /// Adds a key. It must be added before it can be found in the engine.
+    /// Adds a key. Must be called before the key is visible in the engine.
     pub(crate) fn add(&self, key: &[u8]) {
         let hash = self.hasher.hash_one(key);
         // Rows are updated more often than inserted: only new keys use capacity.
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_and_never_forgets() {
+    fn the_filter_grows_and_keeps_all_keys() {
         let filter = KeyFilter::new();
         let count = FIRST_KEYS * 3;
         for number in 0..count {
@@ -122,7 +122,7 @@ mod tests {
         let passed = count - absent.count() as u64;
         assert!(passed < count / 40, "{passed} of {count} absent keys pass");
         let (keys, bytes) = filter.size();
-        // A key that passes by chance is not added.
+        // A key that is a false positive is not added.
         assert!(
             (count * 97 / 100..=count).contains(&keys),
             "{keys} of {count}"
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_noted_again_takes_no_room() {
+    fn a_repeated_key_uses_no_capacity() {
         let filter = KeyFilter::new();
         for _ in 0..1_000 {
             filter.add(&key(1));

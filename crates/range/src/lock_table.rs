@@ -1,11 +1,12 @@
-//! Locks by key: a write holds the locks of its entities from before it reads them until it is durable.
+//! Locks by key: a write takes the locks of its entities before it reads them and holds them until it is durable.
 //!
-//! A key is locked by its 64-bit hash; two keys with one hash only wait for each other. A holder takes its locks in the order of
-//! the hashes, so holders of several cannot deadlock. Waiters of a key are served in order of arrival.
+//! A key is locked by its 64-bit hash; writers of two keys with the same hash only wait for each other. A holder takes
+//! its locks in the order of the hashes, so holders of several locks cannot deadlock. Waiters of a key are served in
+//! order of arrival.
 //!
 //! Invariants:
 //! - an entry is in the table exactly while its lock is held;
-//! - a lock handed to a waiter that was dropped is handed to the next one: dropping a future at any await leaks nothing.
+//! - a lock granted to a dropped waiter passes to the next waiter: dropping a future at any await leaks no lock.
 
 use foldhash::quality::FixedState;
 use parking_lot::Mutex;
@@ -16,13 +17,14 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// A power of two: enough that writers rarely meet at one mutex, few enough that all stay in the processor's cache.
+/// A power of two: enough shards that writers rarely contend for a mutex, few enough that all stay in the processor's
+/// cache.
 const SHARDS: usize = 64;
 
 type KeyHash = u64;
 type Waiters = VecDeque<oneshot::Sender<()>>;
 
-/// The key of the map is a hash already, so it is hashed again as cheaply as possible.
+/// The key of the map is already a hash, so the second hash is the cheapest one.
 type Shard = Mutex<HashMap<KeyHash, Waiters, foldhash::fast::FixedState>>;
 
 /// The locks of one range.
@@ -41,7 +43,7 @@ impl LockTable {
         })
     }
 
-    /// Takes the locks of all keys, waiting for those that are held. Cancel safe: dropped halfway, it holds none.
+    /// Takes the locks of all keys, waiting for other holders. Cancel safe: a dropped call holds no locks.
     pub(crate) async fn lock<'k>(self: &Arc<Self>, keys: impl Iterator<Item = &'k [u8]>) -> Locks {
         let mut hashes: SmallVec<[KeyHash; 2]> =
             keys.map(|key| self.hasher.hash_one(key)).collect();
@@ -64,7 +66,7 @@ impl LockTable {
         &self.shards[hash as usize % SHARDS]
     }
 
-    /// Takes a free lock, or queues for a held one.
+    /// Takes a free lock, or queues for a held lock.
     fn take_or_queue(self: &Arc<Self>, hash: KeyHash) -> Option<Waiter> {
         match self.shard(hash).lock().entry(hash) {
             Entry::Vacant(free) => {
@@ -83,7 +85,7 @@ impl LockTable {
         }
     }
 
-    /// Gives a lock to the first waiter that still waits, or frees it.
+    /// Grants a lock to the first live waiter, or frees it.
     fn release(&self, hash: KeyHash) {
         let mut shard = self.shard(hash).lock();
         let Entry::Occupied(mut held) = shard.entry(hash) else {
@@ -98,7 +100,7 @@ impl LockTable {
     }
 }
 
-/// A wait slot of one lock.
+/// A place in the queue of one lock.
 struct Waiter {
     table: Arc<LockTable>,
     hash: KeyHash,
@@ -166,28 +168,31 @@ mod tests {
         let mut third = Box::pin(table.lock([b"a".as_slice()].into_iter()));
         assert!(!poll_once(second.as_mut()) && !poll_once(third.as_mut()));
         drop(first);
-        assert!(!poll_once(third.as_mut()), "the second came first");
+        assert!(
+            !poll_once(third.as_mut()),
+            "the second waiter got the lock first"
+        );
         drop(second.await);
         drop(third.await);
         assert_eq!(table.held_count(), 0);
     }
 
     #[tokio::test]
-    async fn a_waiter_that_leaves_hands_the_lock_on() {
+    async fn a_dropped_waiter_passes_the_lock_to_the_next() {
         let table = LockTable::new();
         let first = table.lock([b"a".as_slice()].into_iter()).await;
         let mut leaver = Box::pin(table.lock([b"a".as_slice(), b"b"].into_iter()));
         let mut stayer = Box::pin(table.lock([b"a".as_slice()].into_iter()));
         assert!(!poll_once(leaver.as_mut()) && !poll_once(stayer.as_mut()));
         drop(first);
-        // The lock is now the leaver's, which never polls again.
+        // The leaver now holds the lock, but never polls again.
         drop(leaver);
         drop(stayer.await);
         assert_eq!(table.held_count(), 0);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn holders_of_several_exclude_each_other_without_deadlock() {
+    async fn holders_of_several_locks_do_not_deadlock() {
         let table = LockTable::new();
         let cells: Arc<Vec<AtomicU64>> = Arc::new((0..8).map(|_| AtomicU64::new(0)).collect());
         let workers = (0..8_u64).map(|worker| {
@@ -204,7 +209,7 @@ mod tests {
                     let mut seen = std::collections::BTreeSet::new();
                     for &pick in picks.iter().filter(|&&pick| seen.insert(pick)) {
                         let cell = &cells[pick as usize];
-                        // Not atomic as a whole: only the lock prevents lost updates.
+                        // Load and store are two steps: only the lock prevents lost updates.
                         let value = cell.load(Ordering::Relaxed);
                         tokio::task::yield_now().await;
                         cell.store(value + 1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Planted bugs of a range's parts, see [`partita_engine::planted`]: each type stands in place of the one that it wraps.
+//! Planted bugs of a range's parts, see [`partita_engine::planted`]: each type replaces the type that it wraps.
 
 use crate::{cache, key_filter, lock_table};
 use bytes::Bytes;
@@ -11,7 +11,7 @@ pub(crate) struct EntityCache(cache::EntityCache);
 
 impl EntityCache {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        // A cached row would hide the row that is not durable.
+        // A cached row would hide the non-durable row.
         let is_off = is_active("read-not-durable");
         Self(cache::EntityCache::new(if is_off { 0 } else { bytes_max }))
     }

@@ -1,4 +1,4 @@
-//! The entity cache and key filter of a process, shared by its ranges: one limit for all of them.
+//! The entity cache and key filter of a process, shared by its ranges under one limit.
 
 use crate::cache::CacheStats;
 #[cfg(feature = "planted-bugs")]
@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache and the key filter, shared by all ranges of a process.
 ///
-/// Keys are those of the whole key space, so the ranges that a split or merge creates find the rows of the old ones here.
+/// Keys are unique over the whole key space, so the ranges that a split or merge creates reuse the cached rows of the
+/// old ranges.
 pub struct RowMemory {
     pub(crate) cache: EntityCache,
     pub(crate) keys: KeyFilter,
@@ -17,7 +18,8 @@ pub struct RowMemory {
 }
 
 impl RowMemory {
-    /// Empty. The entity cache may hold `cache_bytes_max` bytes; 0 caches no rows. The key filter grows to 27 MB.
+    /// An empty cache and filter. The entity cache may hold `cache_bytes_max` bytes; 0 disables the cache. The key
+    /// filter grows to 27 MB.
     #[must_use]
     pub fn new(cache_bytes_max: u64) -> Self {
         Self {
@@ -46,7 +48,7 @@ impl RowMemory {
 }
 
 impl Default for RowMemory {
-    /// 64 MiB of rows: some 50,000 of 1 KiB.
+    /// 64 MiB, for about 50,000 rows of 1 KiB.
     fn default() -> Self {
         Self::new(64 << 20)
     }
@@ -59,6 +61,6 @@ pub struct KeyFilterStats {
     pub keys: u64,
     /// Its size in memory, in bytes.
     pub bytes: u64,
-    /// Look-ups it answered: the key was certainly absent.
+    /// Look-ups avoided because the key was certainly absent.
     pub absent: u64,
 }

@@ -1,7 +1,7 @@
 //! Time, behind a trait.
 //!
-//! Wall time stamps entities and checks signatures; it may jump. Monotonic time measures durations; it never goes back. Only this module
-//! reads the operating system's wall clock.
+//! Wall time is for entity timestamps and signature checks; it may jump. Monotonic time measures durations; it never
+//! goes back. Only this module reads the operating system's wall clock.
 
 use std::fmt::Debug;
 #[cfg(any(test, feature = "testing"))]
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 #[cfg(any(test, feature = "testing"))]
 use parking_lot::Mutex;
 
-/// A source of wall time and of monotonic time. Cheap: a call takes some tens of nanoseconds.
+/// A source of wall time and of monotonic time. Cheap: some tens of nanoseconds for each call.
 pub trait Clock: Debug + Send + Sync + 'static {
     /// The wall time. May jump in either direction when the machine's clock is set.
     fn now(&self) -> SystemTime;
@@ -30,7 +30,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[allow(
         clippy::disallowed_methods,
-        reason = "this is the one place that reads the wall clock"
+        reason = "only this module reads the wall clock"
     )]
     fn now(&self) -> SystemTime {
         SystemTime::now()
@@ -42,7 +42,7 @@ impl Clock for SystemClock {
 
     fn processor(&self) -> Duration {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        // It is never negative.
+        // The value is never negative.
         used.try_into().unwrap_or_default()
     }
 }
@@ -57,7 +57,7 @@ pub struct ManualClock {
 
 #[cfg(any(test, feature = "testing"))]
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// A clock stopped at `now`.
     #[must_use]
     pub fn new(now: SystemTime) -> Self {
         Self {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_clock_is_after_this_was_written() {
+    fn the_system_clock_is_after_2023() {
         assert!(SystemClock.now() > SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
         assert!(SystemClock.monotonic() <= SystemClock.monotonic());
     }

@@ -1,7 +1,8 @@
 //! Seeds of hash tables.
 //!
-//! foldhash's own random states take their seeds from memory addresses, which differ between two runs of a simulation. These take them
-//! from [`crate::random`]. The standard library's `RandomState` reads the operating system's randomness, which a simulation controls.
+//! The random states of foldhash derive their seeds from memory addresses, which differ between two runs of a
+//! simulation. The states of this module use [`crate::random`]. The standard library's `RandomState` reads the
+//! operating system's randomness, which a simulation controls.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -17,7 +18,7 @@ pub struct RandomState(quality::SeedableRandomState);
 pub struct FastRandomState(fast::SeedableRandomState);
 
 impl Default for RandomState {
-    /// A state with a seed of its own.
+    /// A state with a new seed.
     fn default() -> Self {
         Self(quality::SeedableRandomState::with_seed(
             crate::random::u64(),
@@ -27,7 +28,7 @@ impl Default for RandomState {
 }
 
 impl Default for FastRandomState {
-    /// A state with a seed of its own.
+    /// A state with a new seed.
     fn default() -> Self {
         Self(fast::SeedableRandomState::with_seed(
             crate::random::u64(),
@@ -54,7 +55,7 @@ impl BuildHasher for FastRandomState {
     }
 }
 
-/// The part of the seed that all states of the process share, because making it is slow.
+/// The part of the seed that all states of the process share, because computing it is slow.
 fn shared() -> &'static SharedSeed {
     static SHARED: OnceLock<SharedSeed> = OnceLock::new();
     SHARED.get_or_init(|| SharedSeed::from_u64(crate::random::u64()))
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_has_a_seed_of_its_own() {
+    fn every_state_has_a_different_seed() {
         states_differ::<RandomState>();
         states_differ::<FastRandomState>();
     }

@@ -1,4 +1,4 @@
-//! The only doors to the world: time, randomness, tasks and the place where bytes are kept.
+//! Access to the operating system: time, randomness, tasks, threads, network and storage.
 //!
 //! All other crates take their clock, random bytes, background tasks and object store from here, so that a test or a simulation can
 //! replace them. The crate does not depend on tables, entities or the protocol.
@@ -7,9 +7,9 @@
 //! - [`random`]: random bytes of the operating system, and a fast generator for ids that are not secret.
 //! - [`hash`]: seeds of hash tables.
 //! - [`tasks`]: named background tasks, and the signal that ends them.
-//! - [`threads`]: threads with runtimes of their own, and blocking work.
-//! - [`world`]: the machine's world, or a simulated one, in which no thread starts.
-//! - [`net`]: listeners and connections, of the machine or of a simulation.
+//! - [`threads`]: threads with their own runtimes, and blocking work.
+//! - [`world`]: the real world, or a simulated world, in which no thread starts.
+//! - [`net`]: listeners and connections, real or simulated.
 //! - [`place`]: other directories and object stores, by path or URL.
 //! - [`data_dir`]: the data directory, with its lock, its format version and its object store.
 

@@ -1,4 +1,4 @@
-//! The network: listeners and connections, of the machine or of a simulation.
+//! The network: listeners and connections, real or simulated.
 //!
 //! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the traits itself and
 //! makes its connections with [`simulated`].
@@ -24,25 +24,25 @@ pub trait Network: Debug + Send + Sync + 'static {
 
 /// Accepts connections.
 pub trait Listener: Send + Sync + 'static {
-    /// The address it listens on.
+    /// The local address of the listener.
     ///
     /// # Errors
     /// Those of the operating system.
     fn address(&self) -> io::Result<SocketAddr>;
 
-    /// Waits for the next connection, and returns it with the address of the peer. Cancel safe.
+    /// Waits for the next connection, and returns it with the peer address. Cancel safe.
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)>;
 }
 
-/// A connection that a simulation makes.
+/// A connection made by a simulation.
 pub trait SimulatedStream: AsyncRead + AsyncWrite + Debug + Send + Unpin + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Debug + Send + Unpin + 'static> SimulatedStream for S {}
 
-/// A connection: of the machine, or of a simulation.
+/// A connection: real or simulated.
 pub type Stream = Either<TcpStream, Box<dyn SimulatedStream>>;
 
-/// A connection of a simulation.
+/// Wraps a simulated connection.
 #[must_use]
 pub fn simulated(stream: impl SimulatedStream) -> Stream {
     Either::Right(Box::new(stream))
@@ -55,7 +55,7 @@ pub struct MachineNetwork;
 impl Network for MachineNetwork {
     #[allow(
         clippy::disallowed_methods,
-        reason = "this is the door to the machine's network"
+        reason = "the only place that opens real sockets"
     )]
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Box<dyn Listener>> {
         Box::pin(async move {
@@ -73,7 +73,7 @@ impl Listener for TcpListener {
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)> {
         Box::pin(async move {
             let (stream, peer) = Self::accept(self).await?;
-            // Each write is a whole answer: Nagle's algorithm would only delay it.
+            // Each write is a whole response: Nagle's algorithm would only delay it.
             let _ = stream.set_nodelay(true);
             Ok((Either::Left(stream), peer))
         })
@@ -104,8 +104,8 @@ mod tests {
     }
 
     #[tokio::test]
-    #[allow(clippy::disallowed_methods, reason = "the other end of the door")]
-    async fn a_connection_of_the_machine_carries_bytes_and_its_end() {
+    #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
+    async fn a_real_connection_carries_bytes_and_end_of_stream() {
         let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
         let address = listener.address().unwrap();
         let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_simulated_connection_carries_bytes_and_its_end() {
+    async fn a_simulated_connection_carries_bytes_and_end_of_stream() {
         let (stream, client) = tokio::io::duplex(16);
         echoes(simulated(stream), client).await;
     }

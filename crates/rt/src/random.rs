@@ -1,8 +1,8 @@
 //! Randomness of two kinds.
 //!
-//! [`fill`] reads the operating system's randomness: for salts, keys and seeds. [`u64()`] and [`guid`] come from a generator of this
-//! thread, seeded once from the operating system: no system call and no lock, some nanoseconds each. They are for request ids and
-//! hash seeds, where a collision must be unlikely and a guess does no harm.
+//! [`fill`] reads the operating system's randomness: for salts, keys and seeds. [`u64()`] and [`guid`] come from a
+//! thread-local generator, seeded once from the operating system: some nanoseconds each, without a system call or a
+//! lock. They are for request ids and hash seeds, which must be unique but need not be secret.
 
 use std::cell::RefCell;
 
@@ -12,13 +12,12 @@ thread_local! {
     static GENERATOR: RefCell<Rng> = RefCell::new(seeded());
 }
 
-/// Fills `bytes` with randomness of the operating system, fit for secrets.
+/// Fills `bytes` with randomness of the operating system. Suitable for secrets.
 ///
-/// # Panics
-/// When the operating system has no randomness: secrets would be guessable.
+/// # Panics When the operating system cannot provide randomness, because secrets would be guessable.
 #[allow(
     clippy::disallowed_methods,
-    reason = "this is the door to the system's randomness"
+    reason = "the only place that reads the system's randomness"
 )]
 pub fn fill(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the operating system gives random bytes");
@@ -30,13 +29,13 @@ fn seeded() -> Rng {
     Rng::with_seed(u64::from_le_bytes(seed))
 }
 
-/// A random number, not fit for secrets.
+/// A random number. Not suitable for secrets.
 #[must_use]
 pub fn u64() -> u64 {
     GENERATOR.with_borrow_mut(|generator| generator.u64(..))
 }
 
-/// The bytes of a random GUID (version 4, variant 1), in the order of its text form. Not fit for secrets.
+/// The bytes of a random GUID (version 4, variant 1), in the order of its text form. Not suitable for secrets.
 #[must_use]
 pub fn guid() -> [u8; 16] {
     let mut guid = GENERATOR.with_borrow_mut(|generator| generator.u128(..).to_be_bytes());
@@ -62,8 +61,8 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
-    fn threads_do_not_repeat_each_other() {
+    #[allow(clippy::disallowed_methods, reason = "the test needs real threads")]
+    fn threads_generate_different_numbers() {
         let here: Vec<u64> = (0..8).map(|_| u64()).collect();
         let there = std::thread::spawn(|| (0..8).map(|_| u64()).collect::<Vec<u64>>())
             .join()

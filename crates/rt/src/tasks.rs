@@ -1,10 +1,10 @@
-//! Background tasks with an owner.
+//! Background tasks with an owner that stops them.
 //!
-//! A task outlives the call that started it. So [`Tasks`] names every task, signals shutdown to all, waits for them, and returns the names
-//! of those that did not end. Clones share one set.
+//! A task outlives the call that started it. So [`Tasks`] names every task, signals shutdown to all tasks, waits for
+//! them, and returns the names of unfinished tasks. Clones share one set.
 //!
-//! Timeline of a shutdown: [`Tasks::shut_down`] → every [`Shutdown::requested`] returns → tasks finish their work → [`Tasks::drain`]
-//! returns the names of those that took longer than the deadline (the end of the runtime aborts them).
+//! Timeline of a shutdown: [`Tasks::shut_down`] → every [`Shutdown::requested`] returns → tasks finish their work →
+//! [`Tasks::drain`] returns the names of the tasks that missed the deadline; the end of the runtime aborts them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -89,7 +89,7 @@ impl Tasks {
     /// for each task. Cancel safe.
     pub async fn drain(&self, deadline: Duration) -> Vec<&'static str> {
         self.shut_down();
-        // A timeout is not an error: the result names the tasks that are left.
+        // A timeout is not an error: the result lists the unfinished tasks.
         let _ = tokio::time::timeout(deadline, self.inner.tracker.wait()).await;
         let running = self.inner.running.lock();
         running
@@ -118,7 +118,7 @@ impl Shutdown {
     }
 }
 
-/// Counts a task until it ends, also by a panic or an abort.
+/// Counts a task until it ends, including by a panic or an abort.
 struct Running {
     inner: Arc<Inner>,
     name: &'static str,
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn tasks_see_the_shutdown_and_are_awaited() {
+    async fn drain_signals_shutdown_and_waits_for_tasks() {
         let tasks = Tasks::new();
         let shutdown = tasks.shutdown();
         let watcher = tasks.spawn("watcher", async move {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_that_does_not_end_is_named() {
+    async fn drain_returns_the_names_of_unfinished_tasks() {
         let tasks = Tasks::new();
         let stuck = tasks.spawn("stuck", std::future::pending::<()>());
         tasks.spawn("quick", async {});
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_ends_a_task_and_not_the_count() {
+    async fn a_panicked_task_is_not_counted_as_running() {
         let tasks = Tasks::new();
         let broken = tasks.spawn("broken", async { panic!("planted") });
         let _: Result<(), _> = broken.await;

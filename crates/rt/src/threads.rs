@@ -1,7 +1,7 @@
-//! Threads: one with a runtime of its own, a pool of them, and blocking work.
+//! Threads: a thread with its own runtime, a pool of threads, and blocking work.
 //!
-//! In a [simulated world](crate::world) no thread starts: the same work runs as tasks of the current runtime, and blocking work
-//! runs when its task is polled. Only the timing differs for callers.
+//! In a [simulated world](crate::world) no thread starts: the same work runs as tasks of the current runtime, and
+//! blocking work runs when its task is polled. For callers only the timing differs.
 
 use std::future::Future;
 use std::io;
@@ -17,7 +17,7 @@ use crate::world;
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// A thread with a single-threaded runtime of its own.
+/// A thread with its own single-threaded runtime.
 #[derive(Debug)]
 pub struct OwnThread {
     runtime: Handle,
@@ -41,7 +41,7 @@ impl OwnThread {
     /// In a simulated world, when called outside a tokio runtime.
     #[allow(
         clippy::disallowed_methods,
-        reason = "this is the door to threads with runtimes"
+        reason = "the only place that starts threads with runtimes"
     )]
     pub fn start<F>(name: &'static str, work: F) -> io::Result<Self>
     where
@@ -75,7 +75,7 @@ impl OwnThread {
         &self.runtime
     }
 
-    /// Waits until the work has ended. A panic of the work ends the wait too. A second call returns at once.
+    /// Waits until the work has ended. A panic of the work ends the wait too. A second call returns immediately.
     pub async fn join(&self) {
         let running = self.running.lock().take();
         // An error means that the work panicked: it has ended.
@@ -92,9 +92,9 @@ impl OwnThread {
 pub struct PoolSettings {
     /// The name of its threads.
     pub name: &'static str,
-    /// Threads that run tasks.
+    /// The number of threads that run tasks.
     pub threads: usize,
-    /// Threads for blocking work, at most.
+    /// The maximum number of threads for blocking work.
     pub blocking_threads_max: usize,
 }
 
@@ -102,7 +102,7 @@ pub struct PoolSettings {
 #[derive(Debug)]
 pub struct Pool {
     handle: Handle,
-    /// None in a simulated world, where the pool is the current runtime.
+    /// `None` in a simulated world, where the pool is the current runtime.
     runtime: Mutex<Option<Runtime>>,
 }
 
@@ -116,7 +116,7 @@ impl Pool {
     /// In a simulated world, when called outside a tokio runtime.
     #[allow(
         clippy::disallowed_methods,
-        reason = "this is the door to threads with runtimes"
+        reason = "the only place that starts threads with runtimes"
     )]
     pub fn start(settings: PoolSettings) -> io::Result<Self> {
         if world::is_simulated() {
@@ -144,7 +144,8 @@ impl Pool {
         &self.handle
     }
 
-    /// Ends the threads without waiting for them. In a simulated world tasks of the pool go on until their runtime ends.
+    /// Ends the threads without waiting for them. In a simulated world the tasks of the pool continue until their
+    /// runtime ends.
     pub fn stop(&self) {
         if let Some(runtime) = self.runtime.lock().take() {
             runtime.shutdown_background();
@@ -161,7 +162,7 @@ impl Drop for Pool {
 /// The number of the machine's cores. Constant in a simulated world, so that runs do not differ between machines.
 #[allow(
     clippy::disallowed_methods,
-    reason = "this is the door to the number of cores"
+    reason = "the only place that reads the number of cores"
 )]
 #[must_use]
 pub fn cores() -> usize {
@@ -172,13 +173,14 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(USUAL, usize::from)
 }
 
-/// Runs blocking work on a thread that requests do not wait for; in a simulated world, in a task of its own.
+/// Runs blocking work on a separate thread, so that it does not delay requests; in a simulated world, in a separate
+/// task.
 ///
 /// # Panics
 /// When called outside a tokio runtime.
 #[allow(
     clippy::disallowed_methods,
-    reason = "this is the door to the blocking threads, and in a simulated world to a task"
+    reason = "the only place that starts blocking threads, or tasks for them in a simulated world"
 )]
 pub fn spawn_blocking<F, T>(work: F) -> JoinHandle<T>
 where
@@ -191,7 +193,8 @@ where
     tokio::task::spawn_blocking(work)
 }
 
-/// Lowers the priority of this thread. Linux has a priority for each thread. Without permission the priority stays.
+/// Lowers the priority of this thread. Linux has a priority for each thread. Without permission the priority does not
+/// change.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);
@@ -209,7 +212,7 @@ mod tests {
         thread::current().id()
     }
 
-    /// The threads on which work, its tasks, a pool's tasks and blocking work run.
+    /// The thread ids of work, of its tasks, of a pool's tasks and of blocking work.
     async fn threads_of_work() -> Vec<ThreadId> {
         let (sender, receiver) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_runs_on_threads_of_its_own() {
+    async fn work_runs_on_separate_threads() {
         let threads = threads_of_work().await;
         assert_eq!(threads[0], threads[1]);
         assert!(!threads.contains(&this_thread()));
@@ -246,13 +249,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn in_a_simulated_world_all_work_runs_on_its_thread() {
+    async fn in_a_simulated_world_all_work_runs_on_one_thread() {
         let _world = world::simulate();
         assert_eq!(threads_of_work().await, [this_thread(); 4]);
     }
 
     #[tokio::test]
-    async fn joining_work_that_panicked_ends() {
+    async fn join_returns_after_a_panic() {
         let own = OwnThread::start("test-panic", async { panic!("planted") }).unwrap();
         own.join().await;
     }

@@ -1,8 +1,8 @@
-//! Which world a thread lives in: the machine's, or a simulated one.
+//! Whether a thread runs in the real world or in a simulated world.
 //!
-//! In the machine's world, [`crate::threads`] starts threads. In a simulated world everything runs on one thread, in an order that a
-//! seed decides: work for other threads runs as a task of the current runtime. A thread lives in the machine's world until it calls
-//! [`simulate`].
+//! In the real world, [`crate::threads`] starts threads. In a simulated world all work runs on one thread, in an order
+//! that a seed determines: work for other threads runs as a task of the current runtime. A thread is in the real world
+//! until it calls [`simulate`].
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -14,14 +14,13 @@ thread_local! {
 /// The simulated world of this thread; dropping it ends the simulation.
 #[derive(Debug)]
 pub struct Simulated {
-    /// Keeps it on the thread that made it.
+    /// Makes it `!Send`, because it belongs to its thread.
     thread: PhantomData<*const ()>,
 }
 
 /// Moves this thread into a simulated world.
 ///
-/// # Panics
-/// When it is in one already.
+/// # Panics When the thread is already in a simulated world.
 #[must_use]
 pub fn simulate() -> Simulated {
     let before = SIMULATED.replace(true);
@@ -31,7 +30,7 @@ pub fn simulate() -> Simulated {
     }
 }
 
-/// Whether this thread lives in a simulated world.
+/// Whether this thread is in a simulated world.
 #[must_use]
 pub fn is_simulated() -> bool {
     SIMULATED.get()
@@ -48,8 +47,8 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
-    fn a_simulated_world_is_one_threads_and_ends() {
+    #[allow(clippy::disallowed_methods, reason = "the test needs real threads")]
+    fn a_simulated_world_covers_one_thread_until_its_drop() {
         assert!(!is_simulated());
         let world = simulate();
         assert!(is_simulated());

@@ -1,14 +1,14 @@
 //! Snapshots, the whole store at one instant, readable without a copy; and backups of snapshots.
 //!
-//! A snapshot is a record that names a pin for each range of its time: the database keeps the pinned rows. The record makes the
-//! snapshot: maintenance releases pins that no record names ([`SnapshotPins`] lists the named ones).
+//! A snapshot is a record that lists one pin for each range: the databases keep the pinned rows. A snapshot exists if
+//! its record does: maintenance releases pins that are in no record ([`SnapshotPins`] lists the recorded pins).
 //!
 //! - [`Snapshots`]: creating, listing, reading and deleting snapshots.
 //! - [`SnapshotReader`]: the rows of a snapshot, as one ordered key space.
 //! - [`SnapshotStore`]: storage of the records.
 //! - [`backup`]: a snapshot as self-contained files.
 //!
-//! Built on `cluster`: it holds the change lock and has the host flush and pin the ranges.
+//! Built on `cluster`: holds the change lock while the host flushes and pins the ranges.
 
 pub mod backup;
 mod name;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A name is also an object name in the store.
+/// The maximum length; a name is also an object name in the store.
 const LENGTH_MAX: usize = 63;
 
 /// The name of a snapshot: 1 to 63 of the characters `a-z`, `0-9`, `.`, `-` and `_`, the first a letter or digit. No capital letters,
@@ -18,7 +18,7 @@ pub struct SnapshotName(Arc<str>);
 /// The text is not a valid snapshot name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a snapshot's name is 1 to 63 of a-z, 0-9, '.', '-' and '_', the first a letter or a digit"
+    "invalid snapshot name: use 1 to 63 of a-z, 0-9, '.', '-' and '_', and begin with a letter or a digit"
 )]
 pub struct InvalidSnapshotName;
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_fit_for_objects_everywhere() {
+    fn names_are_valid_object_names_in_every_store() {
         for good in ["a", "0", "nightly-2026.11.21_b", &"x".repeat(63)] {
             assert_eq!(good.parse::<SnapshotName>().unwrap().as_str(), good);
         }

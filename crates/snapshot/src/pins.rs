@@ -1,4 +1,4 @@
-//! The pins that snapshot records name.
+//! The pins in snapshot records.
 
 use super::SnapshotStore;
 use super::store::SnapshotStoreError;
@@ -9,13 +9,13 @@ use partita_range::RangeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Lists the named pins for the maintenance of a cluster, which releases all others.
+/// Lists the recorded pins for the maintenance of a cluster, which releases all other pins.
 pub struct SnapshotPins {
     store: Arc<dyn SnapshotStore>,
 }
 
 impl SnapshotPins {
-    /// The pins that the records in this store name.
+    /// Lists the pins in the records of this store.
     #[must_use]
     pub fn new(store: Arc<dyn SnapshotStore>) -> Self {
         Self { store }
@@ -26,7 +26,7 @@ impl SnapshotPins {
 impl PinRecords for SnapshotPins {
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError> {
         let stored = self.store.list().await?;
-        // An unreadable record may name any pin.
+        // An unreadable record may list any pin.
         if let Some(unreadable) = stored.unreadable.into_iter().next() {
             return Err(SnapshotStoreError::from(unreadable).into());
         }

@@ -9,12 +9,12 @@ use partita_range::{Bounds, keys_within};
 
 use super::SnapshotRecord;
 
-/// A snapshot that is being read, and so cannot be deleted.
+/// An open snapshot. It cannot be deleted while the reader exists.
 #[derive(Clone)]
 pub struct SnapshotReader {
     record: Arc<SnapshotRecord>,
     ranges: Arc<Vec<(Bounds, Arc<dyn PinnedRows>)>>,
-    /// Shows that the snapshot is in use; see [`Readers`](super::readers::Readers).
+    /// Marks the snapshot as in use; see [`Readers`](super::readers::Readers).
     _used: Arc<()>,
 }
 
@@ -37,7 +37,8 @@ impl SnapshotReader {
         &self.record
     }
 
-    /// The rows from `start` to before `end`, or to the last row, in key order. Reads nothing yet. Blocks are not cached.
+    /// A scan of the rows from `start` to before `end`, or to the last row, in key order. Does not read yet. Blocks are
+    /// not cached.
     #[must_use]
     pub fn scan(&self, start: &Bytes, end: Option<&Bytes>) -> SnapshotScan {
         let mut rest = VecDeque::new();
@@ -71,8 +72,8 @@ pub struct SnapshotScan {
 }
 
 impl SnapshotScan {
-    /// The next rows: at most `rows_max`, and no more once they have `bytes_max` bytes. Empty at the end. Not cancel safe: dropping a
-    /// call loses its rows for this scan.
+    /// Returns the next rows: at most `rows_max`, ending with the row that reaches `bytes_max`. Empty at the end. Not
+    /// cancel safe: after a dropped call the scan skips its rows.
     ///
     /// # Errors
     /// [`ReadError`]; the scan has ended.

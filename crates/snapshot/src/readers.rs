@@ -1,11 +1,11 @@
-//! Excludes readers and the deletion of a snapshot from each other.
+//! Mutual exclusion of readers and the deletion of a snapshot.
 
 use super::SnapshotName;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// The snapshots that are being read or deleted. A snapshot in use is not deleted; during its deletion no reader enters. Deletions
-/// hold the change lock, so there is one at a time.
+/// The snapshots that are being read or deleted. A snapshot in use cannot be deleted; a snapshot in deletion cannot be
+/// read. Deletions hold the change lock, so only one runs at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
     reading: HashMap<SnapshotName, Weak<()>>,
@@ -13,7 +13,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Begins reading: the snapshot is in use while the token lives. `None` while it is being deleted.
+    /// Registers a reader: the snapshot is in use until the token is dropped. `None` during a deletion.
     pub(crate) fn enter(&mut self, name: &SnapshotName) -> Option<Arc<()>> {
         if self.deleting.as_ref() == Some(name) {
             return None;
@@ -25,7 +25,7 @@ impl Readers {
         Some(token)
     }
 
-    /// Begins a deletion, during which no reader enters. Returns `false` if the snapshot is in use.
+    /// Begins a deletion, which blocks new readers. Returns `false` if the snapshot is in use.
     pub(crate) fn begin_deletion(&mut self, name: &SnapshotName) -> bool {
         let token = self.reading.get(name);
         let is_read = token.is_some_and(|token| token.strong_count() > 0);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::SnapshotName;
 use partita_cluster::{Epoch, check_starts, key_text};
 
-/// The format this version writes and reads.
+/// The format that this version writes and reads.
 const FORMAT: u32 = 1;
 
 /// A snapshot: the databases that hold it, and their pins.
@@ -22,11 +22,11 @@ pub struct SnapshotRecord {
     pub name: SnapshotName,
     /// 32 random hexadecimal digits, to distinguish it from earlier snapshots of the same name.
     pub id: String,
-    /// When it was requested, by the wall clock.
+    /// The wall-clock time of the request.
     pub created: DateTime,
-    /// The version of the partition map at the time.
+    /// The version of the partition map at that time.
     pub map_version: u64,
-    /// The stored bytes of all files that it reads.
+    /// The stored bytes of all files that the snapshot reads.
     pub bytes: u64,
     /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
     pub ranges: Vec<PinnedRange>,
@@ -36,9 +36,9 @@ pub struct SnapshotRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PinnedRange {
-    /// Its id, and its database's.
+    /// The id of the range and of its database.
     pub id: u64,
-    /// The epoch it was served under.
+    /// The epoch under which it was served.
     pub epoch: Epoch,
     /// Its first key.
     #[serde(with = "key_text")]
@@ -76,7 +76,7 @@ impl SnapshotRecord {
         }
     }
 
-    /// Its ranges with their bounds.
+    /// The ranges with their bounds.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = (Bounds, &PinnedRange)> {
         self.ranges.iter().enumerate().map(|(at, range)| {
             let bounds = Bounds {
@@ -90,7 +90,7 @@ impl SnapshotRecord {
     /// Checks that this version can read the record: format and order of the ranges.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.format != FORMAT {
-            return Err("its format is unknown to this version");
+            return Err("unknown format");
         }
         check_starts(self.ranges.iter().map(|range| &range.start))
     }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_record_is_as_its_document_shows_it() {
+    fn the_record_matches_the_format_document() {
         let range = |id, start, pin: &str| PinnedRange {
             id,
             epoch: Epoch(2),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn invalid_records_are_refused() {
         let mut record = SnapshotRecord::new("a".parse().unwrap(), DateTime::MIN, 1);
         assert!(record.check().is_err());
         record.ranges = ["", "b", "a"]

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  change lock ─▶ flush every range ─▶ pin all at one point ─▶ record, created if absent
-//!                 writes go on          writes wait briefly     the point of no return
+//!                 clients write         writes wait briefly     the point of no return
 //! ```
 //!
-//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After it, the snapshot is complete.
+//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After that, the
+//!   snapshot is complete.
 //! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading needs no lock.
 //! - A deletion goes in reverse order: first the record, then the pins.
 //! - An unreadable record blocks only the release of untracked pins. It can be deleted.
@@ -24,10 +25,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most snapshots of a store: each lengthens the manifests of its databases and retains one of each.
+/// The maximum number of snapshots of a store: each snapshot lengthens the manifests of its databases and keeps an old
+/// version of each.
 pub const SNAPSHOTS_MAX: usize = 256;
 
-/// The pause before a snapshot that was in use is deleted again.
+/// The pause before the deletion of a snapshot in use is retried.
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Why an operation on a snapshot failed.
@@ -42,13 +44,13 @@ pub enum SnapshotError {
     /// A restore or backup is reading it.
     #[error("snapshot {0} is being read")]
     InUse(SnapshotName),
-    /// There is the maximum number of snapshots.
-    #[error("there are {SNAPSHOTS_MAX} snapshots already, the maximum; delete one first")]
+    /// The number of snapshots is at its maximum.
+    #[error("the maximum of {SNAPSHOTS_MAX} snapshots is reached; delete one first")]
     TooMany,
-    /// The store takes no writes now. Nothing was begun.
-    #[error("the store takes no writes now: {}", .0.as_str())]
+    /// The store refuses writes now. Nothing was changed.
+    #[error("the store refuses writes now: {}", .0.as_str())]
     NotNow(Health),
-    /// It failed. Maintenance deletes what is left of it within minutes.
+    /// The operation failed. Maintenance deletes its leftovers within minutes.
     #[error("{0}")]
     Failed(Arc<str>),
 }
@@ -73,11 +75,11 @@ pub struct SnapshotCreated {
 pub struct SnapshotInfo {
     /// Its record.
     pub record: SnapshotRecord,
-    /// Bytes of files that only this snapshot reads: about what its deletion frees.
+    /// Bytes of files that only this snapshot reads: about the space that its deletion frees.
     pub own_bytes: u64,
 }
 
-/// The snapshots of a store. Used as `Arc<Snapshots>`. Requests run to their end even if the caller is dropped.
+/// The snapshots of a store. Used as `Arc<Snapshots>`. Requests complete even if the caller is dropped.
 pub struct Snapshots {
     cluster: Arc<Cluster>,
     store: Arc<dyn SnapshotStore>,
@@ -115,11 +117,10 @@ impl Snapshots {
         snapshots
     }
 
-    /// Creates a snapshot of the whole store at one instant between the call and its return. Copies nothing; writes wait for a few
-    /// milliseconds. Waits for a current split or merge.
+    /// Creates a snapshot of the whole store at one instant during the call. Copies no rows; delays writes for a few
+    /// milliseconds. Waits for a running split or merge.
     ///
-    /// # Errors
-    /// [`SnapshotError`]; there is no snapshot.
+    /// # Errors [`SnapshotError`]; no snapshot was created.
     pub fn create(
         self: &Arc<Self>,
         name: SnapshotName,
@@ -216,7 +217,7 @@ impl Snapshots {
             let mut files_of = Vec::with_capacity(records.len());
             for record in records {
                 let files = match self.files_of(&record).await {
-                    // It was deleted meanwhile.
+                    // The snapshot was deleted during the listing.
                     Err(ChangeError::NotPinned(_)) => continue,
                     files => files.map_err(SnapshotError::failed)?,
                 };
@@ -259,7 +260,8 @@ impl Snapshots {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
         Box::pin(async move {
-            // Without the change lock: changes of ranges delete no pinned file, and only a deletion releases a named pin.
+            // Without the change lock: changes of ranges never delete pinned files, and only a deletion releases a
+            // recorded pin.
             let token = self.readers.lock().enter(name);
             let token = token.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
             let record = self.record(name).await?;
@@ -273,7 +275,8 @@ impl Snapshots {
         })
     }
 
-    /// Deletes a snapshot, readable or not. Files that only it read are deleted in the background, within minutes.
+    /// Deletes a snapshot, readable or not. Files that only this snapshot needed are deleted in the background, within
+    /// minutes.
     ///
     /// # Errors
     /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
@@ -289,8 +292,9 @@ impl Snapshots {
         })
     }
 
-    /// Has the background task delete a snapshot that is in use, or that the store cannot delete now. A later snapshot of the same name
-    /// is not deleted. The end of the process cancels it. Bounded by [`SNAPSHOTS_MAX`], because these snapshots exist.
+    /// Schedules the background deletion of a snapshot that is in use, or that the store cannot delete now. Does not
+    /// delete a later snapshot of the same name. The end of the process cancels the deletion. The queue is bounded by
+    /// [`SNAPSHOTS_MAX`], because it lists existing snapshots.
     pub fn delete_later(&self, record: &SnapshotRecord) {
         let mut to_delete = self.to_delete.lock();
         to_delete.insert(record.id.clone(), record.name.clone());
@@ -303,7 +307,7 @@ impl Snapshots {
             let deleting = async move { snapshots.delete_left().await };
             let ended = self.cluster.tasks().spawn("delete snapshots", deleting);
             if let Err(error) = ended.await {
-                tracing::error!(%error, "the deletion of snapshots broke off");
+                tracing::error!(%error, "the deletion of snapshots failed");
             }
         })
     }
@@ -315,19 +319,20 @@ impl Snapshots {
                 Ok(()) | Err(SnapshotError::NoSuchSnapshot(_)) => {
                     self.to_delete.lock().remove(&id);
                 }
-                Err(error) => tracing::debug!(%error, "cannot delete a snapshot; trying again"),
+                Err(error) => tracing::debug!(%error, "cannot delete a snapshot; will retry"),
             }
         }
     }
 
-    /// Deletes a snapshot; with an id, only the one that has it.
+    /// Deletes a snapshot; with `id`, only if its id matches.
     async fn delete_one(&self, name: SnapshotName, id: Option<&str>) -> Result<(), SnapshotError> {
         let lock = self.cluster.lock_changes().await;
         let lock = lock.map_err(SnapshotError::failed)?;
         let ranges = match self.store.load(&name).await {
             Ok(Some(record)) if id.is_none_or(|id| record.id == id) => record.ranges,
             Ok(_) => return Err(SnapshotError::NoSuchSnapshot(name)),
-            // Which pins it names is unknown. Once the record is gone no record names them.
+            // The pins of an unreadable record are unknown. Without the record they are untracked, and maintenance
+            // releases them.
             Err(SnapshotStoreError::Invalid { .. }) if id.is_none() => {
                 self.cluster.suspect_pins();
                 Vec::new()
@@ -338,7 +343,7 @@ impl Snapshots {
             return Err(SnapshotError::InUse(name));
         }
         let deleted = self.store.delete(&name).await;
-        // From here on the record decides whether it exists.
+        // From here on the record alone decides whether the snapshot exists.
         self.readers.lock().end_deletion();
         deleted.map_err(SnapshotError::failed)?;
         tracing::info!(%name, "deleted a snapshot");
@@ -354,7 +359,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// The files that a snapshot reads, each once.
+    /// The distinct files that a snapshot reads.
     async fn files_of(&self, record: &SnapshotRecord) -> Result<BTreeSet<FileUse>, ChangeError> {
         let (engines, mut files) = (self.cluster.engines(), BTreeSet::new());
         for range in &record.ranges {

@@ -18,13 +18,13 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// Stores snapshot records. Used as `Arc<dyn SnapshotStore>`.
 #[async_trait]
 pub trait SnapshotStore: Send + Sync + 'static {
-    /// All records, in no order, and the unreadable ones.
+    /// All readable records, in any order, and the unreadable records.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Store`].
     async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError>;
 
-    /// The record of that name; `None` if there is none.
+    /// The record of that name; `None` if it is missing.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Invalid`], [`SnapshotStoreError::Store`].
@@ -49,7 +49,7 @@ pub trait SnapshotStore: Send + Sync + 'static {
 pub struct StoredSnapshots {
     /// The snapshots.
     pub records: Vec<SnapshotRecord>,
-    /// Unreadable records, which may name any pin.
+    /// Unreadable records, which may list any pin.
     pub unreadable: Vec<UnreadableSnapshot>,
 }
 
@@ -102,13 +102,13 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // The answer may be lost: the stored record decides.
+    // The response may be lost: the stored record decides.
     loop {
         match store.load(&record.name).await {
             Ok(Some(found)) if found == *record => return Ok(()),
             Ok(_) => return Err(failed),
             Err(error @ SnapshotStoreError::Invalid { .. }) => return Err(error),
-            Err(error) => tracing::warn!(%error, "cannot read the snapshots; trying again"),
+            Err(error) => tracing::warn!(%error, "cannot read the snapshots; will retry"),
         }
         tokio::time::sleep(RETRY_PAUSE).await;
     }
@@ -152,7 +152,9 @@ fn parse(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, UnreadableSnapsh
         .check()
         .map_err(|reason| invalid(reason.to_owned()))?;
     if path(&record.name) != *object {
-        return Err(invalid("its name differs from its snapshot's".to_owned()));
+        return Err(invalid(
+            "the name in the record differs from the object name".to_owned(),
+        ));
     }
     Ok(record)
 }
@@ -164,7 +166,7 @@ impl SnapshotStore for ObjectSnapshotStore {
         let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
         let mut stored = StoredSnapshots::default();
         for object in objects {
-            // An object that is absent was deleted since the listing.
+            // A missing object was deleted after the listing.
             if let Some(bytes) = self.bytes(&object.location).await? {
                 match parse(&object.location, &bytes) {
                     Ok(record) => stored.records.push(record),

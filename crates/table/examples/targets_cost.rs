@@ -1,4 +1,5 @@
-//! The cost of targets and admission for a request on this machine, in nanoseconds: `cargo run --release -p partita-table
+//! Measures the cost of targets and admission on this machine, in nanoseconds per request: `cargo run --release -p
+//! partita-table
 //! --example targets_cost`.
 //!
 //! Point reads, inserts and pages over the engine in memory, without targets and with targets that are never reached. Each
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Nanoseconds of a read, an insert and a page.
+/// Returns the nanoseconds of a read, an insert and a page.
 async fn round_of(
     service: &Service,
     table: &Table,
@@ -85,7 +86,7 @@ async fn round_of(
 fn insert(partition: usize, row: usize) -> Change {
     let mut properties = PropertiesBuilder::new(16);
     let pushed = properties.push("n", ValueRef::Int32(7));
-    assert!(pushed.is_ok(), "one property is not too many");
+    assert!(pushed.is_ok(), "one property is within the limit");
     Change::insert(
         format!("p{partition}"),
         format!("{row:06}"),

@@ -17,7 +17,7 @@ pub enum KeyName {
 }
 
 impl KeyName {
-    /// Its name as a property.
+    /// The name as a property.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ pub enum Error {
     /// The table of an operation on tables does not exist.
     #[error("no table has this name")]
     NoSuchTable,
-    /// A table of that name, in any case, exists.
+    /// A table with this name, ignoring case, exists.
     #[error("the table exists")]
     TableAlreadyExists,
     /// The entity does not exist.
@@ -71,10 +71,10 @@ pub enum Error {
     /// The transaction writes too many bytes. The limits of the data model rule this out.
     #[error("the transaction writes too many bytes")]
     TransactionTooLarge,
-    /// It was not executed and can be retried.
+    /// The operation was not executed and can be retried.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// It may have been executed.
+    /// The operation may have been executed.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
     /// Stored bytes cannot be decoded.
@@ -83,8 +83,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the request is invalid by itself, independent of stored data. (In a transaction of one operation, only such errors
-    /// name the operation's index.)
+    /// Whether the request is invalid, independent of stored data. (In a transaction of one operation, only these
+    /// errors include the index of the operation.)
     #[must_use]
     pub const fn is_invalid_request(&self) -> bool {
         match self {
@@ -118,7 +118,7 @@ impl From<partita_service::Error> for Error {
     }
 }
 
-/// Converts errors of the crates below as all services do.
+/// Converts errors of the crates below.
 macro_rules! from_below {
     ($($error:ty),+) => {$(
         impl From<$error> for Error {

@@ -1,11 +1,11 @@
-//! The Table service: the semantics of its operations on the storage that all services share.
+//! The Table service: the semantics of its operations, on the storage shared by all services.
 //!
-//! It takes and returns `model` types and has no HTTP and no status codes. Each operation has a file of its name, in `catalog` or
-//! `entity`.
+//! Arguments and results are `model` types, without HTTP and status codes. Each operation has a file with its name, in
+//! `catalog` or `entity`.
 //!
 //! Invariants:
-//! - an answer depends on durable state only, also an error (not found, exists, condition not met);
-//! - a refused request has changed nothing;
+//! - a response depends on durable state only, also an error (not found, exists, condition not met);
+//! - a refused request changes nothing;
 //! - two writes of an entity never have the same Timestamp, and a later write has a later one.
 
 mod background;

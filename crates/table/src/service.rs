@@ -1,4 +1,4 @@
-//! The service: what all operations on tables share.
+//! The service: the state shared by all operations on tables.
 
 use crate::catalog::CatalogMemo;
 use crate::{Error, Table, TargetSettings};
@@ -17,19 +17,19 @@ use tokio::sync::Notify;
 /// Settings of the Table service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceSettings {
-    /// How long a query reads one page.
+    /// The time limit of one page of a query.
     pub page_time_max: Duration,
     /// Bytes of stored rows on a page.
     pub page_bytes_max: usize,
-    /// How long after a table's deletion an earlier write can still commit: then the table's rows are swept once more. Longer than any
-    /// request takes.
+    /// How long after a table's deletion an earlier write can still commit. After that time the sweep checks the rows
+    /// once more. Longer than any request.
     pub drop_grace: Duration,
-    /// Concurrent entity group transactions; more wait for admission.
+    /// The maximum number of concurrent entity group transactions; further ones wait for admission.
     pub transactions_max: usize,
 }
 
 impl Default for ServiceSettings {
-    /// 5 s, as in the service; 4 MiB, so that 1,000 large entities do not make a gigabyte; 90 s; 64.
+    /// 5 s, as in the Azure service; 4 MiB, so that 1,000 large entities do not fill a gigabyte; 90 s; 64.
     fn default() -> Self {
         Self {
             page_time_max: Duration::from_secs(5),
@@ -46,21 +46,21 @@ pub struct Service {
     storage: Arc<Storage>,
     pub(crate) settings: ServiceSettings,
     targets: TargetSettings,
-    /// Limits the number of transactions that wait for the queue of writes, so that they do not fill it.
+    /// Limits the number of concurrent transactions, so that they do not fill the write queue.
     pub(crate) transactions: AdmissionQueue,
-    /// Admits one transaction at a time that has more bytes than the queue of writes admits.
+    /// Admits one long transaction at a time.
     pub(crate) long_transactions: AdmissionQueue,
     pub(crate) memo: CatalogMemo,
     /// Notified when a table was deleted.
     pub(crate) table_deleted: Notify,
-    /// Tables that are being restored from a snapshot: they are recorded as deleted until they are complete.
+    /// Tables being restored from a snapshot. Until they are complete, the catalog lists them as dropped.
     pub(crate) restoring: Mutex<HashSet<TableId>>,
     /// Notified when the time to live of a table was set.
     pub(crate) ttl_changed: Notify,
 }
 
 impl Service {
-    /// The Table service over `storage`. The `targets` take effect if the storage keeps targets.
+    /// The Table service over `storage`. The `targets` have an effect only if the storage enforces targets.
     #[must_use]
     pub fn new(storage: Arc<Storage>, settings: ServiceSettings, targets: TargetSettings) -> Self {
         Self {
@@ -97,12 +97,12 @@ impl Service {
         Ok(self.storage.get(key).await?)
     }
 
-    /// Locks the keys of a write, which lie in one range.
+    /// Locks the keys of a write, which must be in one range.
     pub(crate) async fn lock(&self, keys: &[Bytes]) -> Result<Locked, Error> {
         Ok(self.storage.lock(keys).await?)
     }
 
-    /// The targets that a request on a key of a table, or on the whole table by its prefix, is charged to.
+    /// The charged targets of a request on a key of a table, or on the whole table by its prefix.
     pub(crate) fn charged<'a>(&self, table: &'a Table, key: &'a [u8]) -> Charged<'a> {
         Charged {
             key,
@@ -111,7 +111,7 @@ impl Service {
         }
     }
 
-    /// Charges a request on the row at `key` to its targets, if there are any.
+    /// Charges a request on the row at `key` to its targets, if any.
     pub(crate) fn charge(
         &self,
         table: &Table,

@@ -1,4 +1,4 @@
-//! The scalability targets of a server, as an operator sets them.
+//! The settings of a server's scalability targets.
 
 use partita_service::{ContainerRates, Rates};
 use std::collections::BTreeMap;
@@ -8,31 +8,31 @@ use std::collections::BTreeMap;
 pub struct TableTargets {
     /// Of each partition.
     pub partition: Rates,
-    /// Of the whole table.
+    /// The rates of the whole table.
     pub table: Rates,
 }
 
-/// All targets of a server. The default is none.
+/// All targets of a server. Unlimited by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TargetSettings {
-    /// Of tables that are not in `named`.
+    /// The targets of tables that are not in `named`.
     pub tables: TableTargets,
     /// Of each account.
     pub account: Rates,
-    /// Of tables by their names in lower case, in every account.
+    /// The targets of tables by lower-case name, in every account.
     pub named: BTreeMap<String, TableTargets>,
 }
 
 impl TargetSettings {
-    /// The documented current targets: 2,000 entities/s a partition, 20,000 an account, of 1 KiB each ("Scalability and performance
-    /// targets for Table storage").
+    /// The documented current targets: 2,000 entities/s per partition, 20,000 per account, of 1 KiB each ("Scalability
+    /// and performance targets for Table storage").
     #[must_use]
     pub fn azure() -> Self {
         Self::entities(2_000, 20_000)
     }
 
-    /// The targets of the service's first years: 500 entities/s a partition, 5,000 an account ("Windows Azure Storage Abstractions
-    /// and their Scalability Targets", 2010).
+    /// The targets of the service's first years: 500 entities/s per partition, 5,000 per account ("Windows Azure
+    /// Storage Abstractions and their Scalability Targets", 2010).
     #[must_use]
     pub fn classic() -> Self {
         Self::entities(500, 5_000)

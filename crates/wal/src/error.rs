@@ -1,4 +1,4 @@
-//! Errors, by what the caller must do about them.
+//! Errors, grouped by the reaction they need from the caller.
 
 use std::io;
 use std::sync::Arc;
@@ -6,24 +6,25 @@ use std::sync::Arc;
 /// Why a record or a group was not appended.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AppendError {
-    /// An earlier append failed, or the WAL was opened again. Nothing was written.
+    /// An earlier append failed, or the WAL was reopened. Nothing was written.
     #[error("the WAL is closed after an earlier failure")]
     Poisoned,
     /// The write or the sync failed. The group may be durable or not.
     #[error("failed to append to the WAL")]
     Io(#[source] Arc<io::Error>),
-    /// The record does not fit: it is larger than the room made for it, or has a key or value that is too long. Nothing was written.
+    /// The record does not fit: it is larger than the space reserved for it, or has a key or value that is too long.
+    /// Nothing was written.
     #[error("the record does not fit into the WAL")]
     Unfit,
 }
 
-/// Why there is no room for a group. The WAL is unchanged.
+/// Why space for a group cannot be reserved. The WAL is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum RoomError {
     /// The storage is full.
     #[error("no space left for the WAL")]
     Full,
-    /// A record of this size can never be written.
+    /// A record of this size exceeds the limit.
     #[error("the group is too large for the WAL")]
     TooLarge,
     /// The storage failed for another reason.
@@ -37,20 +38,20 @@ pub enum OpenWalError {
     /// The storage failed.
     #[error("cannot read the WAL")]
     Io(#[from] io::Error),
-    /// A part of the WAL has a version that this binary does not know.
+    /// A part of the WAL has a format version unknown to this binary.
     #[error("{path} has WAL format {found}, which this version of partita cannot read")]
     UnknownVersion {
-        /// The part, as the storage names it.
+        /// The storage's name for the part, such as a file path.
         path: String,
         /// Its version.
         found: u32,
     },
-    /// A part of the WAL is damaged in a way that no crash explains.
+    /// A part of the WAL is damaged in a way that a crash cannot cause.
     #[error("{path} is damaged: {what}")]
     Damaged {
-        /// The part, as the storage names it.
+        /// The storage's name for the part, such as a file path.
         path: String,
-        /// What is wrong.
+        /// A description of the damage.
         what: &'static str,
     },
 }

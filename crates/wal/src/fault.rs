@@ -5,8 +5,8 @@
 pub enum AppendFault {
     /// The whole group is durable, although the append reports an error.
     Durable,
-    /// Nothing of the group is there, as when the kernel drops dirty pages.
+    /// The group is lost, as when the kernel drops dirty pages.
     Lost,
-    /// Only the first part of the group is there.
+    /// Only the first part of the group is durable.
     Torn,
 }

@@ -1,15 +1,16 @@
-//! The write-ahead log (WAL) of a process: what makes a write durable before it is answered.
+//! The write-ahead log (WAL) of a process, which makes a write durable before it is acknowledged.
 //!
-//! All ranges of a process share one WAL. A *group* is what they write at the same time: one record for each range, appended and made
-//! durable together. After a crash the WAL returns the records that the databases do not have yet.
+//! All ranges of a process share one WAL. A *group* is a set of records that are appended and made durable together,
+//! one for each range. After a crash the WAL returns the records that the databases have not flushed yet.
 //!
-//! - [`Wal`] is the seam: make room, add a record for each range, append the group, release flushed records.
-//! - [`WalStorage`] is the place of a WAL. It opens the WAL at startup, and again after a failed append.
-//! - [`local`] keeps the log in segments of a directory. `docs/format/log.md` describes the bytes.
-//! - `memory` keeps it in an object that outlives the WAL, so that a test can crash and restart what is above (feature `conformance`).
+//! - [`Wal`] is the interface: make room, add a record for each range, append the group, release flushed records.
+//! - [`WalStorage`] is the storage of a WAL. It opens the WAL at startup, and reopens it after a failed append.
+//! - [`local`] keeps the WAL in segment files of a directory. `docs/format/log.md` describes the bytes.
+//! - `memory` keeps it in an object that outlives the WAL, so that a test can crash and restart the crates above
+//!   (feature `conformance`).
 //! - `conformance` is the suite that every implementation passes (feature `conformance`).
 //!
-//! The crate leaves to its callers: which records belong into one group, when to flush a database, and the meaning of rows.
+//! Left to the callers: which records form a group, when to flush a database, and the meaning of rows.
 
 mod error;
 #[cfg(any(test, feature = "conformance"))]

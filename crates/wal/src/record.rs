@@ -23,10 +23,10 @@ pub struct RecordHeader {
     pub seq: u64,
 }
 
-/// How large a record is, before it is encoded.
+/// The size of a record before it is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordSize {
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: usize,
     /// Bytes of their keys and values.
     pub payload_bytes: usize,
@@ -56,7 +56,7 @@ impl Record {
         self.body.len()
     }
 
-    /// Its rows, in the order they were added. They share the record's memory.
+    /// Its rows, in the order they were added. The rows share the record's memory.
     #[must_use]
     pub fn rows(&self) -> Rows {
         Rows::new(self.body.clone(), self.row_count)

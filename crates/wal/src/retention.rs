@@ -1,7 +1,8 @@
-//! How long records are kept: which segments no range needs, and which ranges must flush so that segments come free.
+//! Retention of records: which segments are fully released, and which ranges must flush to release more segments.
 //!
-//! A WAL is a row of segments. Only the last one is written to; the others are *sealed*. A segment is removed when the databases have
-//! flushed all its records, and only from the front, so one range that does not flush keeps everything behind its oldest record.
+//! A WAL is a sequence of segments. The last segment is open for writing; the others are *sealed*. Segments are removed
+//! in order, each once the databases have flushed all its records. So a range that does not flush pins its oldest
+//! record and all segments after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,7 @@ impl Contents {
     }
 }
 
-/// A segment, as retention sees it.
+/// The properties of a segment that retention needs.
 pub(crate) trait Retained {
     /// The last record of each range in it.
     fn contents(&self) -> &Contents;
@@ -34,27 +35,27 @@ pub(crate) trait Retained {
 /// The limits of a WAL's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// A range is due for a flush when it keeps this many bytes of sealed segments.
+    /// A range is due for a flush when it pins this many bytes of sealed segments.
     pub(crate) flush_after_bytes: u64,
-    /// No group is taken while the WAL is this long.
+    /// Groups are refused while the WAL is this long.
     pub(crate) live_bytes_max: u64,
 }
 
 impl Limits {
-    /// Whether a WAL of this length is too long for another group. A lone segment never is: it can be removed only once the next one
-    /// exists.
+    /// Whether a WAL of this length is too long for another group. A single segment is never too long: it can be
+    /// removed only after the next segment exists.
     pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
         segments > 1 && bytes >= self.live_bytes_max
     }
 }
 
-/// What each range has written and flushed.
+/// The written and flushed records of each range.
 #[derive(Debug)]
 pub(crate) struct Retention {
     limits: Limits,
-    /// Up to which record each range is flushed.
+    /// The last flushed record of each range.
     released_up_to: BTreeMap<RangeId, WalId>,
-    /// Up to which record the database of each range was flushing when it last wrote.
+    /// The last record of the running flush of each range, as of its last write.
     flushing_up_to: BTreeMap<RangeId, WalId>,
     /// The last record of each range: appended, or found when the WAL was opened.
     last: BTreeMap<RangeId, WalId>,
@@ -116,7 +117,7 @@ impl Retention {
         let kept = sealed.filter(|segment| segment.contents().has_beyond(range, flushing_up_to));
         let kept: u64 = kept.map(Retained::bytes).sum();
         let due = kept >= self.limits.flush_after_bytes;
-        // A range that is due flushes all it has.
+        // A due range flushes all its rows.
         let up_to = self.last_of(range).filter(|_| due);
         let up_to = up_to.unwrap_or(flushing_up_to);
         self.flushing_up_to.insert(range, up_to);

@@ -9,7 +9,7 @@ const FLAG_DELETE: u8 = 1;
 const FLAG_CREATED: u8 = 2;
 const FLAG_EXPIRES: u8 = 4;
 
-/// A row, in bytes that are lent ([`RowRef`]) or owned ([`Row`]).
+/// A row of borrowed ([`RowRef`]) or owned ([`Row`]) bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowOf<B> {
     /// The key: at most 65,535 bytes.
@@ -18,18 +18,18 @@ pub struct RowOf<B> {
     pub value: Option<B>,
     /// The time of the write, in milliseconds since 1970.
     pub create_ts: Option<i64>,
-    /// The time of its expiry, likewise.
+    /// The expiry time, in milliseconds since 1970.
     pub expire_ts: Option<i64>,
 }
 
-/// A row to be written, lent by the caller.
+/// A row to be written, borrowed from the caller.
 pub type RowRef<'r> = RowOf<&'r [u8]>;
 
 /// A row read back.
 pub type Row = RowOf<Bytes>;
 
 impl Row {
-    /// The same row, lent.
+    /// Borrows the row.
     #[must_use]
     pub fn as_ref(&self) -> RowRef<'_> {
         RowRef {
@@ -50,7 +50,7 @@ pub struct MalformedRows;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowTooLong;
 
-/// Appends the rows to `buffer` and returns their number. After an error the buffer holds some of them.
+/// Appends the rows to `buffer` and returns their number. After an error the buffer holds a part of the rows.
 pub(crate) fn encode_rows(
     buffer: &mut Vec<u8>,
     rows: &mut dyn Iterator<Item = RowRef<'_>>,
@@ -134,7 +134,7 @@ impl Iterator for Rows {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
-            // The header promised no bytes after the last row.
+            // Bytes after the last row are an error.
             return if self.body.is_empty() {
                 None
             } else {
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_read_back_as_written(rows in rows()) {
+        fn decoded_rows_equal_the_encoded_rows(rows in rows()) {
             let mut buffer = Vec::new();
             let count = encode_rows(&mut buffer, &mut rows.iter().map(Row::as_ref)).unwrap();
             let payload: usize = rows.iter().map(|row| row.key.len() + row.value.as_ref().map_or(0, Bytes::len)).sum();
@@ -181,9 +181,9 @@ mod tests {
             prop_assert_eq!(read.unwrap(), rows);
         }
 
-        /// A body that passed its checksum, but was not written by this version, gives an error and no panic.
+        /// A body with a valid checksum that another version wrote gives an error, not a panic.
         #[test]
-        fn other_bytes_are_errors_or_rows(bytes in proptest::collection::vec(any::<u8>(), 0..2_000), count in any::<u32>()) {
+        fn random_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2_000), count in any::<u32>()) {
             let read: Vec<_> = Rows::new(bytes.into(), count).collect();
             let errors = read.iter().filter(|row| row.is_err()).count();
             prop_assert!(errors == 0 && read.len() == count as usize || errors == 1 && read.last().unwrap().is_err());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_behind_the_last_row_are_an_error() {
+    fn bytes_after_the_last_row_are_an_error() {
         let row = RowRef {
             key: b"key",
             value: Some(b"value"),

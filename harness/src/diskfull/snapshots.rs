@@ -43,7 +43,7 @@ impl Snapshots {
         ensure!(
             ["disk_full", "backlogged"]
                 .iter()
-                .any(|why| refused.contains(&format!("takes no writes now: {why}"))),
+                .any(|why| refused.contains(&format!("refuses writes now: {why}"))),
             "a snapshot on a full disk: {refused}"
         );
         self.is_only(BEFORE)?;

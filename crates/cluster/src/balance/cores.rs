@@ -1,26 +1,28 @@
 //! Estimates the processors that the requests of a range used.
 //!
-//! The system measures only the whole process: requests, and background work such as compactions, backups, sweeps of dropped
-//! tables and the reading of keys after a start, much of it on the threads that serve requests. So the estimate is the share of a
-//! range in that, but at most what its requests can explain: a range with one request a second does not use a processor.
+//! The system measures only the whole process: requests, and background work such as compactions, backups, sweeps of
+//! dropped tables and the reading of keys after a start, partly on the request threads. So the estimate is the range's
+//! share of the process total, capped by the maximum that its requests can cost: a range with one request a second does
+//! not use a processor.
 
 use partita_heat::Window;
 
-/// The most processor time of a request, in microseconds, plus that of each row and of each byte. At least about twice the times
-/// measured on two shared cores (`docs/ranges.md`): a get 35 to 54, an insert 50 to 85, a transaction of 100 inserts 2,400, a page
-/// of 1,000 rows 5,800. On a slower machine this underestimates small requests; there the request rate shows a hot range.
+/// The maximum processor time of a request in microseconds, before the cost of each row and each byte. At least about
+/// twice the times measured on two shared cores (`docs/ranges.md`): a get 35 to 54, an insert 50 to 85, a transaction
+/// of 100 inserts 2,400, a page of 1,000 rows 5,800. On a slower machine this underestimates small requests; there the
+/// request rate shows a hot range.
 const REQUEST_US: f64 = 100.0;
 const ROW_US: f64 = 50.0;
 const BYTE_US: f64 = 0.01;
 
-/// An estimate of the processors that the requests of a window used: their share in `load_of_all`, of the `busy` processors of the
-/// process, at most what the requests can explain.
+/// An estimate of the processors that the requests of a window used: their share of `load_of_all`, times the `busy`
+/// processors of the process, capped by the maximum cost of the requests.
 pub(crate) fn cores(window: &Window, load_of_all: u64, busy: f64) -> f64 {
     let share = window.counts.load() as f64 / load_of_all.max(1) as f64;
     (busy * share).min(explained(window))
 }
 
-/// The most processors that the requests of a window can have used.
+/// The maximum number of processors that the requests of a window can have used.
 fn explained(window: &Window) -> f64 {
     let counts = &window.counts;
     let rows = counts.rows_scanned + counts.rows_written;

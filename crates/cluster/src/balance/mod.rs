@@ -1,14 +1,14 @@
 //! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate hours.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
-//! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above [`BalanceSettings::split_rate`], or the
-//!   processor time they use above [`BalanceSettings::split_cores`], for [`BalanceSettings::hot_for`], and a key is known that divides
-//!   the load. A single hot partition has no such key: it is counted and shown, but not split. A range with too little observed
-//!   load is not split either.
-//! - **Merge** two neighbours that both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
+//! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above
+//!   [`BalanceSettings::split_rate`], or their processor time above [`BalanceSettings::split_cores`], for
+//!   [`BalanceSettings::hot_for`], and a split key that divides the load was found. A single hot partition has no split
+//!   key: it is counted and shown, but not split. A range with too few observed requests is not split either.
+//! - **Merge** two neighbours if both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
-//! It does not oscillate: one action a round; a new range is not split by load for a while; and merged ranges have at most half of
-//! the size and load that would split them again.
+//! It does not oscillate: one action per round; a new range is not split by load during its cool-down; and merged
+//! ranges have at most half of the size and load that triggers a split.
 
 mod cores;
 
@@ -28,15 +28,15 @@ pub struct BalanceSettings {
     pub split_rate: f64,
     /// A range that uses more processors is hot too: 1.0 is one processor.
     pub split_cores: f64,
-    /// Whether hot ranges are split if that divides their load. This gains nothing if one process serves all ranges.
+    /// Whether hot ranges are split if that divides their load. No benefit while one process serves all ranges.
     pub by_load: bool,
     /// How long a range must be hot before it is split.
     pub hot_for: Duration,
     /// How long two neighbours must be below a quarter of all triggers before they are merged.
     pub cold_for: Duration,
-    /// How long a new range is not split by load.
+    /// The time during which a new range is not split by load.
     pub cool_down: Duration,
-    /// The most ranges that splits create.
+    /// The number of ranges above which the balancer does not split.
     pub ranges_max: usize,
 }
 
@@ -57,29 +57,30 @@ impl Default for BalanceSettings {
     }
 }
 
-/// A range as observed in a round.
+/// The observations of a range in one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     /// Which range.
     pub id: RangeId,
-    /// Its bytes in files.
+    /// The bytes of its files.
     pub bytes: u64,
-    /// Its requests a second in the last window.
+    /// The requests per second in the last window.
     pub rate: f64,
     /// The processors that these requests used, without background work.
     pub cores: f64,
-    /// Where a split would divide its load.
+    /// The key at which a split would divide its load.
     pub split_point: SplitPoint,
-    /// Whether it is still copying files that it shares with other databases. It is not changed meanwhile.
+    /// Whether it is still copying files that it shares with other databases. The balancer does not change such a
+    /// range.
     pub detaching: bool,
 }
 
-/// Where a split would divide the load of a range.
+/// The key at which a split would divide the load of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitPoint {
     /// Before this key.
     At(Bytes),
-    /// Nowhere: a single partition, or the growing end of a table, has most of the load.
+    /// No key divides the load: most of it is in a single partition or at the growing end of a table.
     None,
     /// Unknown: too little load was observed.
     Unknown,
@@ -92,11 +93,11 @@ pub enum BalanceAction {
     SplitBySize(RangeId),
     /// Split at the key that divides its load.
     SplitByLoad(RangeId, Bytes),
-    /// Merge with the next one.
+    /// Merge a range with the next range.
     Merge(RangeId, RangeId),
 }
 
-/// Decides, round after round.
+/// Decides on splits and merges in rounds.
 #[derive(Debug)]
 pub struct Balancer {
     settings: BalanceSettings,
@@ -107,19 +108,20 @@ pub struct Balancer {
 /// The observations of a range.
 #[derive(Debug, Clone, Copy)]
 struct History {
-    /// When it was first observed.
+    /// The time of the first observation.
     seen: Instant,
-    /// Since when it is hot.
+    /// The start of the current hot phase.
     hot: Option<Instant>,
-    /// Since when it is cold.
+    /// The start of the current cold phase.
     cold: Option<Instant>,
-    /// Whether it was counted as hot without a split key; once each time it gets hot.
+    /// Whether the current hot phase was already counted as one without a split key.
     counted: bool,
-    /// The time before which it is not changed, because its last change failed.
+    /// The end of the pause after a failed change.
     not_before: Option<Instant>,
 }
 
-/// How long a range that is too large and has no split key is not tried again: a lone partition seldom gets a neighbour.
+/// The pause before another attempt to split a large range without a split key: a range with a single partition rarely
+/// gets a second one.
 const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {
@@ -133,13 +135,13 @@ impl Balancer {
         }
     }
 
-    /// How often a range stayed hot and had no split key.
+    /// The number of hot phases without a split key.
     #[must_use]
     pub fn no_split_key(&self) -> u64 {
         self.no_split_key
     }
 
-    /// Notes that an action failed. Its ranges are not changed for a while, so that others are.
+    /// Records that an action failed. Its ranges pause, so that the balancer can change other ranges.
     pub fn note_failed(&mut self, now: Instant, action: &BalanceAction, has_no_split_key: bool) {
         let pause = match has_no_split_key {
             true => NO_SPLIT_KEY_PAUSE,
@@ -163,7 +165,7 @@ impl Balancer {
         self.split(now, ranges).or_else(|| self.merge(now, ranges))
     }
 
-    /// Updates the observations, and drops those of ranges that are gone.
+    /// Updates the observations, and drops the history of removed ranges.
     fn note(&mut self, now: Instant, ranges: &[Observed]) {
         let before = std::mem::take(&mut self.known);
         for range in ranges {

@@ -3,18 +3,18 @@ use partita_heat::{Counts, Latency, Window};
 
 const ROUND: Duration = Duration::from_secs(10);
 
-/// A key space of a hundred equal pieces, in ranges that the decisions split and merge.
+/// A simulated key space of 100 equal pieces, whose ranges are split and merged as decided.
 struct World {
     balancer: Balancer,
     now: Instant,
-    /// First piece of each range, and its id.
+    /// The first piece and the id of each range.
     ranges: Vec<(usize, RangeId)>,
     next: u64,
     actions: Vec<BalanceAction>,
-    /// Seconds of a processor that a request takes, and the rows it reads.
+    /// The processor seconds of a request, and the rows it reads.
     cost: f64,
     rows: u64,
-    /// Processors that are busy with background work.
+    /// The number of processors busy with background work.
     background: f64,
 }
 
@@ -37,7 +37,7 @@ impl World {
         }
     }
 
-    /// What a range with so many requests a second sees in a round.
+    /// The heat window of a range with `rate` requests per second.
     fn window(&self, rate: f64) -> Window {
         let reads = (rate * ROUND.as_secs_f64()) as u64;
         Window {
@@ -52,7 +52,7 @@ impl World {
         }
     }
 
-    /// One round with these requests a second and bytes in each piece.
+    /// Runs one round with these requests per second and bytes of each piece.
     fn round(&mut self, rates: &[f64; PIECES], bytes: &[u64; PIECES]) {
         self.now += ROUND;
         let ends = self
@@ -121,7 +121,7 @@ impl World {
     }
 }
 
-/// The split that divides the load best, if one does and 256 samples of two rounds show it. The first piece is `start`.
+/// The split point that divides the load best, if two rounds give at least 256 samples. `start` is the first piece.
 fn split_point(rates: &[f64], start: usize) -> SplitPoint {
     let total: f64 = rates.iter().sum();
     if total * 2.0 * ROUND.as_secs_f64() < 256.0 {
@@ -145,7 +145,7 @@ fn even(total: f64) -> [f64; PIECES] {
 }
 
 #[test]
-fn a_load_that_wobbles_around_the_trigger_for_days_is_split_once() {
+fn a_load_around_the_split_trigger_for_days_causes_one_split() {
     let mut world = World::new();
     world.hours(48, |round| {
         even(if round / 3 % 2 == 0 { 4_500.0 } else { 5_500.0 })
@@ -155,7 +155,7 @@ fn a_load_that_wobbles_around_the_trigger_for_days_is_split_once() {
 }
 
 #[test]
-fn a_load_that_wobbles_around_the_merge_trigger_does_nothing() {
+fn a_load_around_the_merge_trigger_causes_no_change() {
     let mut world = World::new();
     world.hours(1, |_| even(6_000.0));
     assert_eq!(world.ranges.len(), 2);
@@ -172,7 +172,7 @@ fn a_load_that_wobbles_around_the_merge_trigger_does_nothing() {
 }
 
 #[test]
-fn day_and_night_cost_a_few_actions_a_day() {
+fn day_and_night_loads_cause_few_changes() {
     let mut world = World::new();
     let days = 5;
     world.hours(24 * days, |round| {
@@ -196,24 +196,24 @@ fn day_and_night_cost_a_few_actions_a_day() {
     );
 }
 
-/// As pages of a thousand rows are: 5 ms each.
+/// Requests for pages of 1,000 rows, 5 ms each.
 #[test]
-fn few_requests_that_keep_a_processor_busy_are_split_until_it_is_half_busy() {
+fn few_expensive_requests_are_split_by_processor_time() {
     let mut world = World::new();
     (world.cost, world.rows) = (0.005, 1_000);
     world.hours(1, |_| even(300.0));
     assert_eq!(world.ranges.len(), 4, "{:?}", world.actions);
     let splits = world.actions.len();
-    // A third of it is too much to merge, though the requests are few.
+    // A third of the processor time is too much for a merge, even with few requests.
     world.hours(24, |_| even(100.0));
     assert_eq!(world.actions.len(), splits, "{:?}", world.actions);
     world.hours(2, |_| even(10.0));
     assert!(world.actions.len() > splits);
 }
 
-/// A compaction, a backup or a sweep takes a processor for hours beside ranges with few requests.
+/// A compaction, a backup or a sweep uses a processor for hours while the ranges have few requests.
 #[test]
-fn background_work_makes_no_range_hot() {
+fn background_work_does_not_make_a_range_hot() {
     for rate in [0.1, 1.0, 15.0, 500.0] {
         let mut world = World::new();
         world.cost = 0.000_05;
@@ -225,7 +225,7 @@ fn background_work_makes_no_range_hot() {
 }
 
 #[test]
-fn cold_neighbours_are_merged_beside_background_work() {
+fn cold_neighbours_are_merged_during_background_work() {
     let mut world = World::new();
     world.cost = 0.000_05;
     world.hours(1, |_| even(6_000.0));
@@ -235,9 +235,9 @@ fn cold_neighbours_are_merged_beside_background_work() {
     assert_eq!(world.ranges.len(), 1, "{:?}", world.actions);
 }
 
-/// Few and heavy requests, of which too little was seen: nothing says that there is no key to split at.
+/// With few, expensive requests there are too few samples to conclude that no split key exists.
 #[test]
-fn a_hot_range_with_too_little_load_to_tell_is_not_counted() {
+fn a_hot_range_with_too_few_samples_is_not_counted() {
     let mut world = World::new();
     (world.cost, world.rows) = (0.2, 100_000);
     world.hours(1, |_| even(5.0));
@@ -252,7 +252,7 @@ fn a_hot_range_with_too_little_load_to_tell_is_not_counted() {
 }
 
 #[test]
-fn short_peaks_are_left_alone() {
+fn short_peaks_cause_no_split() {
     let mut world = World::new();
     world.hours(24, |round| {
         even(if round % 3 == 0 { 50_000.0 } else { 10.0 })
@@ -261,7 +261,7 @@ fn short_peaks_are_left_alone() {
 }
 
 #[test]
-fn one_hot_partition_is_counted_and_not_split() {
+fn a_single_hot_partition_is_counted_but_not_split() {
     let mut world = World::new();
     let mut rates = even(100.0);
     rates[40] = 20_000.0;
@@ -271,7 +271,7 @@ fn one_hot_partition_is_counted_and_not_split() {
 }
 
 #[test]
-fn a_large_range_is_split_by_size_until_its_pieces_fit() {
+fn a_large_range_is_split_by_size_until_its_parts_are_small_enough() {
     let mut world = World::new();
     let bytes = [1 << 30; PIECES];
     for _ in 0..100 {
@@ -287,7 +287,7 @@ fn a_large_range_is_split_by_size_until_its_pieces_fit() {
 }
 
 #[test]
-fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
+fn detaching_ranges_and_the_range_limit_prevent_splits() {
     let settings = BalanceSettings {
         ranges_max: 1,
         ..BalanceSettings::default()
@@ -311,7 +311,7 @@ fn nothing_is_done_to_a_range_that_rewrites_or_beyond_the_most() {
 }
 
 #[test]
-fn without_leave_a_hot_range_stays_whole_and_one_hot_partition_is_counted_all_the_same() {
+fn without_splits_by_load_a_hot_partition_is_still_counted() {
     let mut world = World::new();
     world.balancer = Balancer::new(BalanceSettings::default());
     world.hours(2, |_| even(20_000.0));
@@ -323,12 +323,12 @@ fn without_leave_a_hot_range_stays_whole_and_one_hot_partition_is_counted_all_th
         rates
     });
     assert_eq!(world.actions, []);
-    // It was hot all the time, so it is counted once.
+    // The range stayed hot, so it is counted once.
     assert_eq!(world.balancer.no_split_key(), 1);
 }
 
 #[test]
-fn a_range_that_cannot_be_split_is_left_alone_and_others_get_their_turn() {
+fn a_range_that_cannot_be_split_does_not_block_other_ranges() {
     let settings = BalanceSettings::default();
     let mut balancer = Balancer::new(settings);
     let ranges = [1, 2].map(|id| Observed {

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Split {
     /// The range before the key.
     pub left: RangeId,
-    /// The range from the key on.
+    /// The range that starts at the key.
     pub right: RangeId,
     /// The key: the start of a partition.
     pub at: Bytes,
@@ -37,7 +37,7 @@ pub struct Merged {
 pub(crate) enum Outcome {
     Split(Split),
     Merged(Merged),
-    /// Any other request is done.
+    /// The result of requests without a value.
     Done,
 }
 
@@ -48,54 +48,55 @@ pub(crate) enum Action {
     Run(JobId, Task),
     /// The job holds the change lock until its `Released`.
     GrantLock(JobId),
-    /// The job is over.
+    /// The job ended.
     Answer(JobId, Result<Outcome, ChangeRefused>),
-    /// The start is over.
+    /// The start ended.
     Started(Result<(), StartError>),
     /// Report a decided change to the coordinator.
     Replace {
         old: Vec<RangeId>,
         new: Vec<RangeSpec>,
     },
-    /// Have a range copy the files that it shares with others.
+    /// Make a range copy the files that it shares with other databases.
     Detach(RangeId),
     /// Request the balancer's decision. `Balanced` follows.
     Balance(BalanceAction),
 }
 
-/// A task of a job, with the [`TaskResult`](super::TaskResult) that answers it.
+/// A task of a job; each line ends with its [`TaskResult`](super::TaskResult).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Assign these ranges and have them opened. `Opened`; a failure ends the start.
+    /// Assign and open these ranges. `Opened`; a failure ends the start.
     Open(Vec<RangeSpec>),
     /// Store a record. `Saved`.
     Save(MapRecord, SaveReason),
-    /// Count the databases that each range keeps from being deleted. `Surveyed`.
+    /// Count the databases that cannot be deleted because of each range. `Surveyed`.
     Survey(Vec<RangeId>),
     /// Find the middle of a range. `SplitKeyFound`.
     FindSplitKey(RangeId),
-    /// Flush these ranges while writes go on. `Flushed`.
+    /// Flush these ranges while clients write. `Flushed`.
     Flush(Vec<RangeId>),
-    /// Have the host make a change and decide it with this record. `Changed`.
+    /// Make the host carry out a change and decide it with this record. `Changed`.
     Change(RangeChange, MapRecord),
-    /// Have a range refuse writes for a time. `Thawed`.
+    /// Make a range refuse writes for this long. `Thawed`.
     Freeze(RangeId, Duration),
     /// Remove databases. `Removed`.
     Remove(Vec<RangeId>),
-    /// Remove the databases of a failed change, and drop the log records of those that stay. `Removed`.
+    /// Remove the databases of a failed change, and drop the WAL records of databases that cannot be removed.
+    /// `Removed`.
     RemoveNew(Vec<RangeId>),
     /// List the databases. `Listed`.
     ListDatabases,
-    /// Find those of the databases whose files nothing reads. `Removable`.
+    /// Find the databases whose files nothing reads. `Removable`.
     FindRemovable(Vec<RangeId>),
-    /// Release pins that no snapshot names. `PinsReleased`.
+    /// Release pins that are in no snapshot record. `PinsReleased`.
     ReleasePins,
 }
 
-/// Why a record is stored; decides how a failure is logged.
+/// Why a record is stored; selects the log message for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SaveReason {
-    /// The first record, or the rollback of a change that a start found.
+    /// The first record, or the rollback of an interrupted change at startup.
     Start,
     /// A change begins.
     Begin,

@@ -27,7 +27,7 @@ impl Balancing {
         (no_split_key, self.made)
     }
 
-    /// The next split or merge, if one is due and none is under way.
+    /// Returns the next split or merge, if one is due and no other is running.
     pub(super) fn observed(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
         if self.under_way.is_none() {
             self.under_way = self.balancer.as_mut()?.decide(now, ranges);

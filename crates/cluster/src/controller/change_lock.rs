@@ -1,6 +1,7 @@
 //! The change lock: at most one job at a time changes the map, creates or deletes databases, or pins ranges.
 //!
-//! Jobs get it in the order of their requests. Reading a snapshot, finding databases to delete, and opening ranges do not need it.
+//! Jobs get the lock in the order of their requests. Reading a snapshot, finding databases to delete, and opening
+//! ranges do not need it.
 
 use super::phase::{Exclusive, Phase};
 use super::{Action, JobId, Outcome, State, Task};
@@ -41,7 +42,7 @@ impl State {
         self.grant();
     }
 
-    /// The holder waits for a task.
+    /// Runs a task for the lock holder, which waits for its result.
     pub(super) fn run_holding(&mut self, job: JobId, phase: Phase, task: Task) {
         self.lock.set_phase(job, phase);
         self.out.push(Action::Run(job, task));
@@ -55,7 +56,7 @@ impl State {
         self.grant();
     }
 
-    /// Answers a job and releases the lock.
+    /// Ends a job with its result and releases the lock.
     pub(super) fn finish(&mut self, job: JobId, answer: Result<Outcome, ChangeRefused>) {
         self.out.push(Action::Answer(job, answer));
         self.released(job);
@@ -68,7 +69,7 @@ impl State {
         }
     }
 
-    /// Gives the free lock to the first job in the queue.
+    /// Grants the free lock to the first job in the queue.
     fn grant(&mut self) {
         if self.lock.holder.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! Splits and merges: from the request to the answer.
+//! Splits and merges: from the request to the result.
 
 use super::action::{Merged, SaveReason, Split, Task};
 use super::phase::{AfterSave, Phase, Then};
@@ -150,7 +150,7 @@ impl State {
         }
     }
 
-    /// An earlier change that is not rolled back is rolled back first: the next record would no longer name its databases.
+    /// First rolls back an earlier unfinished change, because the next record would no longer list its databases.
     fn planned(&mut self, job: JobId, record: ChangeRecord, new: Vec<NewRange>) {
         let old = record.replaced();
         let change = RangeChange { record, old, new };
@@ -232,7 +232,7 @@ fn part(source: RangeId, bounds: &Bounds) -> KeyPart {
     KeyPart { source, range }
 }
 
-/// The start of the partition that holds `key`, if it lies inside the bounds and not at their start.
+/// The start of the partition that holds `key`, if it is inside the bounds but not at their start.
 fn partition_start(bounds: &Bounds, key: &Bytes) -> Option<Bytes> {
     let start = key.slice_ref(indivisible_prefix(key)?);
     (start > bounds.start && bounds.contains(&start)).then_some(start)

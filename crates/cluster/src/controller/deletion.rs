@@ -1,19 +1,19 @@
-//! Deletion rounds: databases of replaced ranges, and those that no record names, are deleted once nothing reads their files.
+//! Deletion rounds: delete databases of replaced ranges, and databases in no record, once nothing reads their files.
 //!
 //! ```text
 //!  roll back an unfinished change? ─▶ list the databases ─▶ delete those no record names ─▶ which pending ones can go? ─▶ delete them
 //!       change lock                    no lock               change lock                    no lock                        change lock
 //! ```
 //!
-//! Every change leaves a database for each replaced range, and its clones need that for minutes. So most rounds find nothing to
-//! delete and never take the lock.
+//! Every change leaves a database for each replaced range, which its clones read for minutes. So most rounds find no
+//! database to delete and do not take the lock.
 
 use super::action::{SaveReason, Task};
 use super::phase::{AfterSave, Exclusive};
 use super::{Action, JobId, Outcome, Removed, State};
 use partita_range::RangeId;
 
-/// How many databases are deleted before another job gets the lock.
+/// The number of databases deleted before the lock goes to the next job.
 const DELETED_AT_ONCE: usize = 8;
 
 /// The step of a round.
@@ -21,13 +21,13 @@ const DELETED_AT_ONCE: usize = 8;
 pub(super) enum Round {
     /// Rolling back an unfinished change.
     RollingBack,
-    /// Ids from this one on are newer than the listing.
+    /// Ids from `next_range` on are newer than the listing.
     Listing { next_range: u64 },
-    /// Deleting databases that no record names.
+    /// Deleting databases that are in no record.
     DeletingUntracked,
-    /// Looking for pending databases that can be deleted.
+    /// Finding pending databases that can be deleted.
     FindingRemovable,
-    /// Deleting pending databases; these come next.
+    /// Deleting pending databases; `next` are the remaining ones.
     Deleting { next: Vec<RangeId> },
 }
 

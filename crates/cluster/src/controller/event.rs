@@ -9,12 +9,12 @@ use partita_range::RangeId;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Identifies a request, with everything that is done for it.
+/// Identifies a request and all its actions and events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct JobId(pub(crate) u64);
 
 impl JobId {
-    /// The start, which is the first job.
+    /// The job of the startup.
     pub(crate) const START: Self = Self(0);
 }
 
@@ -35,9 +35,9 @@ pub(crate) enum Request {
     },
     /// Block all changes of ranges until [`Event::Released`].
     LockChanges,
-    /// Delete unneeded databases: those of replaced ranges, and those that no record names.
+    /// Delete unneeded databases: databases of replaced ranges, and databases in no record.
     DeleteReplaced,
-    /// Release pins that no snapshot names, if that is due.
+    /// Release pins that are in no snapshot record, if due.
     ReleasePins,
 }
 
@@ -50,16 +50,16 @@ pub(crate) enum ChangeRequest {
     Merge { left: RangeId, right: RangeId },
 }
 
-/// The result of removing databases. Those that are not gone still have readers, or the store failed.
+/// The result of removing databases. A database that remains still has readers, or the store failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
     pub(crate) gone: Vec<RangeId>,
-    /// The store was too slow; the rest was not tried.
+    /// The store was too slow; the remaining databases were not tried.
     pub(crate) late: bool,
 }
 
 impl Removed {
-    /// Those of the databases that are not gone.
+    /// The databases of the list that remain.
     pub(super) fn left_of(&self, databases: Vec<RangeId>) -> Vec<RangeId> {
         let left = databases.into_iter();
         left.filter(|id| !self.gone.contains(id)).collect()
@@ -75,20 +75,20 @@ pub(crate) enum Event {
         databases: Vec<RangeId>,
     },
     Asked(JobId, Request),
-    /// The holder of [`Request::LockChanges`] is done.
+    /// The holder of [`Request::LockChanges`] released the lock.
     Released(JobId),
     /// A task of a job ended.
     TaskEnded(JobId, TaskResult),
     /// An action of a job panicked.
     Broken(JobId),
-    /// A snapshot failed halfway: there may be pins that no record names.
+    /// A snapshot failed: pins may exist that are in no record.
     PinsSuspected,
     /// The load of the ranges in the last window.
     Observed {
         now: Instant,
         ranges: Vec<Observed>,
     },
-    /// The balancer's request is over.
+    /// The balancer's request ended.
     Balanced {
         now: Instant,
         result: Result<(), ChangeRefused>,
@@ -100,17 +100,17 @@ pub(crate) enum Event {
 pub(crate) enum TaskResult {
     /// The ranges are open.
     Opened,
-    /// A record is stored, or is not.
+    /// Whether a record was stored.
     Saved(Result<(), MapError>),
-    /// For each range the number of databases that it keeps from being deleted.
+    /// For each range, the number of databases that cannot be deleted because of it.
     Surveyed(Result<Vec<u64>, ChangeRefused>),
     /// The middle of a range.
     SplitKeyFound(Result<Bytes, ChangeRefused>),
     /// Ranges were flushed.
     Flushed(Result<(), ChangeRefused>),
-    /// A change is decided after this long in transit, or failed.
+    /// The change was decided, with its time in transit, or failed.
     Changed(Result<Duration, ChangeFailed>),
-    /// A frozen range takes writes again.
+    /// A frozen range accepts writes again.
     Thawed(Result<(), ChangeRefused>),
     /// Databases were removed.
     Removed(Removed),
@@ -118,6 +118,6 @@ pub(crate) enum TaskResult {
     Listed(Option<Vec<RangeId>>),
     /// Databases whose files nothing reads; `None` if finding them failed.
     Removable(Option<Vec<RangeId>>),
-    /// Untracked pins were released, all or some.
+    /// Untracked pins were released; `complete` if all of them.
     PinsReleased { complete: bool },
 }

@@ -1,28 +1,28 @@
 //! The controller: decides on all changes to the ranges of a store.
 //!
-//! A plain state machine: [`step`] takes the state and an event and returns actions. It does not wait, read a clock, lock or do
-//! I/O; the [driver](crate::driver) carries the actions out and returns what came of each as the next event. Golden scripts
-//! (`scripts/`) show whole conversations.
+//! A plain state machine: [`step`] takes the state and an event and returns actions. It does not wait, read a clock,
+//! lock or do I/O; the [driver](crate::driver) carries out the actions and returns the result of each as the next
+//! event. Golden scripts (`scripts/`) show complete sequences.
 //!
 //! ```text
-//!  asked: split range 1 ─▶ survey ─▶ find the split key ─▶ flush ─▶ save record N+1 ─▶ change, decided by record N+2 ─▶ answer
+//!  request: split range 1 ─▶ survey ─▶ find the split key ─▶ flush ─▶ save record N+1 ─▶ change, decided by record N+2 ─▶ answer
 //! ```
 //!
 //! Its decisions, one file each:
-//! - [`start`]: what a start rolls back and deletes before it opens the ranges;
-//! - [`changes`]: splits and merges, step by step; [`rollback`] of those that fail;
+//! - [`start`]: rollback and deletion at startup, before the ranges open;
+//! - [`changes`]: splits and merges, step by step; [`rollback`]: failed changes;
 //! - [`change_lock`]: which jobs exclude each other, and their order; [`phase`]: the tasks that the holder waits for;
 //! - [`deletion`]: which databases of replaced ranges are deleted, and when;
-//! - [`pins`]: when untracked pins are looked for;
+//! - [`pins`]: when maintenance looks for untracked pins;
 //! - [`balancing`]: the current action of the balancer.
 //!
 //! Invariants:
-//! - only the holder of the change lock saves a record, so versions follow one another;
-//! - record N+1 is stored before a change creates anything, and record N+2 decides it: stored by the host with the new ranges, or
-//!   by the controller as rolled back. Whichever exists first counts;
-//! - a database is deleted only while the change lock is held, so that no clone can start to need its files, and only if no record
-//!   names it as served;
-//! - opening ranges does not wait for the change lock, only for the decision of a change that was found undecided.
+//! - only the holder of the change lock saves a record, so versions have no gaps and no conflicts;
+//! - record N+1 is stored before a change creates anything, and record N+2 decides it: the host stores it with the new
+//!   ranges, or the controller stores it as rolled back. The first stored record N+2 wins;
+//! - a database is deleted only while the change lock is held, so that no clone can start to need its files, and only
+//!   if no record lists it as served;
+//! - opening ranges does not wait for the change lock, only for the decision of an interrupted change.
 
 mod action;
 mod balancing;
@@ -53,11 +53,11 @@ use phase::{AfterSave, Exclusive, Phase};
 use pins::PinRounds;
 use std::collections::BTreeMap;
 
-/// A range that keeps this many other databases from being deleted is compacted before it is split or merged.
+/// If this many databases cannot be deleted because of a range, the range is compacted before it is split or merged.
 const ANCESTRY_MAX: u64 = 8;
 
-/// The most ranges of a host: each has buffers, files, a heat sketch and some tasks of its own, and memory is bounded. Four times
-/// what the balancer creates by itself. A restored backup may bring more, which can be merged.
+/// The maximum number of ranges of a host: each range has buffers, files, a heat sketch and tasks, and memory is
+/// bounded. Four times the limit of the balancer. A restored backup may have more ranges; merge them afterwards.
 pub(crate) const RANGES_MAX: usize = 256;
 
 /// The state of the controller.
@@ -65,10 +65,10 @@ pub(crate) const RANGES_MAX: usize = 256;
 pub(crate) struct State {
     /// See [`RANGES_MAX`].
     ranges_max: usize,
-    /// The newest version of the map that is known to be stored. Before the start, that of a new store.
+    /// The newest version of the map that is known to be stored; before the start, the first version of a new store.
     record: MapRecord,
     lock: ChangeLock,
-    /// Deletion rounds under way.
+    /// Running deletion rounds.
     rounds: BTreeMap<JobId, Round>,
     pins: PinRounds,
     balancing: Balancing,
@@ -95,7 +95,7 @@ impl State {
         &self.record
     }
 
-    /// From now on the balancer decides at each report.
+    /// Sets the balancer, which decides at each later report.
     pub(crate) fn balance_with(&mut self, balancer: Balancer) {
         self.balancing.start(balancer);
     }
@@ -105,7 +105,7 @@ impl State {
         self.balancing.is_due()
     }
 
-    /// How often a range stayed hot and had no key to split at, and how many splits and merges the balancer made.
+    /// The number of hot phases without a split key, and the number of the balancer's splits and merges.
     pub(crate) fn balance_counts(&self) -> (u64, u64) {
         self.balancing.counts()
     }
@@ -140,7 +140,7 @@ impl State {
         }
     }
 
-    /// The phases of the lock holder, each with the result that ends it.
+    /// Advances the phase of the lock holder with the result of its task.
     fn task_ended(&mut self, job: JobId, result: TaskResult) {
         match (self.lock.take_phase(job), result) {
             (Some(Phase::RemovingAtStart { databases }), TaskResult::Removed(removed)) => {
@@ -178,7 +178,7 @@ impl State {
             (Some(Phase::ReleasingPins), TaskResult::PinsReleased { complete }) => {
                 self.pins_released(job, complete);
             }
-            // A late answer to an earlier phase changes nothing.
+            // Ignores a late result of an earlier phase.
             (Some(phase), _) => self.lock.set_phase(job, phase),
             (None, TaskResult::Listed(databases)) => self.listed(job, databases),
             (None, TaskResult::Removable(databases)) => self.removable(job, databases),
@@ -210,15 +210,15 @@ impl State {
                 self.finish(job, Err(ChangeRefused::failed(error)));
             }
             (AfterSave::RolledBack(then), result) => self.rolled_back(job, then, result),
-            // If that failed, the next round finds the databases gone and records it.
+            // If the save failed, the next round sees that the databases are missing and records it.
             (AfterSave::Deleted { late }, _) => self.deletion_done(job, late),
         }
     }
 
-    /// An action of the job panicked: a bug. The job ends; a change that it began is rolled back later, as after a kill.
+    /// An action of the job panicked: a bug. The job ends; its unfinished change is rolled back later, as after a kill.
     fn broken(&mut self, job: JobId) {
         self.rounds.remove(&job);
-        let why = "an internal error, which the log describes".into();
+        let why = "internal error, see the log".into();
         self.finish(job, Err(ChangeRefused::Failed(why)));
     }
 }

@@ -15,7 +15,7 @@ pub(super) enum Exclusive {
         range: RangeId,
         time: Duration,
     },
-    /// The caller holds the lock for its own work.
+    /// A caller of [`Request::LockChanges`](super::event::Request::LockChanges) holds the lock.
     Guest,
     /// Roll back a change whose rollback could not be recorded.
     RollBack,
@@ -26,13 +26,13 @@ pub(super) enum Exclusive {
 /// The task that the holder of the lock waits for.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// The start removes databases before it opens the ranges.
+    /// The start removes unneeded databases before it opens the ranges.
     RemovingAtStart {
         databases: Vec<RangeId>,
     },
     /// The start opens the ranges.
     Opening,
-    /// A change counts the databases that its ranges keep.
+    /// A change counts the databases that cannot be deleted because of its ranges.
     Surveying {
         request: ChangeRequest,
         ranges: Vec<RangeId>,
@@ -45,7 +45,7 @@ pub(super) enum Phase {
         change: RangeChange,
         decision: MapRecord,
     },
-    /// The databases of a failed change are removed.
+    /// Removing the databases of a failed change.
     RemovingNew {
         databases: Vec<RangeId>,
         then: Then,
@@ -78,8 +78,8 @@ pub(super) enum AfterSave {
 pub(super) enum Then {
     /// Refuse the change that failed.
     Refuse(ChangeRefused),
-    /// Begin the change that found the earlier one unfinished.
+    /// Begin the change that had to wait for the rollback of an earlier change.
     Change(RangeChange),
-    /// Continue the deletion round that found it.
+    /// Continue the deletion round that found the unfinished change.
     Round,
 }

@@ -1,26 +1,27 @@
-//! When the controller looks for pins that no snapshot names: after a start, for ten minutes after a failure, and once an hour.
+//! When the controller looks for untracked pins (in no snapshot record): after a start, for ten minutes after a
+//! failure, and once an hour.
 
 use super::phase::Exclusive;
 use super::{Action, JobId, Outcome, State};
 
-/// Rounds that look for pins after a failure: ten minutes, longer than an abandoned flush can still take.
+/// Rounds that look for pins after a failure: ten minutes, longer than an abandoned flush can take.
 const ROUNDS_AFTER_FAILURE: u32 = 60;
 
-/// Besides, one of this many rounds looks for pins, once an hour: on a disk that stays full, an abandoned flush may create its pin
-/// at any time.
+/// One of this many rounds also looks for pins, once an hour: on a full disk, an abandoned flush may create its pin
+/// much later.
 pub(crate) const ROUNDS_BETWEEN: u32 = 360;
 
 /// Counts rounds.
 #[derive(Debug)]
 pub(super) struct PinRounds {
-    /// The number of next rounds that look for pins.
+    /// The number of coming rounds that look for pins.
     due: u32,
     /// Rounds since the last hourly one.
     passed: u32,
 }
 
 impl Default for PinRounds {
-    /// Due once: the previous process may have been killed.
+    /// Due once, because the previous process may have been killed.
     fn default() -> Self {
         Self { due: 1, passed: 0 }
     }

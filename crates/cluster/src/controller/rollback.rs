@@ -1,7 +1,7 @@
-//! Rolling back a change: its databases are removed, and the next record says that it was rolled back.
+//! Rolling back a change: removes its databases, and stores a record without the change.
 //!
-//! Databases that cannot be removed now are recorded as pending deletion. If recording a rollback fails, on a full disk, the next
-//! job that needs it repeats it: another change, or a deletion round.
+//! Databases that cannot be removed now are recorded as pending deletion. If storing the record fails, for example on a
+//! full disk, the next change or deletion round tries again.
 
 use super::action::{SaveReason, Task};
 use super::phase::{AfterSave, Phase, Then};
@@ -40,7 +40,7 @@ impl State {
         }
     }
 
-    /// A deletion round got the lock to roll back an unfinished change, which another job may have rolled back since.
+    /// A deletion round got the lock to roll back an unfinished change, unless another job has already rolled it back.
     pub(super) fn begin_late_rollback(&mut self, job: JobId) {
         match &self.record.change {
             Some(unfinished) => {

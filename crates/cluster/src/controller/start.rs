@@ -1,4 +1,4 @@
-//! The start: rolls back a change that was cut short, deletes databases that no record names, and opens the ranges.
+//! The start: rolls back an interrupted change, deletes databases that are in no record, and opens the ranges.
 
 use super::action::{SaveReason, Task};
 use super::phase::{AfterSave, Phase};
@@ -11,7 +11,7 @@ impl State {
     /// The store was read.
     pub(super) fn found(&mut self, record: Option<MapRecord>, databases: &[RangeId]) {
         let Some(record) = record else {
-            // A new store, or one from before there were maps, has at most the first range.
+            // A store without a map has at most the first range.
             if databases.iter().any(|id| *id != RangeId(1)) {
                 self.out.push(Action::Started(Err(StartError::MapMissing)));
             } else {
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// A database that cannot be removed does not block the start: it is recorded and deleted later.
+    /// A database that cannot be removed does not block the start: it is recorded as pending deletion.
     pub(super) fn start_removed(&mut self, databases: Vec<RangeId>, removed: &Removed) {
         let left = removed.left_of(databases);
         if self.record.change.is_none() && left.is_empty() {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use partita_range::RangeId;
 use std::collections::HashMap;
 
-/// Assignments in memory. They end with the process; a start assigns all ranges again.
+/// Assignments in memory. They are lost at the end of the process; a start assigns all ranges again.
 #[derive(Debug, Default)]
 pub struct LocalCoordinator {
     register: Mutex<Register>,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_replaced_range_is_granted_no_more() {
+    async fn a_replaced_range_is_no_longer_granted() {
         let coordinator = LocalCoordinator::default();
         let assigned = coordinator.assign(&[range(1)]).await.unwrap();
         let new = [range(2), range(3)];

@@ -1,17 +1,18 @@
-//! Which host serves which range: the register of assignments, shared by controller and hosts.
+//! The registry of assignments: which host serves which range. Shared by controller and hosts.
 //!
 //! ```text
 //!  controller: assign ─▶ host: open the database ─▶ host: activate ─▶ host serves
 //!  after a change was decided: the host serves the new ranges ─▶ controller: replace
 //! ```
 //!
-//! The partition map lists the ranges, the coordinator which host serves each. Its content may be lost, because ranges can be
-//! assigned again: [`LocalCoordinator`] keeps it in memory.
+//! The partition map lists the ranges; the coordinator maps each range to its host. The assignments need no
+//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps it in memory.
 //!
-//! Every coordinator promises:
-//! - only the newest assignment of a range can be activated: of two hosts that are to open a range, at most one serves it;
-//! - an assignment is independent of other ranges. It does not wait for splits, merges or snapshots, unless a change of this range
-//!   is undecided; then the controller makes it wait.
+//! Guarantees of every coordinator:
+//! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one
+//!   serves it;
+//! - an assignment is independent of other ranges. It does not wait for splits, merges or snapshots, except for an
+//!   undecided change of the same range.
 
 mod local;
 
@@ -21,18 +22,18 @@ use partita_range::{Bounds, RangeId};
 
 pub use local::LocalCoordinator;
 
-/// A range as the partition map names it.
+/// A range as listed in the partition map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeSpec {
-    /// Its id, and its database's.
+    /// The id of the range and of its database.
     pub id: RangeId,
-    /// The epoch it is served under.
+    /// The epoch under which it is served.
     pub epoch: Epoch,
     /// Its keys.
     pub bounds: Bounds,
 }
 
-/// The order to a host to open and serve a range.
+/// An instruction to a host to open and serve a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
     /// The range.
@@ -44,30 +45,30 @@ pub struct Assignment {
 /// Why the coordinator refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CoordinatorError {
-    /// The range was assigned again, or replaced, since.
+    /// The range was reassigned or replaced later.
     #[error("the assignment of range {0} was superseded")]
     Superseded(RangeId),
 }
 
-/// The register of assignments. Used as `Arc<dyn Coordinator>`.
+/// The registry of assignments. Used as `Arc<dyn Coordinator>`.
 #[async_trait]
 pub trait Coordinator: Send + Sync + 'static {
-    /// Assigns ranges to the host, in one transaction. Earlier assignments of these ranges no longer count.
+    /// Assigns ranges to the host, in one transaction. Earlier assignments of these ranges become invalid.
     ///
     /// # Errors
     /// [`CoordinatorError`]; nothing was assigned.
     async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError>;
 
-    /// Allows the host to serve the range from now on. A host calls it when the database is open, before the first answer.
+    /// Allows the host to serve the range. A host calls it after it has opened the database and before it serves the
+    /// first request.
     ///
     /// # Errors
     /// [`CoordinatorError`]: the host must not serve the range.
     async fn activate(&self, assignment: &Assignment) -> Result<(), CoordinatorError>;
 
-    /// Enters a decided change in one transaction: removes the old ranges and adds the new ones, which the host of the change already
-    /// serves.
+    /// Records a decided change in one transaction: removes the old ranges and adds the new ranges, which the host of
+    /// the change already serves.
     ///
-    /// # Errors
-    /// [`CoordinatorError`]; nothing was entered.
+    /// # Errors [`CoordinatorError`]; nothing was recorded.
     async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) -> Result<(), CoordinatorError>;
 }

@@ -1,7 +1,7 @@
-//! The driver: feeds events to the [controller](crate::controller) and carries its actions out.
+//! The driver: feeds events to the [controller](crate::controller) and carries out its actions.
 //!
-//! A plain mutex guards the state for the length of a step. Each action runs in a task of its own and returns the next event, so a
-//! request runs to its end even if its caller is dropped.
+//! A mutex guards the state during a step. Each action runs in a separate task and returns the next event, so a request
+//! completes even if its caller is dropped.
 
 mod perform;
 
@@ -22,12 +22,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::oneshot;
 
-/// The objects that the driver works with.
+/// The dependencies of the driver.
 pub(crate) struct DriverParts {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) coordinator: Arc<dyn Coordinator>,
     pub(crate) store: Arc<dyn MapStore>,
-    /// The databases of the store, whichever host has them open.
+    /// The databases of the store, open on any host.
     pub(crate) engines: Arc<dyn EngineSet>,
     pub(crate) pins: Arc<dyn PinRecords>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -39,13 +39,13 @@ pub(crate) struct Driver {
     parts: DriverParts,
     state: Mutex<State>,
     last_job: AtomicU64,
-    /// The callers that wait for the answer to a job.
+    /// The callers that wait for the result of a job.
     waiting: Mutex<HashMap<JobId, oneshot::Sender<Reply>>>,
     /// The caller that waits for the start.
     starting: Mutex<Option<oneshot::Sender<Result<(), StartError>>>>,
 }
 
-/// The answer to a request.
+/// The result of a request.
 enum Reply {
     Over(Result<Outcome, ChangeRefused>),
     Locked(ChangeGuard),
@@ -95,23 +95,20 @@ impl Driver {
         with(&mut self.state.lock())
     }
 
-    /// Rolls back a change that was cut short, and opens all ranges.
+    /// Rolls back an interrupted change, and opens all ranges.
     pub(crate) async fn start(self: &Arc<Self>) -> Result<(), StartError> {
         let databases = self.parts.engines.list().await?;
         let record = self.parts.store.load().await?;
         if let Some(change) = record.as_ref().and_then(|record| record.change.as_ref()) {
-            tracing::warn!(
-                ?change,
-                "rolling back a change of ranges that was cut short"
-            );
+            tracing::warn!(?change, "rolling back an interrupted split or merge");
         }
         let (answer, answered) = oneshot::channel();
         *self.starting.lock() = Some(answer);
         self.feed(Event::Found { record, databases });
-        answered.await.expect("the start has an answer")
+        answered.await.expect("the start has a result")
     }
 
-    /// Sends a request and waits for its outcome. The request goes on if the caller is dropped.
+    /// Sends a request and waits for its outcome. The request continues if the caller is dropped.
     pub(crate) async fn ask(self: &Arc<Self>, request: Request) -> Result<Outcome, ChangeRefused> {
         match self.reply(request).await? {
             Reply::Over(answer) => answer,
@@ -135,7 +132,7 @@ impl Driver {
         answered.await.map_err(|_gone| unanswered())
     }
 
-    /// Feeds an event to the controller, and begins the actions that follow.
+    /// Feeds an event to the controller, and starts the resulting actions.
     pub(crate) fn feed(self: &Arc<Self>, event: Event) {
         let actions = step(&mut self.state.lock(), event);
         for action in actions {
@@ -152,7 +149,7 @@ impl Driver {
             }
             Action::GrantLock(job) => {
                 let driver = Arc::clone(self);
-                // If the caller is gone, the guard is dropped and releases the lock.
+                // If the caller was dropped, the guard is dropped too and releases the lock.
                 self.answer(job, Reply::Locked(ChangeGuard { driver, job }));
             }
             Action::Run(job, task) => {
@@ -185,7 +182,8 @@ impl Driver {
         }
     }
 
-    /// Runs an action of a job as a task, and feeds the event that follows. A panic was logged; it ends the job, or the start.
+    /// Runs an action of a job as a task, and feeds the resulting event. A panic, already logged, ends the job or the
+    /// start.
     fn spawn(
         self: &Arc<Self>,
         name: &'static str,
@@ -209,21 +207,21 @@ impl Driver {
 
     fn answer(&self, job: JobId, reply: Reply) {
         if let Some(waiting) = self.waiting.lock().remove(&job) {
-            // Fails when the caller is gone.
+            // Fails if the caller was dropped.
             let _ = waiting.send(reply);
         }
     }
 
     fn answer_start(&self, result: Result<(), StartError>) {
         if let Some(starting) = self.starting.lock().take() {
-            // Fails when the caller is gone.
+            // Fails if the caller was dropped.
             let _ = starting.send(result);
         }
     }
 }
 
 fn unanswered() -> ChangeRefused {
-    ChangeRefused::Failed("the request ended without an answer".into())
+    ChangeRefused::Failed("the request ended without a result".into())
 }
 
 fn log_outcome(answer: &Result<Outcome, ChangeRefused>) {

@@ -32,7 +32,7 @@ impl Task {
 }
 
 impl Driver {
-    /// Runs a task; `None` if that ended the start.
+    /// Runs a task; `None` if its failure ended the start.
     pub(super) async fn run(&self, task: Task) -> Option<TaskResult> {
         let parts = &self.parts;
         let result = match task {
@@ -65,7 +65,8 @@ impl Driver {
                 TaskResult::Listed(listed.ok())
             }
             Task::FindRemovable(databases) => {
-                // Takes seconds with hundreds of databases, so without the change lock: removal checks again.
+                // Runs without the change lock, because it takes seconds with hundreds of databases; the removal checks
+                // again.
                 let removable = parts.engines.removable(&databases).await;
                 let removable = removable.inspect_err(
                     |error| tracing::debug!(%error, "cannot find databases to delete"),
@@ -76,7 +77,7 @@ impl Driver {
                 let released = self.release_untracked_pins().await;
                 let complete = released.is_ok();
                 if let Err(error) = released {
-                    tracing::warn!(%error, "cannot release pins that no snapshot names");
+                    tracing::warn!(%error, "cannot release pins that are in no snapshot");
                 }
                 TaskResult::PinsReleased { complete }
             }
@@ -84,7 +85,7 @@ impl Driver {
         Some(result)
     }
 
-    /// Removes databases one after the other, until the store is too slow. The job holds the change lock.
+    /// Removes databases one after the other, and stops when the store is too slow. The job holds the change lock.
     async fn remove(&self, databases: &[RangeId]) -> Removed {
         let mut removed = Removed::default();
         for database in databases {
@@ -103,14 +104,14 @@ impl Driver {
         removed
     }
 
-    /// Releases the pins of snapshots that were not completed, or not deleted completely. The job holds the change lock.
+    /// Releases the pins of incomplete and of partly deleted snapshots. The job holds the change lock.
     async fn release_untracked_pins(&self) -> Result<(), PinRecordsError> {
         let parts = &self.parts;
         let named = parts.pins.named().await?;
         for range in parts.engines.list().await? {
             for pin in parts.engines.pins(range).await? {
                 if !named.contains(&(range, pin.clone())) {
-                    tracing::info!(%range, %pin, "releasing a pin that no snapshot names");
+                    tracing::info!(%range, %pin, "releasing a pin that is in no snapshot");
                     parts.host.unpin(range, &pin).await?;
                 }
             }
@@ -158,7 +159,7 @@ impl Driver {
         Ok(())
     }
 
-    /// The change is decided and its ranges are served, so a failure is only reported.
+    /// The change is already decided and its ranges are served, so a failure is only logged.
     pub(super) async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) {
         if let Err(error) = self.parts.coordinator.replace(old, new).await {
             tracing::error!(%error, ?old, "cannot announce the ranges that a change created");

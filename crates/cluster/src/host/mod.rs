@@ -1,7 +1,7 @@
 //! A host: opens ranges, serves them, and changes them.
 //!
-//! The controller decides, the host acts: only the host touches open databases. [`LocalHost`] is the host of this process. The trait
-//! also serves hosts in other processes: its arguments and results are plain values.
+//! The controller decides, the host executes: only the host accesses open databases. [`LocalHost`] is the host of this
+//! process. The arguments and results of the trait are plain values, so that hosts can be in other processes.
 
 mod local;
 
@@ -32,7 +32,8 @@ pub trait Host: Send + Sync + 'static {
     /// Closes all ranges: later requests are refused, batches already submitted are finished first.
     async fn close(&self);
 
-    /// For each range the number of other databases that it keeps from being deleted, because it shares their files or recently did.
+    /// For each range, the number of other databases that cannot be deleted because the range reads their files or
+    /// recently did.
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
@@ -47,23 +48,21 @@ pub trait Host: Send + Sync + 'static {
     /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the record with the
     /// new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
     ///
-    /// # Errors
-    /// [`ChangeFailed`]: the decision is not stored, the old ranges take writes again.
+    /// # Errors [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
     async fn change(
         &self,
         change: &RangeChange,
         decision: &MapRecord,
     ) -> Result<Duration, ChangeFailed>;
 
-    /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for a few milliseconds, less after a
-    /// [`RangeAction::FlushMost`]. Several hosts would have to hold their writes before. Not cancel safe: an abandoned pin may still
-    /// be created.
+    /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for a few milliseconds,
+    /// less after a [`RangeAction::FlushMost`]. With several hosts, each would have to block its writes first. Not
+    /// cancel safe: an abandoned pin may still be created.
     ///
-    /// # Errors
-    /// [`ChangeError`]; some of the ranges may be pinned now or later.
+    /// # Errors [`ChangeError`]; some of the ranges may be pinned, now or later.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
-    /// Releases a pin of a range that is served or was replaced. Succeeds if the pin does not exist.
+    /// Releases a pin of a served or replaced range. Succeeds if the pin does not exist.
     ///
     /// # Errors
     /// [`ChangeError`]; can be retried.
@@ -81,7 +80,7 @@ pub trait Host: Send + Sync + 'static {
     /// [`HostError`].
     async fn act(&self, range: RangeId, action: RangeAction) -> Result<(), HostError>;
 
-    /// Drops the log records of ranges that are not served here. To be called only once all ranges are open.
+    /// Drops the WAL records of ranges that this host does not serve. Call it only after all ranges are open.
     async fn drop_unknown(&self);
 
     /// Closes the heat window of every range at `now`, and reports it.
@@ -91,26 +90,26 @@ pub trait Host: Send + Sync + 'static {
 /// An action on a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeAction {
-    /// Write rows that are only in the log to files.
+    /// Write rows that are only in the WAL to files.
     Flush,
-    /// Flush repeatedly, until a flush is short, while writes go on.
+    /// Flush repeatedly, until a flush is short, while clients write.
     FlushMost,
-    /// Begin to copy the files that it shares with other databases. Returns at once.
+    /// Start to copy the files that it shares with other databases. Returns immediately.
     Detach,
     /// Delete files that nothing reads.
     Collect,
-    /// Refuse writes for this long, like a change. Reads go on.
+    /// Refuse writes for this long, like a change. Reads continue.
     Freeze(Duration),
 }
 
 /// A split or merge, with the ids of its ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeChange {
-    /// The record of its begin.
+    /// The change as stored in record N+1.
     pub record: ChangeRecord,
-    /// The ranges it replaces, in key order.
+    /// The replaced ranges, in key order.
     pub old: Vec<RangeId>,
-    /// The ranges in their place, in key order.
+    /// The new ranges, in key order.
     pub new: Vec<NewRange>,
 }
 
@@ -137,7 +136,7 @@ pub struct ChangeFailed {
 pub enum Leftover {
     /// Closed; they can be deleted now.
     Closed,
-    /// The store is slow and may still work on them: maintenance deletes them later.
+    /// The store is slow and may still be creating them: maintenance deletes them later.
     Unfinished,
 }
 
@@ -146,7 +145,7 @@ pub enum Leftover {
 pub enum ReportDetail {
     /// Windows and sizes.
     Windows,
-    /// Also the split point by load, which costs up to a millisecond a range.
+    /// Also the split point by load, which costs up to a millisecond per range.
     SplitPoints,
 }
 
@@ -168,7 +167,7 @@ pub struct RangeReport {
     pub bounds: Bounds,
     /// Requests and latencies.
     pub window: Window,
-    /// Its bytes in files.
+    /// The bytes of its files.
     pub bytes: u64,
     /// Whether it is still copying files that it shares with other databases.
     pub detaching: bool,

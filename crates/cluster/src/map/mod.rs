@@ -1,8 +1,8 @@
 //! The partition map, in memory and stored.
 //!
-//! - [`PartitionMap`]: the range that serves a key now, in this process. Writes wait here for a range in transit.
-//! - [`MapRecord`]: one stored version of the map, with the functions that build the next one; [`MapStore`] stores the versions, one
-//!   transaction a change.
+//! - [`PartitionMap`]: finds the range of a key in this process. Writes wait here for a range in transit.
+//! - [`MapRecord`]: one stored version of the map, and functions that build the next version; [`MapStore`] stores the
+//!   versions, one transaction per change.
 
 pub mod key_text;
 mod partition_map;

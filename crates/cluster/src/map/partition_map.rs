@@ -10,17 +10,17 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a write waits for a range in transit before it is refused. Clients retry at once or within a second.
+/// How long a write waits for a range in transit before it is refused. Clients retry within a second.
 pub const TRANSIT_WAIT: Duration = Duration::from_millis(300);
 
-/// Counts the owners of a part of the key space: a later owner has a greater epoch.
+/// The generation of a range's owner: a later owner of the same keys has a greater epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 pub struct Epoch(pub u64);
 
-/// A range that is served here.
+/// A range served by this process.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// The epoch it is served under.
+    /// The epoch under which it is served.
     pub epoch: Epoch,
     /// The range, with its bounds.
     pub range: Arc<Range>,
@@ -41,13 +41,13 @@ impl Served {
 #[error("the ranges do not cover every key exactly once")]
 pub struct CoverageError;
 
-/// Why the keys of a write were not locked. Nothing happened.
+/// Why the keys of a write were not locked. Nothing was locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LockError {
-    /// Their range is in a split or merge for longer than a write waits.
+    /// The split or merge of their range took longer than [`TRANSIT_WAIT`].
     #[error("the range is in transit")]
     InTransit,
-    /// They are in more than one range.
+    /// The keys are in more than one range.
     #[error("the keys lie in more than one range")]
     CrossRange,
 }
@@ -62,12 +62,12 @@ pub struct PartitionMap {
     notify: watch::Sender<()>,
 }
 
-/// The range of a key. For one read: a range that was replaced meanwhile serves its last state.
+/// The range of a key, to be used for one read only: a replaced range continues to return its last state.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The range.
     pub range: Arc<Range>,
-    /// The epoch it is served under.
+    /// The epoch under which it is served.
     pub epoch: Epoch,
 }
 
@@ -119,8 +119,7 @@ impl PartitionMap {
     /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit, and for other
     /// writers of the keys without a limit. Cancel safe.
     ///
-    /// # Errors
-    /// [`LockError`]; nothing happened.
+    /// # Errors [`LockError`]; no key is locked.
     pub async fn lock<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
         let first = keys.first().map_or(&[][..], AsRef::as_ref);
         if let Ok(locked) = self.try_lock(first, keys).await? {
@@ -141,11 +140,10 @@ impl PartitionMap {
         }
     }
 
-    /// [`PartitionMap::lock`] without waiting for a range in transit: for a caller that holds another lock, for which such a range
-    /// may be waiting.
+    /// Like [`PartitionMap::lock`], but does not wait for a range in transit. For callers that already hold a lock: the
+    /// split or merge of the range may be waiting for that lock.
     ///
-    /// # Errors
-    /// [`LockError`]; nothing happened.
+    /// # Errors [`LockError`]; no key is locked.
     pub async fn lock_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
         let first = keys.first().map_or(&[][..], AsRef::as_ref);
         let locked = self.try_lock(first, keys).await?;
@@ -159,7 +157,7 @@ impl PartitionMap {
     ) -> Result<Result<Locked, InTransit>, LockError> {
         let range = self.route(first).range;
         let bounds = range.bounds();
-        // Nearly every write has one key, which chose the range.
+        // Nearly every write has one key, and the range was selected by it.
         if keys
             .iter()
             .skip(1)
@@ -176,7 +174,7 @@ impl PartitionMap {
         self.ranges.load_full()
     }
 
-    /// Puts `new` in place of the `old` ranges.
+    /// Replaces the `old` ranges by `new`.
     pub(crate) fn replace(
         &self,
         old: &[Arc<Range>],
@@ -289,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_of_several_ranges_are_not_locked_together() {
+    async fn locking_keys_of_two_ranges_fails() {
         let map = three();
         assert!(map.lock(&["a", "b"]).await.is_ok());
         assert_eq!(

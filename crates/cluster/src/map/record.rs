@@ -7,7 +7,7 @@ use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};
 
-/// The format this version writes and reads.
+/// The format that this version writes and reads.
 const FORMAT: u32 = 1;
 
 /// One version of the map: the ranges, the undecided change, and the databases to delete.
@@ -15,7 +15,7 @@ const FORMAT: u32 = 1;
 pub struct MapRecord {
     /// The format of the record.
     pub format: u32,
-    /// The version: each is one more than the one before.
+    /// The version number, increased by one with each stored version.
     pub version: u64,
     /// The id of the next new range. Ids are never reused.
     pub next_range: u64,
@@ -23,7 +23,7 @@ pub struct MapRecord {
     pub next_epoch: Epoch,
     /// The ranges in key order: the first begins with the empty key, each ends where the next begins.
     pub ranges: Vec<RangeRecord>,
-    /// The undecided change. The next version decides it: with the new ranges, or as rolled back.
+    /// The undecided change. The next version decides it: either with the new ranges, or rolled back.
     pub change: Option<ChangeRecord>,
     /// Databases of replaced ranges. Each is deleted once nothing reads its files.
     #[serde(rename = "orphans")]
@@ -33,32 +33,32 @@ pub struct MapRecord {
 /// A range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeRecord {
-    /// Its id, and its database's.
+    /// The id of the range and of its database.
     pub id: u64,
-    /// The epoch it is served under.
+    /// The epoch under which it is served.
     pub epoch: Epoch,
     /// Its first key.
     #[serde(with = "key_text")]
     pub start: Bytes,
 }
 
-/// A change that was begun, and the ids it uses.
+/// A change that has started, and the ids it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ChangeRecord {
-    /// A range becomes two.
+    /// Splits a range into two.
     Split {
         /// The range.
         range: u64,
-        /// The first key of the right one.
+        /// The first key of the right range.
         #[serde(with = "key_text")]
         at: Bytes,
         /// The new range before the key.
         left: u64,
-        /// The new range from the key on.
+        /// The new range that starts at the key.
         right: u64,
     },
-    /// Two neighbours become one.
+    /// Merges two neighbours.
     Merge {
         /// The left neighbour.
         left: u64,
@@ -70,7 +70,7 @@ pub enum ChangeRecord {
 }
 
 impl ChangeRecord {
-    /// The ranges it replaces.
+    /// The replaced ranges.
     pub(crate) fn replaced(&self) -> Vec<RangeId> {
         match *self {
             Self::Split { range, .. } => vec![RangeId(range)],
@@ -78,7 +78,7 @@ impl ChangeRecord {
         }
     }
 
-    /// The ranges it creates.
+    /// The new ranges.
     pub(crate) fn created(&self) -> Vec<RangeId> {
         match *self {
             Self::Split { left, right, .. } => vec![RangeId(left), RangeId(right)],
@@ -88,7 +88,7 @@ impl ChangeRecord {
 }
 
 impl MapRecord {
-    /// A new store: one range, the whole key space.
+    /// The map of a new store: one range for the whole key space.
     #[must_use]
     pub fn first() -> Self {
         Self {
@@ -144,7 +144,7 @@ impl MapRecord {
         next
     }
 
-    /// The version that decides the change: the `new` ranges in place of those it replaces.
+    /// The version that decides the change: replaces the old ranges by `new`.
     pub(crate) fn decide(&self, new: &[RangeSpec]) -> Self {
         let mut next = self.next();
         let replaced = next.change.take().map(|change| change.replaced());
@@ -160,7 +160,8 @@ impl MapRecord {
         next
     }
 
-    /// The version that rolls the change back; the databases in `left` could not be deleted.
+    /// The version that rolls back the change. The databases in `left` could not be removed and become pending
+    /// deletion.
     pub(crate) fn roll_back(&self, left: impl IntoIterator<Item = RangeId>) -> Self {
         let mut next = self.next();
         next.change = None;
@@ -187,7 +188,7 @@ impl MapRecord {
     /// Checks that this version can use the record: known format, complete key space, valid ids and epochs.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         if self.format != FORMAT {
-            return Err("its format is unknown to this version");
+            return Err("unknown format");
         }
         check_starts(self.ranges.iter().map(|range| &range.start))?;
         let mut ids: Vec<u64> = self.ranges.iter().map(|range| range.id).collect();
@@ -208,17 +209,16 @@ impl MapRecord {
     }
 }
 
-/// Checks that ranges which begin at these keys cover the key space: the first key is empty, each is greater than the one before.
+/// Checks that ranges with these start keys cover the key space: the first key is empty, and the keys ascend.
 ///
-/// # Errors
-/// What is wrong.
+/// # Errors A description of the fault.
 pub fn check_starts<'k>(starts: impl Iterator<Item = &'k Bytes>) -> Result<(), &'static str> {
     let starts: Vec<&Bytes> = starts.collect();
     if starts.first().is_none_or(|first| !first.is_empty()) {
-        return Err("no range begins with the first key");
+        return Err("the first range does not begin at the empty key");
     }
     if !starts.is_sorted_by(|a, b| a < b) {
-        return Err("its ranges are not in order");
+        return Err("the ranges are not in key order");
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Storage of the partition map: one object a version, created only if absent.
+//! Storage of the partition map: one object per version, created only if absent.
 //!
-//! So a change of the map is one transaction: of two processes that both hold version N, only one creates N + 1. A cluster uses the
-//! same trait over its shared store.
+//! So a change of the map is one transaction: if two processes hold version N, only one of them can create N + 1.
+//! Several processes could use the same trait over a shared store.
 
 use super::record::MapRecord;
 use async_trait::async_trait;
@@ -31,9 +31,8 @@ pub trait MapStore: Send + Sync + 'static {
 
     /// Stores a version, durably, if it is absent.
     ///
-    /// # Errors
-    /// [`MapError::Conflict`]: the version exists, from another process or from an earlier try. [`MapError::Store`]: it may be
-    /// stored or not.
+    /// # Errors [`MapError::Conflict`]: the version exists, from another process or an earlier attempt.
+    /// [`MapError::Store`]: it may be stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
 }
 
@@ -62,8 +61,8 @@ impl From<object_store::Error> for MapError {
     }
 }
 
-/// Stores a record, and returns only once its outcome is known. Not cancel safe: the store may finish an abandoned write, and the
-/// next version would conflict with that.
+/// Stores a record, and returns only once the outcome is known. Not cancel safe: the store may finish an abandoned
+/// write, which would conflict with the next version.
 ///
 /// # Errors
 /// [`MapError`]: the record is not stored.
@@ -74,21 +73,21 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // The answer may be lost: the stored record decides.
+    // The response may be lost: the stored record decides.
     loop {
         match store.load().await {
             Ok(Some(found)) if is_ours(&found, record) => return Ok(()),
             Ok(_) => return Err(failed),
             Err(error @ MapError::Invalid { .. }) => return Err(error),
-            Err(error) => tracing::warn!(%error, "cannot read the partition map; trying again"),
+            Err(error) => tracing::warn!(%error, "cannot read the partition map; will retry"),
         }
         tokio::time::sleep(RETRY_PAUSE).await;
     }
 }
 
-/// Whether this process wrote the stored record. Equal content proves it only because a single process writes the map: the data
-/// directory is locked. With several writers, records need the identity of their writer (a term and a nonce, in a later format),
-/// which belongs into this comparison.
+/// Whether this process wrote the stored record. Equal content proves it only because a single process writes the map:
+/// the data directory is locked. With several writers, a record needs the identity of its writer (a term and a nonce,
+/// in a later format), and this comparison must include it.
 fn is_ours(stored: &MapRecord, written: &MapRecord) -> bool {
     stored == written
 }
@@ -118,7 +117,7 @@ impl ObjectMapStore {
         Ok(versions)
     }
 
-    /// Deletes old versions. The next save retries what failed.
+    /// Deletes old versions. The next save retries a failed deletion.
     async fn prune(&self, newest: u64) -> Result<(), MapError> {
         let versions = self.versions().await?;
         for version in versions {
@@ -148,7 +147,9 @@ impl MapStore for ObjectMapStore {
             .check()
             .map_err(|reason| invalid(reason.to_owned()))?;
         if record.version != version {
-            return Err(invalid("its version differs from its name".to_owned()));
+            return Err(invalid(
+                "the version in the record differs from the object name".to_owned(),
+            ));
         }
         Ok(Some(record))
     }
@@ -213,11 +214,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_answer_is_settled_by_what_is_stored() {
+    async fn after_a_lost_response_the_stored_record_decides() {
         let store = store();
         let record = MapRecord::first();
         store.save(&record).await.unwrap();
-        // The second try meets the first one, whose answer was lost.
+        // The retry finds the record of the first attempt, whose response was lost.
         save_and_confirm(&store, &record).await.unwrap();
         let other = MapRecord {
             next_range: 9,
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_matches_its_document() {
+    fn the_record_matches_the_format_document() {
         let mut record = MapRecord::first();
         record.change = Some(ChangeRecord::Split {
             range: 1,

@@ -1,4 +1,4 @@
-//! Databases and stores that stop answering after a number of calls, as before a kill.
+//! Test doubles that stop responding after a number of calls, to simulate a kill.
 
 use crate::{MapError, MapRecord, MapStore, ObjectMapStore};
 use async_trait::async_trait;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use tokio::sync::{Semaphore, watch};
 
-/// Databases, or a store, that answer a number of calls and then never again.
+/// Databases, or a store, that respond to a number of calls and then hang.
 pub struct Dying<T: ?Sized> {
     /// The real ones.
     pub inner: Arc<T>,
-    /// The number of calls left; several doubles may share it.
+    /// The number of remaining calls; several doubles may share it.
     pub calls_left: Arc<AtomicI64>,
-    /// Whether the last call still takes effect and only its answer is lost.
+    /// Whether the last call takes effect and only its response is lost.
     pub does_the_last: bool,
 }
 
 impl<T: ?Sized> Dying<T> {
-    /// Makes the call, or not, and answers, or not, by the number of calls left.
+    /// Executes the call, drops it, or loses its response, depending on the number of remaining calls.
     pub async fn call<R>(&self, call: impl Future<Output = R>) -> R {
         let left = self.calls_left.fetch_sub(1, Ordering::SeqCst);
         if left > 0 {
@@ -113,20 +113,20 @@ impl EngineSet for Dying<dyn EngineSet> {
     }
 }
 
-/// A map store that stores at once and answers when its gate is open; the caller may be gone by then. While it is full it stores
-/// nothing.
+/// A map store that stores immediately but responds only while its gate is open; the caller may be dropped before.
+/// While it is full, saves fail.
 pub struct Gated {
     inner: Arc<ObjectMapStore>,
-    /// Whether calls are answered.
+    /// Whether calls get a response.
     pub is_open: watch::Sender<bool>,
-    /// A permit for each version that was stored.
+    /// One permit for each stored version.
     pub stored: Semaphore,
-    /// Whether nothing can be stored.
+    /// Whether saves fail.
     pub full: Arc<AtomicBool>,
 }
 
 impl Gated {
-    /// Open, and not full.
+    /// An open store with free space.
     #[must_use]
     pub fn new(inner: &Arc<ObjectMapStore>) -> Arc<Self> {
         Arc::new(Self {

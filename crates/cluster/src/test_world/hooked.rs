@@ -1,4 +1,4 @@
-//! Databases with hooks, so that a test acts in the middle of a change.
+//! Databases with hooks, so that a test can act in the middle of a change.
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A callback.
 pub type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
 
-/// Databases that call a hook after a clone, and before they look for removable databases. While their disk is full nothing is
-/// removed.
+/// Databases that call a hook after a clone, and before they look for removable databases. While the disk is full,
+/// removals fail.
 pub struct Hooked {
     /// The real databases.
     pub engines: Arc<MemoryEngineSet>,
@@ -22,12 +22,12 @@ pub struct Hooked {
     pub cloned: Hook,
     /// Called before looking for removable databases.
     pub looking: Hook,
-    /// Whether nothing can be removed.
+    /// Whether removals fail.
     pub full: Arc<AtomicBool>,
 }
 
 impl Hooked {
-    /// With hooks that do nothing.
+    /// With empty hooks.
     #[must_use]
     pub fn new(engines: &Arc<MemoryEngineSet>) -> Self {
         let nothing = || -> Hook { Box::new(|| Box::pin(async { Ok(()) })) };

@@ -1,9 +1,7 @@
-//! A store in memory that outlives its clusters, and stores that fail: for tests of this crate and of those above it.
+//! An in-memory store that outlives its clusters, and stores with faults: for tests of this crate and of the crates
+//! above it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a world for tests; its panics are their results"
-)]
+#![allow(clippy::unwrap_used, reason = "test support: a panic fails the test")]
 
 mod doubles;
 mod hooked;
@@ -36,11 +34,11 @@ pub struct Disk {
     pub engines: Arc<MemoryEngineSet>,
     /// The partition map.
     pub map: Arc<ObjectMapStore>,
-    /// Which pins are named by records.
+    /// The pins in snapshot records.
     pub pins: Arc<dyn PinRecords>,
 }
 
-/// Names the pins that a test puts into it.
+/// Lists the pins that a test inserts.
 #[derive(Debug, Default)]
 pub struct NamedPins(pub Mutex<BTreeSet<(RangeId, PinId)>>);
 
@@ -59,7 +57,7 @@ impl Default for Disk {
 }
 
 impl Disk {
-    /// Empty, with records of pins.
+    /// An empty disk with these pin records.
     #[must_use]
     pub fn with_pins(pins: Arc<dyn PinRecords>) -> Self {
         Self {
@@ -69,7 +67,7 @@ impl Disk {
         }
     }
 
-    /// What a cluster on this disk is made of.
+    /// The parts of a cluster on this disk.
     #[must_use]
     pub fn parts(&self) -> ClusterParts {
         ClusterParts {
@@ -87,7 +85,7 @@ impl Disk {
         Cluster::open(self.parts()).await.unwrap()
     }
 
-    /// Opens a cluster on another clock.
+    /// Opens a cluster with another clock.
     pub async fn open_at(&self, clock: Arc<dyn Clock>) -> Arc<Cluster> {
         let parts = ClusterParts {
             clock,
@@ -106,7 +104,7 @@ impl Disk {
         self.open_with(Arc::new(hooked), map).await.unwrap()
     }
 
-    /// Opens a cluster on other databases and another map store.
+    /// Opens a cluster with other databases and another map store.
     ///
     /// # Errors
     /// Those of [`Cluster::open`].
@@ -163,7 +161,7 @@ pub async fn fill(cluster: &Cluster, numbers: Range<u32>) {
     }
 }
 
-/// All rows, range after range, each from where the one before ended.
+/// Reads all rows, range after range.
 pub async fn rows(cluster: &Cluster) -> BTreeMap<Bytes, Bytes> {
     let mut found = BTreeMap::new();
     for served in cluster.map().ranges().iter() {
@@ -199,7 +197,7 @@ pub async fn pin_count(engines: &dyn EngineSet) -> usize {
     count
 }
 
-/// Waits until no databases but these are pending deletion.
+/// Waits until only these databases are pending deletion.
 pub async fn wait_for_deletion(cluster: &Cluster, pending: &[u64]) {
     loop {
         let mut left = cluster.record().pending_deletion;

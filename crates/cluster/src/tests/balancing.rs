@@ -1,5 +1,5 @@
-//! Watching and balancing: windows close whatever else happens, and what the balancer does with the heat of real ranges over a
-//! simulated hour.
+//! Watching and balancing: windows are closed on time in every case, and the balancer uses the heat of real ranges over
+//! a simulated hour.
 
 use super::*;
 use crate::ClusterParts;
@@ -12,13 +12,13 @@ use std::time::SystemTime;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// Windows of an hour.
+/// The number of windows in an hour.
 const HOUR: u64 = 360;
 
-/// Requests of a window. A range with more than 25 a second is hot here.
+/// Requests in a window. In these tests a range with more than 25 requests per second is hot.
 const REQUESTS: u64 = 600;
 
-/// A cluster that splits by load, on a clock that only the test moves.
+/// A cluster that splits by load, with a clock that only the test advances.
 struct Watched {
     cluster: Arc<Cluster>,
     clock: ManualClock,
@@ -27,7 +27,7 @@ struct Watched {
 
 impl Watched {
     async fn start() -> Self {
-        // At the beginning of a window, and tokio's time moves with it.
+        // The clock starts at the beginning of a window, and tokio's time advances with it.
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
         let cluster = Disk::default().open_at(Arc::new(clock.clone())).await;
         let balancer = Balancer::new(BalanceSettings {
@@ -44,7 +44,7 @@ impl Watched {
         }
     }
 
-    /// Some windows, each with so many requests, which are made of the number of each.
+    /// Runs some windows of [`REQUESTS`] requests; `request` makes each request from its number.
     async fn pass(&mut self, windows: u64, request: impl Fn(u64) -> (Access, u64)) {
         let space = TableSpace::new("account", TableId(1));
         for _ in 0..windows {
@@ -65,7 +65,8 @@ impl Watched {
     }
 }
 
-/// As times and counters do. After each split all new rows would go to the right side, which would be hot again.
+/// Keys such as times and counters grow at the end. After a split all new rows would go to the right range, which would
+/// be hot again.
 #[tokio::test(start_paused = true)]
 async fn a_table_that_grows_at_its_end_is_not_split() {
     let mut watched = Watched::start().await;
@@ -75,11 +76,11 @@ async fn a_table_that_grows_at_its_end_is_not_split() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_beside_a_growing_end_are_split_off_once() {
+async fn hot_reads_are_split_from_a_growing_end_once() {
     const OLD: u64 = 10_000_000;
     let mut watched = Watched::start().await;
     let request = |at: u64| match at % 2 {
-        // Of all keys in turn, far from each other.
+        // Cycles through all keys, with large steps.
         0 => (Access::Read, at * 7_919 % OLD),
         _ => (Access::Insert, OLD + at),
     };
@@ -90,7 +91,7 @@ async fn reads_beside_a_growing_end_are_split_off_once() {
     assert_eq!(watched.cluster.balance_counts().1, balanced);
 }
 
-/// A clock that moves with tokio's.
+/// A clock that follows tokio's time.
 #[derive(Debug)]
 struct TestClock(tokio::time::Instant);
 
@@ -108,7 +109,7 @@ impl Clock for TestClock {
     }
 }
 
-/// A split that hangs delays no window, and counts as failed.
+/// A split that hangs does not delay the windows, and counts as failed.
 #[tokio::test(start_paused = true)]
 async fn windows_are_closed_while_the_balancer_waits() {
     let disk = Disk::default();
@@ -130,7 +131,7 @@ async fn windows_are_closed_while_the_balancer_waits() {
     cluster.start_watching(Some(balancer), None);
     let pass = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
     pass(15).await;
-    assert!(cluster.record().change.is_some(), "a split is under way");
+    assert!(cluster.record().change.is_some(), "a split is running");
     let range = Arc::clone(&cluster.map().ranges()[0].range);
     range.get(&key(1)).await.unwrap();
     pass(10).await;
@@ -139,7 +140,11 @@ async fn windows_are_closed_while_the_balancer_waits() {
     assert_eq!(window.counts.requests(), 1);
     pass(30).await;
     assert_eq!(cluster.record().change, None, "it is given up");
-    assert_eq!(cluster.record().next_range, 4, "and left alone for a while");
+    assert_eq!(
+        cluster.record().next_range,
+        4,
+        "the range is not split again for a while"
+    );
     pass(60).await;
     assert_eq!(cluster.record().next_range, 6, "not for ever");
     assert_eq!(cluster.balance_counts(), (0, 0));

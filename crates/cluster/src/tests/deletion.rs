@@ -1,10 +1,10 @@
-//! Databases that changes leave behind are deleted, and hold up no change.
+//! Databases left behind by changes are deleted, and do not block a change.
 
 use super::*;
 use std::sync::atomic::AtomicBool;
 
 #[tokio::test]
-async fn a_database_that_no_record_names_is_deleted() {
+async fn a_database_in_no_record_is_deleted() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
@@ -40,7 +40,7 @@ async fn a_database_that_no_record_names_is_deleted() {
     assert_eq!(
         cluster.record().pending_deletion,
         [1],
-        "it does not block the start"
+        "the database does not block the start"
     );
     drop(cluster);
     disk.engines.restart().await;
@@ -50,9 +50,9 @@ async fn a_database_that_no_record_names_is_deleted() {
     assert!(cluster.record().pending_deletion.is_empty());
 }
 
-/// With hundreds of databases it takes seconds, every ten seconds.
+/// With hundreds of databases the search takes seconds, every ten seconds.
 #[tokio::test(start_paused = true)]
-async fn finding_out_which_databases_can_be_deleted_blocks_no_change() {
+async fn finding_removable_databases_does_not_block_changes() {
     let (looking, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (noted, awaited) = (Arc::clone(&looking), Arc::clone(&go_on));
     let disk = Disk::default();
@@ -82,7 +82,7 @@ async fn finding_out_which_databases_can_be_deleted_blocks_no_change() {
     split.expect("the split waited").unwrap();
     go_on.add_permits(1_000);
     maintained.await.unwrap();
-    // A minute of the clock that stands still: rounds go by.
+    // A minute of paused time: maintenance rounds run.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(cluster.record().pending_deletion.is_empty());
     let there = disk.engines.list().await.unwrap();

@@ -12,7 +12,7 @@ use partita_range::Bounds;
 use partita_rt::{Clock, Tasks};
 use std::time::{Instant, SystemTime};
 
-/// A clock that moves with tokio's.
+/// A clock that follows tokio's time.
 #[derive(Debug, Clone)]
 struct TestClock(tokio::time::Instant);
 
@@ -74,7 +74,7 @@ impl Process {
         }
     }
 
-    /// Reads of the last hour, by the history.
+    /// The reads of the last hour in the history.
     fn known(&self, clock: &TestClock) -> f64 {
         let shape = MapShape {
             metric: Metric::Reads,
@@ -98,26 +98,27 @@ fn new_store() -> (Arc<InMemory>, TestClock) {
     (Arc::new(InMemory::new()), clock)
 }
 
-/// Advances the paused clock; tasks that wait for an earlier time run first.
+/// Advances the paused clock; tasks with an earlier timer run first.
 async fn pass(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kill_loses_a_minute_and_an_orderly_end_nothing() {
+async fn a_kill_loses_one_minute_of_heat_and_a_shutdown_none() {
     let (store, clock) = new_store();
     let killed = Process::start(&store, &clock).await;
     killed.read(3);
     pass(62).await;
     killed.read_rows(4, 50_000);
     pass(8).await;
-    // The one busy range has all that the process used, half a processor: its rows explain as much.
+    // The only busy range gets all the processor time of the process, half a processor, because its rows can cost that
+    // much.
     let cores = killed.cluster.last_cores(RangeId(1)).unwrap();
     assert!((cores - 0.5).abs() < 1e-6, "{cores}");
     pass(12).await;
     assert!((killed.known(&clock) - 7.0).abs() < 1e-6);
     assert_eq!(killed.cluster.last_cores(RangeId(1)), Some(0.0));
-    // Its tasks wait for a time that has not come, so nothing of it runs when the next process reads.
+    // The tasks of the killed process wait for a later time, so they do not run while the next process reads.
     let stopped = Process::start(&store, &clock).await;
     assert!((stopped.known(&clock) - 3.0).abs() < 1e-6);
     stopped.read(5);
@@ -140,7 +141,7 @@ async fn a_split_loses_no_heat() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_segment_is_left_alone_and_blocks_nothing() {
+async fn an_unreadable_segment_is_kept_and_blocks_nothing() {
     let (store, clock) = new_store();
     let later = Path::from("heat/0176999990-0176999994-1");
     let bytes = b"PARTHEAT\x09\0\0\0".to_vec();
@@ -151,7 +152,7 @@ async fn an_unreadable_segment_is_left_alone_and_blocks_nothing() {
     assert!((process.known(&clock) - 2.0).abs() < 1e-6);
     assert!(
         store.head(&later).await.is_ok(),
-        "a later version can read it"
+        "the file stays for a later version"
     );
     let again = Process::start(&store, &clock).await;
     assert!((again.known(&clock) - 2.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Splits and merges: every row stays, whatever fails or is killed.
+//! Splits and merges: no row is lost by a failure or a kill.
 
 mod balancing;
 mod deletion;
@@ -41,7 +41,7 @@ async fn a_split_and_a_merge_keep_every_row() {
 }
 
 #[tokio::test]
-async fn a_split_falls_between_partitions_and_inside_the_range() {
+async fn a_split_key_is_a_partition_start_inside_the_range() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
@@ -78,7 +78,7 @@ async fn a_single_partition_is_not_split() {
 }
 
 #[tokio::test]
-async fn there_are_only_so_many_ranges() {
+async fn the_number_of_ranges_is_limited() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     let splits = u32::try_from(RANGES_MAX).unwrap() - 1;
@@ -99,7 +99,7 @@ async fn there_are_only_so_many_ranges() {
 }
 
 #[tokio::test]
-async fn a_restart_finds_the_ranges_and_old_databases_go() {
+async fn a_restart_opens_the_ranges_and_deletes_old_databases() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..30).await;
@@ -130,9 +130,9 @@ async fn a_restart_finds_the_ranges_and_old_databases_go() {
     );
 }
 
-/// A reader that was there before the split reads on; the old engine closes when it is done.
+/// A reader from before the split continues; the old engine closes after the reader ends.
 #[tokio::test]
-async fn readers_of_an_old_range_are_not_cut_off() {
+async fn readers_of_a_replaced_range_continue() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
@@ -151,8 +151,8 @@ async fn readers_of_an_old_range_are_not_cut_off() {
     }
 }
 
-/// Wherever the process is killed during a split or a merge, the next start has every row in ranges that cover the key space
-/// once, serves them, and in the end no database is left over.
+/// After a kill at any step of a split or merge, the next start serves every row, the ranges cover the key space
+/// exactly once, and finally all unneeded databases are deleted.
 #[tokio::test(start_paused = true)]
 async fn a_change_survives_a_kill_at_every_step() {
     for merge in [false, true] {
@@ -161,12 +161,12 @@ async fn a_change_survives_a_kill_at_every_step() {
             for calls in 0..40 {
                 finished = killed_after(calls, does_the_last, merge).await;
             }
-            assert!(finished, "the last round comes to its end");
+            assert!(finished, "the last maintenance round ends");
         }
     }
 }
 
-/// Whether the change came to its end before the kill.
+/// Returns whether the change completed before the kill.
 async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     let disk = Disk::default();
     {
@@ -228,13 +228,13 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     ended.is_ok()
 }
 
-/// The disk finishes a version whose caller has gone; who comes next goes on from there.
+/// The store finishes the save of a dropped caller; the next job continues from that version.
 #[tokio::test]
-async fn a_maintenance_round_ends_though_its_caller_goes_away() {
+async fn a_maintenance_round_completes_after_its_caller_is_dropped() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
-    // A pin that no snapshot names: the next start releases it, so that the old range can be removed.
+    // An untracked pin: the next start releases it, so that the old range can be removed.
     disk.engines.pin(&[RangeId(1)]).await.unwrap();
     cluster.split(RangeId(1), None).await.unwrap();
     let late = cluster.tasks().drain(Duration::from_secs(5)).await;
@@ -247,7 +247,7 @@ async fn a_maintenance_round_ends_though_its_caller_goes_away() {
     assert_eq!(cluster.record().pending_deletion, [1]);
     map.is_open.send_replace(false);
     tokio::select! {
-        () = cluster.maintain() => panic!("it is not answered"),
+        () = cluster.maintain() => panic!("the save gets no response"),
         stored = map.stored.acquire() => stored.unwrap().forget(),
     }
     map.is_open.send_replace(true);
@@ -256,7 +256,7 @@ async fn a_maintenance_round_ends_though_its_caller_goes_away() {
 }
 
 #[tokio::test]
-async fn a_change_that_fails_is_undone() {
+async fn a_failed_change_is_rolled_back() {
     let disk = Disk::default();
     let cluster = disk
         .open_hooked(Box::new(|| Box::pin(async { Err(ChangeError::Late) })))
@@ -271,13 +271,13 @@ async fn a_change_that_fails_is_undone() {
     assert_eq!(ids(&cluster), [1]);
     let record = cluster.record();
     assert_eq!((record.change, record.pending_deletion), (None, vec![]));
-    assert_eq!(record.next_range, 4, "ids are not used again");
+    assert_eq!(record.next_range, 4, "ids are not reused");
     assert_eq!(disk.engines.list().await.unwrap(), [RangeId(1)]);
 }
 
-/// The disk fills while ranges are made: the change cannot be recorded, nor that it was undone.
+/// The disk fills while ranges are created: neither the change nor its rollback can be recorded.
 #[tokio::test]
-async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
+async fn a_rollback_is_recorded_once_the_disk_has_space() {
     for by_maintenance in [true, false] {
         let disk = Disk::default();
         let map = Gated::new(&disk.map);
@@ -303,13 +303,13 @@ async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
             );
             put(&cluster, 3, "second").await.unwrap();
             let made = cluster.record().change.unwrap().created();
-            assert_eq!(made, [left, right], "the second did not begin");
+            assert_eq!(made, [left, right], "the second change did not start");
         }
         map.full.store(false, Ordering::SeqCst);
         if by_maintenance {
             cluster.maintain().await;
         } else {
-            // It fills the disk once more; what it finds is undone by then.
+            // This change fills the disk again, after the earlier change was rolled back.
             let refused = cluster.split(RangeId(1), None).await;
             refused.unwrap_err();
             let made = cluster.record().change.unwrap().created();
@@ -324,9 +324,9 @@ async fn an_undo_that_cannot_be_recorded_is_finished_once_it_can_be() {
     }
 }
 
-/// Writes do not wait while new ranges are made, and are in them.
+/// Writes during the creation of new ranges do not wait, and the new ranges contain them.
 #[tokio::test(start_paused = true)]
-async fn what_is_written_while_ranges_are_made_is_in_them() {
+async fn writes_during_a_change_are_in_the_new_ranges() {
     let (cloned, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let disk = Disk::default();
     let (noted, awaited) = (Arc::clone(&cloned), Arc::clone(&go_on));
@@ -373,7 +373,7 @@ async fn what_is_written_while_ranges_are_made_is_in_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_behind_a_change_that_is_not_recorded_are_refused_in_time() {
+async fn writes_blocked_by_an_unrecorded_change_are_refused_in_time() {
     let disk = Disk::default();
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
     let map = Arc::new(Dying {
@@ -397,9 +397,9 @@ async fn writes_behind_a_change_that_is_not_recorded_are_refused_in_time() {
     assert_eq!(read.unwrap().unwrap(), "first", "reads go on");
 }
 
-/// Writers that go on all the time lose nothing and are never refused, whatever is split and merged under them.
+/// During splits and merges, continuous writers lose no row and are never refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_go_on_while_ranges_change() {
+async fn writers_continue_while_ranges_change() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..200).await;
@@ -451,7 +451,7 @@ async fn writers_go_on_while_ranges_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_beside_a_change_that_hangs_go_on() {
+async fn a_hanging_change_does_not_block_writes() {
     let disk = Disk::default();
     let cluster = disk
         .open_hooked(Box::new(|| Box::pin(std::future::pending())))

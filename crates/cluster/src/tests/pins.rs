@@ -1,4 +1,4 @@
-//! Pins that no record names are released; those that one names stay.
+//! Untracked pins are released; pins in a record stay.
 
 use super::*;
 use crate::ClusterParts;
@@ -10,7 +10,7 @@ use partita_engine::PinId;
 use std::collections::BTreeSet;
 
 #[tokio::test]
-async fn a_start_releases_pins_that_no_record_names() {
+async fn a_start_releases_untracked_pins() {
     let named = Arc::new(NamedPins::default());
     let disk = Disk::with_pins(named.clone());
     let cluster = disk.open().await;
@@ -21,9 +21,9 @@ async fn a_start_releases_pins_that_no_record_names() {
     assert_eq!(disk.engines.pins(RangeId(1)).await.unwrap(), kept.pins);
 }
 
-/// A pin that was made long after its request was given up.
+/// A pin that was created long after its request was cancelled.
 #[tokio::test]
-async fn untracked_pins_are_looked_for_every_hour_and_after_a_failure() {
+async fn untracked_pins_are_released_every_hour_and_after_a_failure() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     cluster.release_pins().await;
@@ -32,7 +32,7 @@ async fn untracked_pins_are_looked_for_every_hour_and_after_a_failure() {
         cluster.release_pins().await;
         pin_count(&*disk.engines).await
     };
-    assert_eq!(pin().await, 1, "not in every round");
+    assert_eq!(pin().await, 1, "not every round looks for pins");
     for _ in 0..ROUNDS_BETWEEN {
         cluster.release_pins().await;
     }
@@ -43,7 +43,7 @@ async fn untracked_pins_are_looked_for_every_hour_and_after_a_failure() {
     assert_eq!(pin_count(&*disk.engines).await, 0);
 }
 
-/// Records of which one cannot be read.
+/// Records that cannot be listed, because one of them is unreadable.
 struct Unreadable;
 
 #[async_trait]
@@ -54,7 +54,7 @@ impl PinRecords for Unreadable {
 }
 
 #[tokio::test]
-async fn no_pin_is_released_while_a_record_cannot_be_read() {
+async fn an_unreadable_record_blocks_the_release_of_pins() {
     let disk = Disk::default();
     let parts = ClusterParts {
         pins: Arc::new(Unreadable),

@@ -1,12 +1,12 @@
-//! Keeps the heat history across restarts: loads it when watching begins, saves it each minute and at an orderly shutdown.
+//! Keeps the heat history across restarts: loads it at startup, saves it each minute and at an orderly shutdown.
 //!
 //! ```text
 //! watching:  load ─▶ window ─▶ window ─▶ … ─▶ last window ─▶ ends
 //! keeping:             └─ a new minute? save ─┘        save all ─▶ ends
 //! ```
 //!
-//! Saving has its own task, so a slow store delays no window. A killed process loses the heat of its last minute. A failure here
-//! never stops a server.
+//! Saving runs in a separate task, so a slow store does not delay windows. A killed process loses the heat of its last
+//! minute. A failure here never stops a server.
 
 use super::Watch;
 use partita_heat::history::{Archive, HeatHistory};
@@ -16,14 +16,15 @@ use std::time::SystemTime;
 use tokio::sync::watch;
 
 impl Watch {
-    /// Replaces the history, which is still empty, with the archived one. Cancel safe.
+    /// Replaces the empty history with the archived history. Cancel safe.
     pub(super) async fn load_history(&self, archive: &mut Archive, clock: &dyn Clock) {
         let loaded = Arc::new(archive.load(clock.now()).await);
         tracing::debug!(slots = loaded.slots(), "loaded the heat history");
         self.seen.lock().history = loaded;
     }
 
-    /// Starts to save the history. The returned sender must report each closed window; dropping it saves the rest and ends the task.
+    /// Starts to save the history. The caller must send on the returned sender after each closed window; dropping the
+    /// sender saves the rest and ends the task.
     pub(super) fn keep_history(&self, archive: Archive) -> watch::Sender<()> {
         let (windows, closed) = watch::channel(());
         let parts = self.driver.parts();
@@ -50,7 +51,7 @@ async fn save(
             let error: &dyn std::error::Error = &error;
             tracing::warn!(
                 error,
-                "cannot save the heat history; the next minute retries"
+                "cannot save the heat history; will retry in a minute"
             );
         }
     }
@@ -60,7 +61,7 @@ async fn save(
     }
 }
 
-/// The minute of the wall clock.
+/// The number of the wall-clock minute.
 fn minute(now: SystemTime) -> u64 {
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs() / 60

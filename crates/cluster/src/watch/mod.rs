@@ -17,14 +17,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The load of all ranges in the last window, including ranges that were replaced meanwhile.
+/// The load of all ranges in the last window, including ranges that were replaced during it.
 #[derive(Debug, Clone, Default)]
 pub struct StoreLoad {
     /// The length of the window, for rates.
     pub elapsed: Duration,
     /// The requests.
     pub counts: Counts,
-    /// The latencies of the requests that were served.
+    /// The latencies of served requests.
     pub latency: Latency,
 }
 
@@ -40,15 +40,15 @@ struct Seen {
     history: Arc<HeatHistory>,
     /// The last window of each range.
     windows: HashMap<RangeId, Window>,
-    /// The processors that each used in it.
+    /// The estimated processors of each range in the last window.
     cores: HashMap<RangeId, f64>,
     load: Option<StoreLoad>,
-    /// The end of the last window, or the start, and the processor time of the process until then.
+    /// The end of the last window, or the start of watching, and the processor time of the process at that moment.
     closed: Option<(Instant, Duration)>,
 }
 
 impl Seen {
-    /// The time since the last window, and the processors that the process used in it.
+    /// The time since the last window, and the processors that the process used in that time.
     fn since_closed(&mut self, now: Instant, used: Duration) -> (Duration, f64) {
         let (before, used_before) = self.closed.replace((now, used)).unwrap_or((now, used));
         let elapsed = now.saturating_duration_since(before);
@@ -85,7 +85,7 @@ impl Watch {
         self.seen.lock().cores.get(&range).copied()
     }
 
-    /// Watches until shutdown. With an archive, the history outlives the process.
+    /// Watches until shutdown. With an archive, the history survives restarts.
     pub(crate) fn start(self: &Arc<Self>, archive: Option<Archive>) {
         let parts = self.driver.parts();
         let (tasks, clock) = (&parts.tasks, &parts.clock);
@@ -184,7 +184,7 @@ impl Watch {
     }
 }
 
-/// Requests a second in a window.
+/// The requests per second in a window.
 #[must_use]
 pub fn rate(window: &Window) -> f64 {
     let seconds = window.elapsed.as_secs_f64();

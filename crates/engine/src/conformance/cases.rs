@@ -1,4 +1,4 @@
-//! The promises of engines, one function each.
+//! The guarantees of every engine, one function each.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) async fn gets_what_was_put(engine: Arc<dyn Engine>) {
     assert_eq!(
         engine.get(b"a").await.unwrap().unwrap(),
         "",
-        "an empty value is a value"
+        "an empty value is stored like any other value"
     );
     engine.close().await;
 }
@@ -89,14 +89,14 @@ pub(super) async fn completions_come_in_order_and_when_durable(engine: Arc<dyn E
         let key = number.to_be_bytes();
         assert!(
             engine.get(&key).await.unwrap().is_some(),
-            "a read after the answer sees the write"
+            "a read after the completion sees the write"
         );
     }
     assert_eq!(*order.lock(), (0..500).collect::<Vec<u32>>());
     engine.close().await;
 }
 
-/// A completion submits the next batch, and a read from within sees the batch that is being answered.
+/// A completion submits the next batch, and a read inside the completion sees the batch that has just become durable.
 pub(super) async fn a_completion_may_use_the_engine(engine: Arc<dyn Engine>) {
     let second = engine.reserve(1_000).await.unwrap();
     let first = engine.reserve(1_000).await.unwrap();
@@ -151,7 +151,7 @@ pub(super) async fn a_scan_is_one_snapshot(engine: Arc<dyn Engine>) {
     }
     assert!(
         scan.next(10, usize::MAX).await.unwrap().is_empty(),
-        "the end stays the end"
+        "a finished scan returns no more rows"
     );
     assert_eq!(seen.len(), 50);
     assert!(seen.iter().all(|(_, value)| value == "before"));
@@ -192,7 +192,7 @@ pub(super) async fn scans_keep_to_their_bounds_and_limits(engine: Arc<dyn Engine
     assert_eq!(
         keys(Included("d"), Excluded("a")).await,
         "",
-        "nor is a reversed one"
+        "a reversed range is not an error"
     );
     assert_eq!(keys(Excluded("c"), Excluded("c")).await, "");
 
@@ -203,7 +203,7 @@ pub(super) async fn scans_keep_to_their_bounds_and_limits(engine: Arc<dyn Engine
     assert_eq!(
         scan.next(10, 150).await.unwrap().len(),
         2,
-        "bytes end a page once they are reached"
+        "a page ends with the row that reaches the byte limit"
     );
     assert_eq!(
         scan.next(10, 1).await.unwrap().len(),
@@ -215,7 +215,7 @@ pub(super) async fn scans_keep_to_their_bounds_and_limits(engine: Arc<dyn Engine
     engine.close().await;
 }
 
-/// Batches with a common key, all in flight at once: the one submitted last wins.
+/// Batches with a common key, all in flight at the same time: the last submitted batch wins.
 pub(super) async fn later_batches_win(engine: Arc<dyn Engine>) {
     let mut last = None;
     for number in 0_u32..200 {
@@ -242,7 +242,7 @@ pub(super) async fn later_batches_win(engine: Arc<dyn Engine>) {
 pub(super) async fn room_is_bounded_and_returned(engine: Arc<dyn Engine>) {
     let too_large = engine.reserve(usize::MAX).await.unwrap_err();
     assert_eq!(too_large, WriteError::Refused(Refusal::TooLarge));
-    // Dropped futures and permits return their room.
+    // Dropped futures and permits free the bytes they reserved.
     for _ in 0..200 {
         drop(engine.reserve(4 << 20).await.unwrap());
         drop(engine.reserve(4 << 20));
@@ -257,7 +257,10 @@ pub(super) async fn room_is_bounded_and_returned(engine: Arc<dyn Engine>) {
         }
         assert!(held.len() < 1_000, "bytes in flight are bounded");
     };
-    assert_eq!(refused, None, "without room a caller waits first");
+    assert_eq!(
+        refused, None,
+        "with a full pipeline a caller waits before it is refused"
+    );
     drop(held.pop());
     engine
         .reserve(4 << 20)
@@ -300,7 +303,10 @@ pub(super) async fn a_batch_larger_than_all_room_goes_alone(engine: Arc<dyn Engi
     let before = engine.reserve(1).await.unwrap();
     let mut reserving = Box::pin(engine.reserve(batch.bytes()));
     let early = tokio::time::timeout(std::time::Duration::from_millis(20), &mut reserving).await;
-    assert!(early.is_err(), "it waits for the others");
+    assert!(
+        early.is_err(),
+        "a large batch waits until the pipeline is empty"
+    );
     drop(before);
     let permit = reserving.await.unwrap();
     let (sender, receiver) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! The promises of engine sets, one function each.
+//! The guarantees of every engine set, one function each.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -90,7 +90,11 @@ pub(super) async fn a_range_is_open_once_and_can_be_opened_again(set: Arc<dyn En
     assert!(matches!(again.err(), Some(OpenError::AlreadyOpen(FIRST))));
     engine.close().await;
     assert!(matches!(engine.get(b"a").await, Err(ReadError::Closed)));
-    assert_eq!(set.health(), Health::Healthy, "other ranges go on");
+    assert_eq!(
+        set.health(),
+        Health::Healthy,
+        "other ranges stay open and writable"
+    );
     let engine = open(&*set, FIRST).await;
     assert_eq!(engine.get(b"a").await.unwrap().unwrap(), "1");
     commit(&*engine, put("b", "2")).await.unwrap();
@@ -108,7 +112,11 @@ pub(super) async fn clones_split_a_range_and_merge_ranges(set: Arc<dyn EngineSet
     set.clone_parts(THIRD, &[from(FIRST, cut.clone())])
         .await
         .unwrap();
-    assert_eq!(all(&*parent).await.len(), 100, "the source does not change");
+    assert_eq!(
+        all(&*parent).await.len(),
+        100,
+        "a clone does not change its source"
+    );
     parent.close().await;
 
     let (left, right) = (open(&*set, SECOND).await, open(&*set, THIRD).await);
@@ -119,7 +127,7 @@ pub(super) async fn clones_split_a_range_and_merge_ranges(set: Arc<dyn EngineSet
     assert_eq!(
         left.get(&cut).await.unwrap(),
         None,
-        "the bound belongs to the right one"
+        "a row at the bound belongs to the right part"
     );
     write_flushed(&*left, 0..10, "left").await;
     write_flushed(&*right, 90..100, "right").await;
@@ -161,7 +169,7 @@ pub(super) async fn only_open_ranges_are_cloned(set: Arc<dyn EngineSet>) {
     set.close().await;
 }
 
-/// Rows that are only in memory are in the clone too, and writes during the call do not hinder it.
+/// A clone includes rows that are only in memory, and writes during the call do not delay it.
 pub(super) async fn a_clone_has_every_acknowledged_row(set: Arc<dyn EngineSet>) {
     let source = open(&*set, FIRST).await;
     write_flushed(&*source, 0..10, "flushed").await;

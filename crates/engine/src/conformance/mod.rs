@@ -1,13 +1,10 @@
 //! The suite that every engine passes.
 //!
-//! [`run`] takes a function that makes empty engine sets, and checks the promises of [`EngineSet`] and [`Engine`] one by one.
-//! [`check_script`] compares a script of batches, gets and scans with an ordered map, for property tests. Both panic at the first
-//! violation. Each new engine must pass both.
+//! [`run`] takes a function that makes empty engine sets, and checks the guarantees of [`EngineSet`] and [`Engine`] one
+//! by one. [`check_script`] compares a script of batches, gets and scans with an ordered map, for property tests. Both
+//! panic at the first violation. Each new engine must pass both.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
+#![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
 mod cases;
 mod engine_set_cases;
@@ -25,10 +22,9 @@ use crate::{Batch, Engine, EngineSet, KeyRange, RangeId, ScanHint, WriteError};
 
 pub use script::{Step, check_script};
 
-/// Checks every promise, each on an empty engine set of its own.
+/// Checks every guarantee, each on a new, empty engine set.
 ///
-/// # Panics
-/// At the first promise that does not hold.
+/// # Panics At the first guarantee that does not hold.
 pub async fn run<F>(mut make: F)
 where
     F: AsyncFnMut() -> Arc<dyn EngineSet>,
@@ -63,17 +59,16 @@ where
     engine_set_cases::a_closed_engine_set_refuses(make().await).await;
     pin_cases::a_pin_shows_the_rows_of_its_instant(make().await).await;
     pin_cases::a_pin_ends_when_it_is_released(make().await).await;
-    pin_cases::pins_of_one_call_are_of_one_instant(make().await).await;
+    pin_cases::pins_of_one_call_show_the_same_instant(make().await).await;
     pin_cases::a_pin_outlives_its_range(make().await).await;
 }
 
-/// The range that single engines are opened for.
+/// The range of tests that need only one engine.
 pub const FIRST: RangeId = RangeId(1);
 
 /// Opens a range.
 ///
-/// # Panics
-/// When it does not open.
+/// # Panics When the range does not open.
 pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
     set.open(range).await.expect("the range opens")
 }
@@ -91,7 +86,7 @@ pub async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError>
     permit.submit(
         batch,
         Box::new(move |result| {
-            // The receiver is gone when the test was dropped.
+            // Fails only if the test was dropped.
             let _ = sender.send(result);
         }),
     );
@@ -112,7 +107,7 @@ pub async fn rows(engine: &dyn Engine, range: KeyRange, rows_max: usize) -> Vec<
         let page = scan
             .next(rows_max, usize::MAX)
             .await
-            .expect("the scan goes on");
+            .expect("the scan continues");
         assert!(page.len() <= rows_max, "a page has at most `rows_max` rows");
         if page.is_empty() {
             return all;

@@ -1,4 +1,4 @@
-//! The promises of pins, one function each.
+//! The guarantees of pins, one function each.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -94,9 +94,9 @@ pub(super) async fn a_pin_ends_when_it_is_released(set: Arc<dyn EngineSet>) {
     assert!(closed.is_err());
 }
 
-/// Each writer writes a pair of rows to one range and, once that is answered, the same pair to the other. In a pin no pair is torn, and
-/// every row of the second range is also in the first.
-pub(super) async fn pins_of_one_call_are_of_one_instant(set: Arc<dyn EngineSet>) {
+/// Each writer writes a pair of rows to one range and, after the acknowledgment, the same pair to the other. A pin
+/// holds both rows of a pair or neither, and every pinned row of the second range is also pinned in the first.
+pub(super) async fn pins_of_one_call_show_the_same_instant(set: Arc<dyn EngineSet>) {
     let first = open(&*set, FIRST).await;
     let second = open(&*set, SECOND).await;
     let stop = Arc::new(AtomicBool::new(false));
@@ -123,7 +123,7 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(set: Arc<dyn EngineSet>)
     for _ in 0..8 {
         let pinned = set.pin(&[SECOND, FIRST]).await.unwrap();
         pins.push(pinned.pins);
-        // Wait for new rows each time.
+        // Wait for new rows before each pin.
         let before = set.stats().rows;
         while set.stats().rows < before + 20 {
             tokio::task::yield_now().await;
@@ -153,7 +153,7 @@ pub(super) async fn pins_of_one_call_are_of_one_instant(set: Arc<dyn EngineSet>)
     set.close().await;
 }
 
-/// A pin outlives its range: rows that were moved by a clone, overwritten or deleted are still in it.
+/// A pin outlives its range: it keeps rows that were later moved by a clone, overwritten or deleted.
 pub(super) async fn a_pin_outlives_its_range(set: Arc<dyn EngineSet>) {
     let parent = open(&*set, FIRST).await;
     for number in 0..10 {

@@ -1,4 +1,4 @@
-//! Scripts played against an engine and an ordered map at once.
+//! Scripts that run against an engine and an ordered map and compare the results.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,18 +8,18 @@ use bytes::Bytes;
 use super::{commit, rows};
 use crate::{Batch, Engine, KeyRange, ScanHint};
 
-/// One step of a script. Keys are small numbers, so that scripts hit the same keys again and again.
+/// One step of a script. Keys are small numbers, so that scripts reuse keys often.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Writes these keys in one batch: a number is the length of the new value, `None` removes the key.
+    /// Writes these keys in one batch: `Some` is the length of the new value, `None` removes the key.
     Write(BTreeMap<u16, Option<u16>>),
     /// Writes these batches without waiting in between.
     WriteMany(Vec<BTreeMap<u16, Option<u16>>>),
     /// Reads one key.
     Get(u16),
-    /// Reads the keys between two others, so many at a time.
+    /// Reads the keys between two bounds, with a page size.
     Scan(u16, u16, u8),
-    /// Starts a scan over all keys, writes, and then reads the scan.
+    /// Starts a scan over all keys, writes, and then reads the rows of the scan.
     ScanThenWrite(BTreeMap<u16, Option<u16>>),
     /// Flushes the engine.
     Flush,
@@ -27,7 +27,7 @@ pub enum Step {
 
 type Model = BTreeMap<Bytes, Bytes>;
 
-/// Plays `steps` on `engine`, which must be as empty as `model`, and compares every answer with the map's.
+/// Runs `steps` on `engine`, which must hold the same rows as `model`, and compares every result with the map.
 ///
 /// # Panics
 /// At the first difference.
@@ -74,7 +74,7 @@ pub async fn check_script(engine: &dyn Engine, model: &mut Model, steps: &[Step]
                 commit(engine, batch).await.expect("the batch is written");
                 let mut seen = Vec::new();
                 loop {
-                    let page = scan.next(3, usize::MAX).await.expect("the scan goes on");
+                    let page = scan.next(3, usize::MAX).await.expect("the scan continues");
                     if page.is_empty() {
                         break;
                     }

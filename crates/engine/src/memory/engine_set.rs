@@ -18,13 +18,13 @@ use crate::{
 /// Engines that keep their rows in memory.
 #[derive(Default)]
 pub struct MemoryEngineSet {
-    /// All ranges that were ever opened or cloned; a closed one keeps its rows.
+    /// All ranges that were ever opened or cloned; a closed range keeps its rows.
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
     closed: AtomicBool,
     pins: Mutex<BTreeMap<(RangeId, PinId), Rows>>,
     pins_made: AtomicU64,
-    /// Held for reading while a batch is applied, for writing while ranges are pinned.
+    /// Read-locked while a batch is applied, write-locked while ranges are pinned.
     pin_lock: Arc<RwLock<()>>,
     faults: Arc<Faults>,
 }
@@ -36,14 +36,14 @@ impl MemoryEngineSet {
         Self::default()
     }
 
-    /// The faults of all its engines.
+    /// The injected faults of all engines of the set.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Closes all ranges, as a restart of the process does. Their acknowledged rows are kept.
+    /// Closes all ranges, like a restart of the process. Keeps their acknowledged rows.
     #[cfg(any(test, feature = "conformance"))]
     pub async fn restart(&self) {
         let open: Vec<MemoryEngine> = self.ranges.lock().values().cloned().collect();

@@ -1,5 +1,5 @@
-//! Faults on request, for tests of the crates above: batches that are refused or whose outcome is unknown, reads that fail. Outside tests
-//! there are none.
+//! Fault injection for tests of the crates above: refused batches, batches with an unknown outcome, failed reads.
+//! Inactive outside tests.
 
 use crate::{Batch, KeyRange, ReadError, Refusal, WriteError};
 
@@ -8,9 +8,9 @@ use crate::{Batch, KeyRange, ReadError, Refusal, WriteError};
 pub enum Fault {
     /// It is refused.
     Refused,
-    /// It does not happen, and the outcome is reported as unknown.
+    /// The batch is not written, and its outcome is reported as unknown.
     Lost,
-    /// It happens, and the outcome is reported as unknown.
+    /// The batch is written, and its outcome is reported as unknown.
     Unanswered,
 }
 
@@ -43,12 +43,13 @@ type ReadFaults = Box<dyn FnMut(&KeyRange) -> Option<ReadError> + Send>;
 
 #[cfg(any(test, feature = "conformance"))]
 impl Faults {
-    /// Decides for each batch from now on whether and how it fails.
+    /// Sets the function that decides for each batch whether and how it fails.
     pub fn of_writes(&self, choose: impl FnMut(&Batch) -> Option<Fault> + Send + 'static) {
         *self.writes.lock() = Some(Box::new(choose));
     }
 
-    /// Decides for each step of a scan from now on, given the range that is still to be read, whether it fails.
+    /// Sets the function that decides for each step of a scan whether it fails. Its argument is the range still to be
+    /// read.
     pub fn of_scans(&self, choose: impl FnMut(&KeyRange) -> Option<ReadError> + Send + 'static) {
         *self.reads.lock() = Some(Box::new(choose));
     }
@@ -63,7 +64,7 @@ impl Faults {
 }
 
 #[cfg(not(any(test, feature = "conformance")))]
-#[allow(clippy::unused_self, reason = "in tests the methods use it")]
+#[allow(clippy::unused_self, reason = "methods that only tests compile use it")]
 impl Faults {
     pub(super) const fn write(&self, _batch: &Batch) -> Option<Fault> {
         None

@@ -1,7 +1,7 @@
 //! An engine in memory, for tests and throw-away servers.
 //!
-//! Rows are in a persistent map: a snapshot is a clone that shares everything, so a scan copies nothing and holds no lock. The submitting
-//! thread applies its batch, in order; nothing runs in the background.
+//! Rows are in a persistent map: a snapshot is a clone that shares all nodes, so a scan copies nothing and holds no
+//! lock. The submitting thread applies its batches in order; nothing runs in the background.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -29,13 +29,13 @@ pub use faults::{Fault, Faults};
 
 type Rows = OrdMap<Bytes, Bytes>;
 
-/// Batches in flight, in bytes. More than one only when completions submit.
+/// The limit on bytes in flight. Several batches are in flight only when completions submit batches.
 const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
 
-/// How many entries `files_by_key` of a layout has, at most.
+/// The maximum number of entries in a layout's `files_by_key`.
 const LAYOUT_FILES_MAX: usize = 256;
 
-/// An engine that keeps its rows in memory. Clones share them.
+/// An engine that keeps its rows in memory. Clones share the rows.
 #[derive(Clone)]
 pub struct MemoryEngine {
     core: Arc<Core>,
@@ -47,7 +47,7 @@ struct Core {
     queue: Mutex<Queue>,
     health: HealthCell,
     counts: Arc<CommitCounts>,
-    /// Held for reading while a batch is applied, for writing while ranges are pinned.
+    /// Read-locked while a batch is applied, write-locked while ranges are pinned.
     pin_lock: Arc<RwLock<()>>,
     faults: Arc<Faults>,
 }
@@ -55,8 +55,8 @@ struct Core {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Queued>,
-    /// Whether a thread is applying batches. It continues until none waits, so that batches stay in order and a completion that submits
-    /// is not called inside another one.
+    /// Whether a thread is applying batches. That thread continues until the queue is empty, so that batches stay in
+    /// order and completions do not nest.
     draining: bool,
 }
 
@@ -73,7 +73,7 @@ impl MemoryEngine {
         Self::of(Rows::new(), Arc::default(), Arc::default(), Arc::default())
     }
 
-    /// An engine that begins with these rows.
+    /// An engine with these initial rows.
     fn of(
         rows: Rows,
         counts: Arc<CommitCounts>,
@@ -93,7 +93,7 @@ impl MemoryEngine {
         }
     }
 
-    /// The faults of this engine.
+    /// The injected faults of this engine.
     #[cfg(any(test, feature = "conformance"))]
     #[must_use]
     pub fn faults(&self) -> &Faults {
@@ -213,7 +213,7 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    /// Engines share only memory, which is freed by itself.
+    /// No-op: engines share only memory, which is reference counted.
     async fn detach(&self) -> Result<(), ChangeError> {
         Ok(())
     }
@@ -222,7 +222,7 @@ impl Engine for MemoryEngine {
         Ok(Collected::All)
     }
 
-    /// There are no files to keep.
+    /// No-op: there are no files to protect.
     async fn checkpoint(&self, _lifetime: Duration) -> Result<String, ChangeError> {
         if !self.is_open() {
             return Err(ChangeError::Unavailable);
@@ -238,7 +238,7 @@ impl Engine for MemoryEngine {
 
 struct MemoryScan {
     rows: Rows,
-    /// The range that is still to be read; none at the end.
+    /// The range still to be read; `None` at the end.
     rest: Option<KeyRange>,
     faults: Arc<Faults>,
 }

@@ -14,7 +14,7 @@ async fn conforms() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn does_what_an_ordered_map_does(steps in steps(40)) {
+    fn behaves_like_an_ordered_map(steps in steps(40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let engine = MemoryEngine::new();

@@ -1,4 +1,4 @@
-//! Databases as the store sees them, open or not: their names and manifests.
+//! The databases in the store, open or closed: their names and manifests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,8 @@ pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
     Ok(ranges)
 }
 
-/// The newest manifest of each database, in any order; `None` where there is none. Some are read at the same time.
+/// The newest manifest of each database, in any order; `None` if the manifest is missing. Reads several at the same
+/// time.
 pub(super) fn manifests(
     core: &Core,
     ranges: Vec<RangeId>,
@@ -53,8 +54,8 @@ pub(super) fn manifests(
     Box::pin(reading)
 }
 
-/// The WAL as SlateDB's administration sees it: empty. A source is flushed before it is cloned, and our WAL removes its segments by
-/// itself.
+/// An empty WAL for SlateDB's administration. A source is flushed before it is cloned, and Partita's WAL removes its
+/// own segments.
 struct NoWal;
 
 #[async_trait]
@@ -71,7 +72,7 @@ impl WalAdmin for NoWal {
         Ok(true)
     }
 
-    /// The records of a clone begin at 1.
+    /// The records of a clone start at number 1.
     async fn clone_wal(
         &self,
         _from: &Path,

@@ -10,10 +10,10 @@ use slatedb::db_cache::{CachedEntry, CachedKey, DbCache};
 
 use crate::Stats;
 
-/// Bytes of an entry beyond its content: key, slot in the map, and the allocation's overhead.
+/// Overhead bytes of an entry: key, slot in the map, and the allocator.
 const ENTRY_OVERHEAD_BYTES: u64 = 128;
 
-/// A typical block; only to estimate the number of entries.
+/// The size of a typical block; only for estimating the number of entries.
 const BLOCK_BYTES_GUESS: u64 = 16 << 10;
 
 pub(super) struct BlockCache {

@@ -1,10 +1,11 @@
 //! Databases cloned from parts of others, without copying rows.
 //!
-//! A clone is a SlateDB clone: its manifest names files of its sources and which of their keys are visible. A source keeps a checkpoint
-//! for each of its clones, so that its files stay. Once compaction has rewritten everything that a clone sees of a source, the clone's own
-//! garbage collection removes that checkpoint (it *detaches*), and a source without checkpoints can be removed ([`super::removal`]).
+//! A clone is a SlateDB clone: its manifest names files of its sources and the visible key range of each. A source
+//! keeps a checkpoint for each of its clones, so that garbage collection keeps its files. Once compaction has rewritten
+//! all rows that a clone reads from a source, the clone's garbage collection removes that checkpoint (the clone
+//! *detaches*), and a source without checkpoints can be removed ([`super::removal`]).
 //!
-//! A clone that a crash cut short is finished by cloning again, or removed.
+//! A clone interrupted by a crash is cloned again or removed.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -20,11 +21,11 @@ use super::database::database_path;
 use super::{FLUSH_DEADLINE, store_error};
 use crate::{ChangeError, KeyPart, RangeId};
 
-/// The lifetime of the checkpoint for making a clone: longer than that takes. The clone makes lasting checkpoints. This one expires by
-/// itself, because deleting it would delay waiting writes.
+/// The lifetime of the temporary checkpoint for a clone operation: longer than the operation. The clone itself gets
+/// permanent checkpoints. The temporary one is left to expire, because deleting it would delay waiting writes.
 const CHECKPOINT_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Makes the database of `target` from parts of open ones.
+/// Clones parts of open databases into a new database for `target`.
 pub(super) async fn clone_parts(
     core: &Core,
     target: RangeId,
@@ -51,7 +52,7 @@ pub(super) async fn clone_parts(
     Ok(())
 }
 
-/// Keeps the present files of a range from being collected for a time.
+/// Protects the current files of a range from garbage collection for `lifetime`.
 pub(super) async fn checkpoint(
     core: &Core,
     range: RangeId,
@@ -66,7 +67,7 @@ pub(super) async fn checkpoint(
     made.map_err(store_error)
 }
 
-/// Moves all rows of an open range to its files, unless they are there.
+/// Flushes an open range, unless all its rows are in files already.
 async fn ensure_flushed(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let open = core.open_range(range).ok_or(ChangeError::State(range))?;
     let (Some(database), Some(wal)) = (open.database(), core.wal()) else {

@@ -1,4 +1,4 @@
-//! What all databases of a process share, whether they are open or not.
+//! The state that all databases of a process share, open or closed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ pub(super) struct Context {
     pub(super) home: Home,
     pub(super) settings: Settings,
     pub(super) cache: Arc<BlockCache>,
-    /// The clock of all databases, which advances evenly from the start of the process. By default each database has its own, set by the
-    /// wall clock when it is opened. If the wall clock were set back, a clone would lie behind its source and refuse to read.
+    /// The clock of all databases, which advances evenly from the start of the process. By default each database has a
+    /// separate clock, which starts at the wall time when the database is opened. If the wall clock were set back, the
+    /// clock of a clone would be behind that of its source, and the clone would refuse to read.
     pub(super) clock: Arc<dyn SystemClock>,
     /// The ranges that were opened or cloned in this process.
     pub(super) known: Mutex<BTreeSet<RangeId>>,

@@ -25,11 +25,11 @@ pub(super) struct Core {
     pub(super) reads: ReadOptions,
     pub(super) health: HealthCell,
     pub(super) counts: CommitCounts,
-    /// The open WAL; none while it is being opened again, and after the end.
+    /// The open WAL; `None` while it is being reopened, and after the close.
     pub(super) wal: RwLock<Option<WalAdapter>>,
     /// The ranges that are open.
     pub(super) open_ranges: RwLock<BTreeMap<RangeId, Arc<OpenRange>>>,
-    /// The change lock: one permit for a change of one database, all of them for a change of all.
+    /// The change lock: a change of one database takes one permit, a change of all databases takes all permits.
     change_lock: Semaphore,
     /// Ranges that are being opened.
     pub(super) opening: Mutex<BTreeSet<RangeId>>,
@@ -57,7 +57,7 @@ impl Core {
         self.lock_changes(1).await
     }
 
-    /// Waits until no change is running, and blocks further ones until it is dropped.
+    /// Waits until no change is running, and blocks further changes until the permit is dropped.
     pub(super) async fn lock_all_changes(&self) -> SemaphorePermit<'_> {
         self.lock_changes(CHANGES_MAX).await
     }
@@ -81,7 +81,7 @@ impl Core {
         self.open_ranges.read().get(&range).cloned()
     }
 
-    /// The databases of the open ranges, without those that are being opened again.
+    /// The open databases of the open ranges.
     pub(super) fn databases(&self) -> Vec<Arc<Database>> {
         let open = self.open_ranges.read();
         open.values().filter_map(|open| open.database()).collect()
@@ -99,18 +99,18 @@ impl Core {
     pub(super) fn readable(&self, open: &OpenRange) -> Result<Arc<Database>, ReadError> {
         open.database().ok_or_else(|| match self.health_of(open) {
             Health::Closed => ReadError::Closed,
-            _ => ReadError::Unavailable("the data is being opened".into()),
+            _ => ReadError::Unavailable("the database is being opened".into()),
         })
     }
 
-    /// Why a range without a database takes no writes.
+    /// Why a range without an open database refuses writes.
     pub(super) fn refusal(&self, open: &OpenRange) -> Refusal {
         self.health_of(open)
             .refusal()
             .unwrap_or(Refusal::Recovering)
     }
 
-    /// Notes that a database failed, and wakes the supervisor.
+    /// Records that a database failed, and wakes the supervisor.
     pub(super) fn fail(&self) {
         self.health.set(Health::Recovering);
         self.failed.notify_one();

@@ -16,7 +16,7 @@ use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes};
 use crate::{OpenError, RangeId};
 
-/// The name of every database in the store begins with this.
+/// The prefix of all database names in the store.
 pub(super) const DATABASE_PREFIX: &str = "range-";
 
 /// The name of a range's database in the store.
@@ -33,10 +33,10 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the database of a range, made when there is none, and replays its WAL records.
+    /// Opens the database of a range, creates it if it is missing, and replays its WAL records.
     ///
-    /// After a failure the replayed rows are flushed to the store's files before this returns: a file that once failed to sync may show
-    /// rows that are not on the disk, and no reader may see them before they are.
+    /// After a failure the replayed rows are flushed to the store's files before this returns: a file whose sync failed
+    /// may return rows that are not on the disk, and readers must see only durable rows.
     pub(super) async fn open(
         context: &Context,
         runtimes: &Runtimes,
@@ -63,7 +63,7 @@ impl Database {
             .with_compactor_builder(compactor)
             .with_wal_writer(wal.writer_init(range, is_known))
             .build();
-        // The tasks of a database run where it was built.
+        // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;
         let database = Self {
@@ -87,17 +87,17 @@ impl Database {
         self.db.flush_with_options(options).await
     }
 
-    /// Up to which record the rows are in the store's files.
+    /// The last WAL record whose rows are in the store's files.
     pub(super) fn flushed_up_to(&self) -> WalId {
         WalId(self.db.manifest().replay_after_wal_id())
     }
 
-    /// Whether it closed, by itself or because it was asked to.
+    /// Whether it is closed, after a failure or by [`Database::close`].
     pub(super) fn is_closed(&self) -> bool {
         self.db.status().close_reason.is_some()
     }
 
-    /// Closes it without a flush: replaying its records at the next start is faster than making an operator wait now.
+    /// Closes it without a flush, to keep the shutdown short: the next start replays its records.
     pub(super) async fn close(&self) {
         let (options, range) = (CloseOptions::default().with_flush_type(None), self.range);
         let closing = self.db.close_with_options(options);
@@ -109,7 +109,7 @@ impl Database {
     }
 }
 
-/// A task that ends when its owner no longer waits for it. A database that was opened after all would keep working in the background
+/// A task that is aborted when its owner is dropped. Otherwise a database that opens late would work in the background
 /// while its files are removed.
 struct AbortOnDrop<T>(JoinHandle<T>);
 

@@ -44,8 +44,8 @@ impl SlateEngine {
         }
     }
 
-    /// Flushes the database of a range that was closed and releases its WAL records: it can be opened again in this process, and does
-    /// not keep the WAL long. Rows that cannot be flushed now are replayed at the next start.
+    /// Flushes the database of a range that was closed and releases its WAL records: the range can be reopened in this
+    /// process, and no longer pins WAL segments. If the flush fails, the next start replays the rows.
     async fn flush_closed(&self, database: &Database) {
         let range = database.range;
         match tokio::time::timeout(FLUSH_DEADLINE, database.flush()).await {

@@ -25,12 +25,12 @@ use crate::{
     RangeId, Removal, Stats,
 };
 
-/// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a time, and
-/// would delay requests on the threads that serve them. The lower priority of these threads cannot starve a flush for long: writes
-/// wait for it when the WAL is full of unflushed rows.
+/// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
+/// time, and would delay requests on the request threads. The lower priority of these threads cannot starve a flush for
+/// long: writes wait for the flush when the WAL is full of unflushed rows.
 const BACKGROUND: PoolSettings = PoolSettings {
     name: "partita-store",
-    // A flush need not wait for a compaction on the same thread.
+    // Two threads, so that a flush does not wait for a compaction.
     threads: 2,
     // For file operations; a handful are in use at once.
     blocking_threads_max: 16,
@@ -47,7 +47,7 @@ pub struct SlateEngineSet {
 }
 
 impl SlateEngineSet {
-    /// Opens the WAL of a data directory; databases are opened one by one.
+    /// Opens the WAL of a data directory; [`EngineSet::open`] opens each database.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -58,7 +58,7 @@ impl SlateEngineSet {
         Self::in_home(Home::in_directory(data), settings)
     }
 
-    /// Opens the WAL of `home`; databases are opened one by one.
+    /// Opens the WAL of `home`; [`EngineSet::open`] opens each database.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -90,8 +90,8 @@ impl SlateEngineSet {
         })
     }
 
-    /// Changes a database under the change lock: within the deadline, and not after the end, which waits for all changes. A change that
-    /// is dropped halfway can be called again.
+    /// Changes a database under the change lock, with a deadline. Fails after the close, which waits for all changes.
+    /// An interrupted change can be called again.
     async fn with_change_lock<T>(
         &self,
         change: impl Future<Output = Result<T, ChangeError>> + Send,
@@ -138,7 +138,7 @@ struct Opening<'c> {
 }
 
 impl<'c> Opening<'c> {
-    /// `None` when it is open, or being opened.
+    /// `None` if the range is open or is being opened.
     fn begin(core: &'c Core, range: RangeId) -> Option<Self> {
         let begun = core.open_range(range).is_none() && core.opening.lock().insert(range);
         begun.then_some(Self { core, range })
@@ -153,7 +153,7 @@ impl Drop for Opening<'_> {
 
 #[async_trait]
 impl EngineSet for SlateEngineSet {
-    /// Has no deadline: a start on a full disk takes until there is room. Ends with the engine set.
+    /// Has no deadline: on a full disk it waits until there is space. Ends when the engine set closes.
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let shutdown = self.tasks.shutdown();
         tokio::select! {
@@ -164,7 +164,8 @@ impl EngineSet for SlateEngineSet {
     }
 
     async fn drop_unknown(&self) {
-        // Only the wait for the lock has a deadline. Under the lock no range can be opened meanwhile and be taken for an unknown one.
+        // Only the wait for the lock has a deadline. The lock blocks opens, so that no range is opened now and treated
+        // as unknown.
         let lock = within_store_deadline(async { Ok(self.core.lock_all_changes().await) });
         let Ok(_changes) = lock.await else {
             return tracing::warn!("timed out before releasing WAL records of unknown ranges");
@@ -241,7 +242,7 @@ impl EngineSet for SlateEngineSet {
         self.room.close();
         self.commits.drain().await;
         self.core.health.set(Health::Closed);
-        // The supervisor ends first, so that it does not open the databases again.
+        // The supervisor ends first, so that it does not reopen the databases.
         for name in self.tasks.drain(FLUSH_DEADLINE).await {
             tracing::warn!(name, "a task of the engine did not end in time");
         }

@@ -1,4 +1,4 @@
-//! The layout of a database in files, from its manifest.
+//! The file layout of a database, from its manifest.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -21,7 +21,7 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     FileLayout {
         bytes,
         files,
-        // A source stays listed, without files, until the last checkpoint from before the compaction is gone.
+        // A source stays listed, without files, until the last checkpoint from before the compaction is released.
         sources: manifest
             .external_dbs()
             .iter()
@@ -33,8 +33,8 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
     }
 }
 
-/// The name of the newest flushed file that garbage collection knows: of the files that a compaction consumed, only the last. Names are
-/// times, and sort like them.
+/// The name of the newest flushed file in the manifest: a file in level 0, or the last file that a compaction consumed.
+/// Names begin with the creation time, so they sort by time.
 pub(super) fn newest_flushed(manifest: &VersionedManifest) -> Option<String> {
     let level0 = manifest.l0().iter().map(|view| view.sst.id.value());
     let newest = level0.max().or(manifest.last_compacted_l0_sst_view_id());
@@ -49,8 +49,8 @@ fn newest_rewritten(manifest: &VersionedManifest) -> Option<String> {
     newest.filter(|newest| newest_flushed(manifest).as_ref() < Some(newest))
 }
 
-/// The first key of a file that the database sees, and the bytes that it sees. The bytes are an estimate, which assumes that keys are
-/// spread evenly between the file's first and last.
+/// The first visible key of a file, and its visible bytes. The bytes are an estimate that assumes keys spread evenly
+/// between the first and the last key of the file.
 fn visible(view: &SsTableView) -> (Bytes, u64) {
     let info = &view.sst.info;
     let first = info.first_entry.clone().unwrap_or_default();
@@ -79,7 +79,7 @@ fn visible(view: &SsTableView) -> (Bytes, u64) {
     (start, bytes)
 }
 
-/// The position of a key as a number: the eight bytes behind the common prefix of the first and the last key.
+/// The position of a key as a number: the eight bytes after the common prefix of the first and the last key.
 #[allow(clippy::cast_precision_loss, reason = "an estimate")]
 fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
     let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,4 @@
-//! Collecting garbage on request: files of a database that nothing reads.
+//! Garbage collection on request: removes the unread files of a database.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use super::database::{Database, database_path};
 use super::{file_layout, settings, store_error};
 use crate::{ChangeError, Collected};
 
-/// Runs one pass of the database's garbage collection, which also detaches it from sources it no longer reads, and looks for files that
-/// no pass will remove.
+/// Runs one pass of the database's garbage collection, which also detaches it from sources it no longer reads, and
+/// checks for garbage that no pass will remove before the next flush.
 pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collected, ChangeError> {
     let options = settings::garbage_collection(core.context.settings.garbage_age);
     let collected = admin(core, database.range).run_gc_once(options).await;

@@ -7,19 +7,20 @@ use partita_wal::WalStorage;
 use partita_wal::local::LocalStorage;
 use slatedb::object_store::ObjectStore;
 
-/// The storage of the databases of a process: an object store for their files, and a storage for their common WAL.
+/// The storage of the databases of a process: an object store for files, and a storage for the common WAL.
 #[derive(Clone)]
 pub struct Home {
     /// The files of all databases.
     pub store: Arc<dyn ObjectStore>,
     /// The WAL.
     pub wal: Arc<dyn WalStorage>,
-    /// The directory behind `store`, if there is one. It stays locked, and folders that removed databases leave empty are removed.
+    /// The directory of `store`, if the store is a directory. It stays locked, and empty folders of removed databases
+    /// are deleted.
     pub directory: Option<Arc<DataDir>>,
 }
 
 impl Home {
-    /// In a data directory.
+    /// The storage in a data directory.
     #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {
         Self {

@@ -7,14 +7,14 @@ use crate::EngineMetric;
 /// Adds the values of one database to the sums.
 #[allow(
     clippy::cast_precision_loss,
-    reason = "metrics are read as floating point"
+    reason = "metrics are floating-point numbers"
 )]
 pub(super) fn add_to(recorder: &DefaultMetricsRecorder, sums: &mut Vec<EngineMetric>) {
     for metric in recorder.snapshot().all() {
         let (counter, value) = match metric.value {
             MetricValue::Counter(value) => (true, value as f64),
             MetricValue::Gauge(value) | MetricValue::UpDownCounter(value) => (false, value as f64),
-            // SlateDB's latency histograms begin at a millisecond: coarser than anything that happens here.
+            // SlateDB's latency histograms start at one millisecond, too coarse for these operations.
             MetricValue::Histogram { .. } => continue,
         };
         let same = |sum: &&mut EngineMetric| sum.name == metric.name && sum.labels == metric.labels;

@@ -5,19 +5,19 @@
 //!                                (own thread)                        └──▶ memtable ──▶ level 0 ──▶ sorted runs
 //! ```
 //!
-//! What it promises beyond [`crate::Engine`] and [`crate::EngineSet`]:
-//! - All batches that wait go into one group, whatever their ranges: one SlateDB batch and one WAL record for each range, one sync for
-//!   all. A lone caller pays one sync; many callers share it.
-//! - The commit loop and SlateDB's writer tasks have a thread of their own. Requests never wait for a sync on the threads that serve
-//!   them, and a group does not change threads.
+//! Guarantees beyond [`crate::Engine`] and [`crate::EngineSet`]:
+//! - All waiting batches of all ranges form one group: one SlateDB batch and one WAL record for each range, one sync
+//!   for all. A single caller waits for one sync; many callers share one.
+//! - The commit loop and SlateDB's writer tasks have a dedicated thread. Request threads never block on a sync, and a
+//!   group stays on one thread.
 //! - Reads see durable rows only, and give up after [`READ_DEADLINE`].
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
-//! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor closes all databases
-//!   and opens them again from what the storage really holds; until then reads and writes are refused.
+//! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
+//!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
 //!
-//! It leaves to its callers: locks on the keys they change, and the meaning of keys.
+//! Left to the callers: locks on the keys they change, and the meaning of keys.
 
 mod admin;
 mod cache;
@@ -57,11 +57,12 @@ pub use settings::Settings;
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a flush or a close waits for the store to take the rows in memory. Nothing is lost when it takes longer: the WAL has them.
+/// How long a flush or a close waits for the store to take the rows in memory. A timeout loses no rows, because the WAL
+/// has them.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long an operation on the store's files may take: reading manifests, removing files. A removal of thousands of files that is cut
-/// short resumes when it is called again.
+/// How long an operation on the store's files may take: reading manifests, removing files. An interrupted removal of
+/// thousands of files resumes with the next call.
 const STORE_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Where the tasks of databases run.
@@ -69,12 +70,12 @@ const STORE_DEADLINE: Duration = Duration::from_secs(60);
 struct Runtimes {
     /// The commit thread: SlateDB's writer tasks.
     commit: Handle,
-    /// The background threads: everything else that SlateDB does by itself.
+    /// The background threads: all other background work of SlateDB.
     store: Handle,
 }
 
-/// Limits the time of a read: the store retries without end, its callers do not. The timer is set only when the read does not
-/// complete at once.
+/// Limits the time of a read: the store retries forever, but callers give up. The timer is set only when the read does
+/// not complete at once.
 async fn within_read_deadline<T>(
     read: impl Future<Output = Result<T, slatedb::Error>> + Send,
 ) -> Result<T, ReadError> {
@@ -85,8 +86,8 @@ async fn within_read_deadline<T>(
     }
 }
 
-/// Limits the time of an operation on the store's files: SlateDB retries without end, on a full disk too, and the operation holds the
-/// change lock. All these operations can be called again.
+/// Limits the time of an operation on the store's files: SlateDB retries forever, also on a full disk, and the
+/// operation holds the change lock. All these operations can be repeated.
 async fn within_store_deadline<T>(
     operation: impl Future<Output = Result<T, ChangeError>> + Send,
 ) -> Result<T, ChangeError> {
@@ -100,12 +101,12 @@ fn read_error(error: slatedb::Error) -> ReadError {
         ErrorKind::Closed(_) | ErrorKind::Unavailable => {
             ReadError::Unavailable(error.to_string().into())
         }
-        // A read cannot cause the other kinds, except by a bug of this crate or of SlateDB.
+        // A read cannot cause other error kinds, except by a bug of this crate or of SlateDB.
         _ => ReadError::Corrupt(Arc::new(error)),
     }
 }
 
-/// An error of the store under an operation on its files.
+/// Converts a store error of an operation on files.
 fn store_error(error: impl std::error::Error + Send + Sync + 'static) -> ChangeError {
     ChangeError::Store(Arc::new(error))
 }

@@ -1,4 +1,4 @@
-//! A range that is open, whether or not its database is.
+//! An open range; its database may be closed during a recovery.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ impl OpenRange {
         })
     }
 
-    /// Its database, unless it is closed or being opened again.
+    /// Its database; `None` while it is closed or being reopened.
     pub(super) fn database(&self) -> Option<Arc<Database>> {
         self.database.read().clone()
     }
@@ -38,7 +38,7 @@ impl OpenRange {
         *self.database.write() = Some(database);
     }
 
-    /// Refuses all further batches. Returns whether it took batches before.
+    /// Refuses all further batches. Returns whether it accepted batches before.
     pub(super) fn close(&self) -> bool {
         !self.closed.swap(true, Ordering::AcqRel)
     }

@@ -12,8 +12,8 @@ use super::database::database_path;
 use super::{pin, store_error};
 use crate::{ChangeError, RangeId, Removal};
 
-/// Removes the database of a range that is not open, unless its files are still read. A removal that was cut short resumes when it is
-/// called again.
+/// Removes the database of a closed range, unless a clone or a pin reads its files. An interrupted removal resumes with
+/// the next call.
 pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {
     if core.open_range(range).is_some() {
         return Err(ChangeError::State(range));
@@ -27,7 +27,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
             if References::read(core).await?.has_any(range, &lasting) {
                 return Ok(Removal::Needed);
             }
-            // A clone that was removed while the process was killed can leave its checkpoint behind.
+            // If the process is killed during the removal of a clone, the checkpoint of the clone can stay.
             tracing::info!(%range, checkpoints = ?lasting, "removing a database despite checkpoints that no clone uses");
         }
     }
@@ -48,8 +48,8 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     Ok(Removal::Gone)
 }
 
-/// Deletes the files of a database without a manifest, which SlateDB does not recognize as its own: a removal was cut short, or a
-/// compaction wrote a file after the database was closed and removed.
+/// Deletes the files of a database without a manifest, which SlateDB does not recognize: a removal was interrupted, or
+/// a compaction wrote a file after the database was removed.
 async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
     let store = &core.context.home.store;
     let files = store.list(Some(&Path::from(database_path(range))));
@@ -60,7 +60,7 @@ async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
         .map_err(store_error)
 }
 
-/// The databases that [`remove`] would remove if no clone is being made. Advisory; [`remove`] decides.
+/// The databases that [`remove`] would remove if no new clone starts. Advisory; [`remove`] decides.
 pub(super) async fn removable(
     core: &Core,
     ranges: &[RangeId],
@@ -101,8 +101,9 @@ enum Readers {
     Clones(Vec<String>),
 }
 
-/// Checkpoints that expire do not count: a clone that is being made replaces its own by a lasting one, and those of operators end with
-/// their range. A lasting one is a pin, or belongs to a clone, whose manifest references it.
+/// Ignores checkpoints with an expiry: a running clone operation replaces its temporary checkpoint by a permanent one,
+/// and checkpoints of operators end with their range. A permanent checkpoint is a pin, or belongs to a clone whose
+/// manifest references it.
 fn readers(manifest: &VersionedManifest) -> Readers {
     let checkpoints = manifest.checkpoints().iter();
     let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());

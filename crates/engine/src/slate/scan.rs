@@ -8,18 +8,18 @@ use slatedb::{DbIterator, DbReadOps};
 use super::within_read_deadline;
 use crate::{KeyRange, ReadError, Scan, ScanHint};
 
-/// Read-ahead for a page: about what a page of 1,000 rows needs from each file. More would decode blocks in vain (measured: 1 MiB halves
-/// the rate of pages).
+/// Read-ahead for a page: about the bytes that a page of 1,000 rows needs from each file. More would decode unused
+/// blocks (measured: 1 MiB halves the pages per second).
 const PAGE_READ_AHEAD_BYTES: usize = 64 << 10;
 
-/// Read-ahead for a walk over much data.
+/// Read-ahead for a scan of a large range.
 const WALK_READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// A scan that expects to read more than this is a walk.
+/// The expected bytes above which a scan counts as large.
 const WALK_BYTES: usize = 8 << 20;
 
 struct SlateScan {
-    /// Nothing at the end.
+    /// `None` at the end.
     rows: Option<DbIterator>,
 }
 
@@ -61,7 +61,7 @@ impl Scan for SlateScan {
         };
         let mut page = Vec::with_capacity(rows_max.min(1_000));
         let mut bytes = 0;
-        // One deadline for the page: a timer for each row would cost more than the row.
+        // One deadline for the whole page: a timer for each row would cost more than reading the row.
         let ended = within_read_deadline(async {
             while page.len() < rows_max.max(1) && bytes < bytes_max {
                 let Some(row) = rows.next().await? else {

@@ -15,16 +15,18 @@ use crate::pipeline::BATCH_BYTES_MAX;
 pub struct Settings {
     /// Bytes of blocks and metadata in memory, for all databases together.
     pub cache_bytes: u64,
-    /// Bytes of batches in flight; more wait.
+    /// Bytes of batches in flight; further batches wait.
     pub in_flight_bytes_max: u32,
-    /// Bytes of one batch; a larger one is refused. A batch that is larger than `in_flight_bytes_max` goes alone.
+    /// The largest batch in bytes; larger batches are refused. A batch larger than `in_flight_bytes_max` waits until no
+    /// other batch is in flight.
     pub batch_bytes_max: usize,
-    /// Bytes of one commit group, unless a single batch is larger.
+    /// The largest commit group in bytes, unless a single batch is larger.
     pub group_bytes_max: usize,
-    /// How long garbage files are kept for scans that began before they were garbage. A scan that takes longer may fail.
+    /// The age at which replaced files are deleted. Running scans may still read such a file; a scan that runs longer
+    /// than this may fail.
     pub garbage_age: Duration,
-    /// Bytes up to which a range is detached in one compaction, of a second or two. In a larger one level 0 goes first, so that it does
-    /// not fill up meanwhile.
+    /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
+    /// compacts level 0 first, so that level 0 does not fill up during the compaction.
     pub detach_at_once_bytes: u64,
 }
 
@@ -41,23 +43,24 @@ impl Default for Settings {
     }
 }
 
-/// Rows in memory are flushed to a file of this size.
+/// The size of a flushed file.
 const LEVEL0_BYTES: usize = 32 << 20;
 
-/// Rows in memory that are not flushed yet. The bound on the WAL comes first; this one is SlateDB's.
+/// SlateDB's limit on unflushed rows in memory. The limit on the WAL is normally reached earlier.
 const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
-/// Files of level 0 before a flush waits for a compaction. A burst of writes makes two a second while a compaction takes some
-/// seconds; filters keep reads out of most of them.
+/// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second
+/// while a compaction takes some seconds; filters let reads skip most of these files.
 const LEVEL0_COUNT_MAX: usize = 20;
 
-/// How long a manifest update is retried before the database closes itself. A disk may stay full for days while reads go on, so it is
-/// practically for ever.
+/// How long a manifest update is retried before the database closes itself. A disk may stay full for days while reads
+/// are still served, so this is practically unlimited.
 const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Compaction jobs of a database at a time: one over gigabytes takes minutes, and level 0 must not fill up meanwhile.
+/// The number of parallel compaction jobs of a database: a job over gigabytes takes minutes, and level 0 must not fill
+/// up in that time.
 const COMPACTIONS_MAX: usize = 2;
 
 /// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
@@ -65,7 +68,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
     slatedb::Settings {
         // The commit loop makes groups durable; a timer would only add latency.
         flush_interval: None,
-        // A database must see a manifest that is younger than the collected files, or a read looks for files that are gone.
+        // A database must load new manifests before the files that they no longer list are deleted; otherwise reads
+        // fail with missing files.
         manifest_poll_interval: MANIFEST_POLL.min(garbage_age / 4),
         manifest_update_timeout: MANIFEST_TIMEOUT,
         l0_sst_size_bytes: LEVEL0_BYTES,
@@ -77,8 +81,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
         garbage_collector_options: Some(garbage_collection(garbage_age)),
-        // Background work retries without end, so that a full disk or a short outage does not close the database. Operations that
-        // callers wait for have deadlines of their own.
+        // Background work retries forever, so that a full disk or a short outage does not close the database.
+        // Operations with a waiting caller have deadlines.
         object_store_max_retries: None,
         ..slatedb::Settings::default()
     }
@@ -111,7 +115,7 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
 pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
     GarbageCollectorOptions {
         manifest_options: Some(collect(age)),
-        // Our own WAL removes its segments.
+        // Partita's WAL removes its own segments.
         wal_options: None,
         wal_fence_options: None,
         compacted_options: Some(collect(age)),
@@ -120,7 +124,8 @@ pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
         detach_options: Some(GarbageCollectorScheduleOptions {
             interval: Some(GARBAGE_INTERVAL),
         }),
-        // A directory has no conditional overwrites; with boundary files nothing would ever be deleted.
+        // A directory does not support conditional overwrites, so with boundary files garbage collection would never
+        // delete a file.
         boundary_files_enabled: false,
         ..GarbageCollectorOptions::default()
     }

@@ -1,4 +1,4 @@
-//! Supervises the databases: keeps the WAL short, notices failures, and opens everything again after one.
+//! Supervises the databases: keeps the WAL short, detects failures, and reopens all databases after a failure.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use crate::{Health, OpenError, RangeId};
 
-/// How often it checks the databases when idle.
+/// The interval between checks of the databases.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often it checks them while writes wait for a flush: a database does not report the flushes that it starts itself.
+/// The interval between checks while writes wait for a flush: a database does not report the flushes that it starts
+/// itself.
 const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
@@ -57,7 +58,7 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
     }
 }
 
-/// Flushes that the supervisor began: one for a range at a time. On a full disk they take until there is room.
+/// Flushes that the supervisor started, at most one for each range. On a full disk they wait until there is space.
 #[derive(Default)]
 struct Flushes {
     ranges: BTreeSet<RangeId>,
@@ -79,7 +80,7 @@ impl Flushes {
         }
     }
 
-    /// Waits for one to end; for ever if there is none. Cancel safe.
+    /// Waits until a flush ends; forever if no flush is running. Cancel safe.
     async fn ended(&mut self) {
         match self.running.next().await {
             Some(range) => {
@@ -90,7 +91,7 @@ impl Flushes {
     }
 }
 
-/// Whether a database closed by itself. Under the change lock no caller is closing one.
+/// Whether a database closed itself after a failure. The change lock rules out a close by a caller.
 async fn one_failed(core: &Core) -> bool {
     let _changes = core.lock_all_changes().await;
     core.databases().iter().any(|database| database.is_closed())
@@ -103,13 +104,13 @@ async fn maintenance_wanted(wal: Option<&WalAdapter>) {
     }
 }
 
-/// Maintains the WAL, and accepts writes again once there is room.
+/// Maintains the WAL, and accepts writes again once there is space.
 async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     let health = core.health.get();
     match wal.maintain(&flushed(databases)).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
-            // Replaces only the health that was read before, so that it does not hide a failure in between.
+            // Replaces only the health that was read above, so that a failure in between is not hidden.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
                 tracing::info!(was = health.as_str(), "writes are accepted again");
             }
@@ -118,7 +119,7 @@ async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     }
 }
 
-/// Up to which record each database is flushed.
+/// The last flushed WAL record of each database.
 fn flushed(databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
     let databases = databases.iter();
     databases
@@ -126,7 +127,7 @@ fn flushed(databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
         .collect()
 }
 
-/// Closes all databases and opens them again. Retries until it succeeds.
+/// Closes and reopens all databases. Retries until it succeeds.
 async fn recover(core: &Core, runtimes: &Runtimes) {
     let _changes = core.lock_all_changes().await;
     core.health.set(Health::Recovering);
@@ -143,12 +144,12 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
         match reopen(core, runtimes, &open_ranges).await {
             Ok(()) => {
                 core.health.set(Health::Healthy);
-                tracing::info!("recovered: all databases are open again");
+                tracing::info!("recovered: all databases are reopened");
                 return;
             }
             Err(error) => {
                 let error: &dyn std::error::Error = &error;
-                tracing::error!(error, "failed to open the databases again; will retry");
+                tracing::error!(error, "failed to reopen the databases; will retry");
             }
         }
         tokio::time::sleep(pause).await;
@@ -156,7 +157,8 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
     }
 }
 
-/// Opens all ranges over a WAL that continues in a new segment. Flushes and releases the rows of the old records before any read.
+/// Reopens all ranges with a WAL that continues in a new segment. Flushes the rows of the old records and releases
+/// these records before any read.
 async fn reopen(
     core: &Core,
     runtimes: &Runtimes,

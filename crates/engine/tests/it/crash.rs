@@ -1,10 +1,10 @@
 //! Kills a process that writes, and compares the rows afterwards with the acknowledged ones.
 //!
-//! The test starts itself again as the writer. Each of its callers writes numbered batches, one after the other, and prints the
-//! acknowledged ones. Some time later the process is killed, and the directory is opened again.
+//! The test starts its own binary as the writer. Each caller in it writes numbered batches, one after the other, and
+//! prints the acknowledged numbers. Then the test kills the process and reopens the directory.
 //!
-//! Checked after each kill, for each caller: every acknowledged batch is there, and at most one more; no batch is there in part; values are
-//! as written; rows that were read once stay.
+//! Checked after each kill, for each caller: every acknowledged batch exists, and at most one unacknowledged batch;
+//! every batch is whole; values are correct; rows that were read are never lost.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -22,7 +22,7 @@ const FOLDER: &str = "PARTITA_CRASH_TEST_FOLDER";
 const CALLERS: u32 = 12;
 const ROUNDS: u32 = 10;
 
-/// Not a test by itself: the process that is killed. Without the variable it ends at once.
+/// Not a test: the process that the test kills. Without the environment variable it returns immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writer() {
     let Ok(folder) = std::env::var(FOLDER) else {
@@ -45,18 +45,18 @@ async fn writer() {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_by_a_kill() {
+fn a_kill_loses_no_acknowledged_batch() {
     let directory = tempfile::tempdir().unwrap();
     let mut acknowledged = vec![None; CALLERS as usize];
     for round in 0..ROUNDS {
         let mut child = start_writer(directory.path());
-        // Kills fall before, during and after the first writes, and sometimes into a flush.
+        // Kills happen before, during and after the first writes, and sometimes during a flush.
         let patience = Duration::from_millis(u64::from(round * 37 % 200));
         let printed = read_and_kill(&mut child, patience);
         for (caller, number) in printed {
             acknowledged[caller as usize] = Some(number);
         }
-        // A batch that was read once stays, acknowledged or not.
+        // A batch that was read is never lost, acknowledged or not.
         acknowledged = check(directory.path(), &acknowledged, round % 3 == 0);
     }
     assert!(
@@ -79,7 +79,7 @@ fn start_writer(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// The lines of the writer until it is killed, some time after the first one.
+/// Reads the lines of the writer, and kills it `patience` after the first line.
 fn read_and_kill(child: &mut Child, patience: Duration) -> Vec<(u32, u32)> {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut acknowledged = Vec::new();
@@ -97,14 +97,14 @@ fn read_and_kill(child: &mut Child, patience: Duration) -> Vec<(u32, u32)> {
     acknowledged
 }
 
-/// Caller and number, unless the line is of the test harness or cut short by the kill.
+/// The caller and the batch number; `None` for a line of the test harness or a line truncated by the kill.
 fn parse(line: &str) -> Option<(u32, u32)> {
     let (_, numbers) = line.strip_suffix('\n')?.rsplit_once("acknowledged ")?;
     let (caller, number) = numbers.split_once(' ')?;
     Some((caller.parse().ok()?, number.parse().ok()?))
 }
 
-/// Compares the stored batches with the acknowledged ones, and returns the last one of each caller.
+/// Compares the stored batches with the acknowledged batches, and returns the last stored batch of each caller.
 fn check(folder: &Path, acknowledged: &[Option<u32>], flush: bool) -> Vec<Option<u32>> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

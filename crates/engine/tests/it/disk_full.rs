@@ -1,6 +1,7 @@
 //! A full disk: a small file system in memory, mounted for the test.
 //!
-//! Mounting needs root. Without that permission the test prints so and ends; `slate::tests` has the same case with a simulated full disk.
+//! Mounting needs root. Without that permission the test prints a note and ends; `slate::tests` has the same case with
+//! a simulated full disk.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -47,7 +48,10 @@ async fn a_full_disk_refuses_writes_and_serves_reads() {
     let mut written = 0_u32;
     let refused = fill(&*engine, &mut written).await;
     assert!(matches!(refused, WriteError::Refused(_)), "{refused}");
-    assert!(written > 100, "only {written} batches until it was full");
+    assert!(
+        written > 100,
+        "the disk was full after only {written} batches"
+    );
     for _ in 0..20 {
         let refused = commit(&*engine, batch(written)).await.unwrap_err();
         assert!(matches!(refused, WriteError::Refused(_)), "{refused}");
@@ -89,11 +93,11 @@ async fn fill(engine: &dyn Engine, written: &mut u32) -> WriteError {
             return error;
         }
         *written += 1;
-        assert!(*written < 100_000, "the disk is never full");
+        assert!(*written < 100_000, "the disk did not become full");
     }
 }
 
-/// Every acknowledged batch is there, and no refused one.
+/// Checks that every acknowledged batch exists, and no refused batch.
 async fn check(engine: &dyn Engine, written: u32) {
     let mut scan = engine
         .scan(KeyRange::all(), ScanHint::walk())
@@ -124,7 +128,7 @@ fn count_key(number: u32) -> Bytes {
     Bytes::copy_from_slice(&number.to_be_bytes())
 }
 
-/// 100 kB that do not compress: the number, and noise that is the same in each row. Each row fills its own blocks.
+/// 100 kB that do not compress: the number, and the same noise in each row. Each row fills its own blocks.
 fn bytes(number: u32) -> Bytes {
     static NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let words = std::iter::repeat_with(|| partita_rt::random::u64().to_le_bytes());

@@ -1,21 +1,22 @@
 //! The heat history in the object store: saved each minute, loaded at startup.
 //!
-//! Each object is a *segment*: the slots of one tier over the time range in its name. Each save writes the new slots as one
-//! segment. Once all slots of a full hour have become coarser, one segment with the coarser slots replaces the segments of that
-//! hour. So there are about 150 objects at most, and a save writes little.
+//! Each object is a *segment*: the slots of one tier over the time range in its name. Each save writes the new slots as
+//! one segment. Once all slots of a full hour have been merged into coarser slots, one segment replaces the segments of
+//! that hour. So the archive has at most about 150 objects, and a save writes few bytes.
 //!
 //! Invariants:
-//! - a segment never changes, and is deleted only after another one covers its time, or when it is a day old;
-//! - overlapping segments hold the same load: the one that begins first and ends last is read, and only later slots of the others;
+//! - a segment never changes, and is deleted only after another segment covers its time, or when it is a day old;
+//! - overlapping segments hold the same load: the segment that begins first and ends last is read whole, the others
+//!   only from its end on;
 //! - fine segments do not cross a full hour.
 //!
 //! ```text
 //! 08:00 hour, medium │ 09:00 hour, medium │ 10:00 10:01 10:02 … 11:13 fine
 //! ```
 //!
-//! A failure here never stops a server: an unreadable segment is skipped with a warning, a failed write is retried. Slots that
-//! could not be written for more than an hour are written in a coarser tier. If a part of such a slot is in an earlier segment, the
-//! rest can be read only after its full hour was written.
+//! A failure here never stops a server: an unreadable segment is skipped with a warning, a failed write is retried.
+//! Slots that could not be written for more than an hour are written in a coarser tier. If an earlier segment has a
+//! part of such a slot, the rest becomes readable only when its full hour is written.
 
 use super::HeatHistory;
 use super::segment::{self, SegmentName};
@@ -33,18 +34,18 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest segment: more than an hour of slots, each with different busy partitions and the longest keys.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
-/// A save that was not completed. The next one writes the rest.
+/// A save that was not completed. The next save writes the rest.
 #[derive(Debug, Error)]
 pub enum SaveError {
     /// The store refused or failed.
-    #[error("the store cannot take the heat history")]
+    #[error("the store cannot write the heat history")]
     Store(#[from] object_store::Error),
-    /// The store did not answer within 10 s.
-    #[error("the store does not answer")]
+    /// The store timed out after 10 s.
+    #[error("the store timed out")]
     Timeout,
 }
 
-/// The heat history in an object store. One per history.
+/// The heat history in an object store. One archive per history.
 #[derive(Debug)]
 pub struct Archive {
     store: Arc<dyn ObjectStore>,
@@ -53,7 +54,7 @@ pub struct Archive {
     pub(super) segments: BTreeSet<SegmentName>,
     /// Superseded or old segments, to be deleted.
     obsolete: BTreeSet<SegmentName>,
-    /// Segments that cannot be read. Another version may read them, so they stay until they are a day old.
+    /// Unreadable segments. Another version may be able to read them, so they stay until they are a day old.
     pub(super) unreadable: BTreeSet<SegmentName>,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct Pending {
 }
 
 impl Archive {
-    /// An archive of objects below `prefix`, which nothing else uses.
+    /// An archive of objects below `prefix`, which must not hold other objects.
     #[must_use]
     pub const fn new(store: Arc<dyn ObjectStore>, prefix: Path) -> Self {
         Self {
@@ -105,15 +106,15 @@ impl Archive {
     /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites slots that have
     /// become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were not written yet.
     ///
-    /// # Errors
-    /// [`SaveError`]: the history in memory is whole, and the next save goes on.
+    /// # Errors [`SaveError`]: the history in memory is complete, and the next save continues.
     pub async fn save(&mut self, history: &HeatHistory, now: SystemTime) -> Result<(), SaveError> {
         let now = super::time_of(now);
         self.save_before(history, Tier::Medium.align(now), now)
             .await
     }
 
-    /// As [`Archive::save`], including the current slot: for an orderly shutdown, after the last [`HeatHistory::record`].
+    /// Like [`Archive::save`], but includes the current slot: for an orderly shutdown, after the last
+    /// [`HeatHistory::record`].
     ///
     /// # Errors
     /// As [`Archive::save`].
@@ -132,7 +133,7 @@ impl Archive {
         end: Time,
         now: Time,
     ) -> Result<(), SaveError> {
-        // New load goes into later slots from here on: slots that are being written are not written again.
+        // From here on new load goes into later slots, because the slots being written are not written again.
         let (pending, saved_before) = history.with(|tiers| {
             let pending = self.pending(tiers, end);
             let saved_before = std::mem::replace(&mut tiers.saved_to, pending.saved_to);
@@ -156,12 +157,12 @@ impl Archive {
         Ok(())
     }
 
-    /// What is to be written: new slots, and hours that have become coarser.
+    /// The segments to write: new slots, and hours that have become coarser.
     pub(super) fn pending(&self, tiers: &Tiers, end: Time) -> Pending {
         let newest = tiers.newest().map_or(0, |newest| newest + 1);
         let saved_to = end.min(newest).max(tiers.saved_to);
         let mut puts = Vec::new();
-        // New slots are fine, unless saves failed for an hour.
+        // New slots are in the finest tier, unless saves failed for an hour.
         for (tier, tier_ends) in [
             (Tier::Coarse, tiers.begins(Tier::Medium)),
             (Tier::Medium, tiers.begins(Tier::Fine)),
@@ -180,7 +181,7 @@ impl Archive {
         Pending { puts, saved_to }
     }
 
-    /// Hours whose slots have all become coarser than they are stored.
+    /// Hours whose slots have all become coarser than their stored form.
     fn coarser_hours(&self, tiers: &Tiers) -> BTreeSet<SegmentName> {
         let hour = |time: Time, tier: Tier| {
             let from = time - time % HOUR;
@@ -189,7 +190,7 @@ impl Archive {
         };
         let mut hours = BTreeSet::new();
         for (tier, finer) in [(Tier::Medium, Tier::Fine), (Tier::Coarse, Tier::Medium)] {
-            // An hour that is not stored counts as stored too fine.
+            // An hour without a stored segment counts as stored too finely.
             for slot in tiers.of(tier) {
                 let name = hour(slot.start, tier);
                 let whole = name.to <= tiers.begins(finer) && tiers.begins(tier) <= name.from;
@@ -223,7 +224,7 @@ impl Archive {
         names
     }
 
-    /// Adds the slots of a segment from a time on to the tiers. Returns `false` if it cannot be read.
+    /// Adds the slots of a segment, starting at `from`, to the tiers. Returns `false` if the segment is unreadable.
     async fn read(&self, name: SegmentName, from: Time, tiers: &mut Tiers) -> bool {
         let path = self.path(name);
         let got = within(async {
@@ -250,7 +251,7 @@ impl Archive {
         false
     }
 
-    /// Writes a segment. Segments within its time range are obsolete then.
+    /// Writes a segment. This makes other segments within its time range obsolete.
     async fn write(&mut self, name: SegmentName, bytes: Vec<u8>) -> Result<(), SaveError> {
         let path = self.path(name);
         within(self.store.put(&path, bytes.into())).await?;
@@ -275,12 +276,12 @@ impl Archive {
     }
 }
 
-/// Whether a part of it is less than a day old, and it is not from a clock far ahead.
+/// Whether a part of the segment is less than a day old, and its times are not far in the future.
 fn is_current(name: &SegmentName, now: Time) -> bool {
     name.to > now.saturating_sub(KEPT) && name.from <= now.saturating_add(AHEAD_MAX)
 }
 
-/// Encodes the slots in the time range of the name; `None` if there are none.
+/// Encodes the slots in the time range of the name; `None` without slots.
 fn encode(tiers: &Tiers, name: SegmentName) -> Option<(SegmentName, Vec<u8>)> {
     let slots = tiers.of(name.tier);
     let from = slots.partition_point(|slot| slot.start < name.from);

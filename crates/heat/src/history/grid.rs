@@ -1,4 +1,4 @@
-//! Sums by row and column of time, from which heat maps are drawn.
+//! Sums by row and time column, the data of heat maps.
 
 use super::load::LoadSum;
 use super::slot::Slot;
@@ -6,7 +6,7 @@ use super::tiers::{Tier, Tiers};
 use crate::{COARSE_BUCKETS, Counts, coarse_percentile_us};
 use std::time::SystemTime;
 
-/// The most columns: a day of minutes.
+/// The maximum number of columns: the minutes of a day.
 const COLUMNS_MAX: usize = 1_440;
 
 /// The quantity that a map shows.
@@ -24,9 +24,9 @@ pub enum Metric {
     Bytes,
     /// Requests refused because they exceeded a target.
     Throttled,
-    /// The latency that half of the requests did not exceed, in microseconds; at most a quarter off.
+    /// The median latency in microseconds, with an error of at most 25 %.
     P50Us,
-    /// The same for 99 of 100 requests.
+    /// The 99th percentile of the latency in microseconds, with an error of at most 25 %.
     P99Us,
 }
 
@@ -117,7 +117,7 @@ pub(super) struct Grid {
     cells: Vec<Sum>,
 }
 
-/// The sum behind one value of the map.
+/// The sum of one value of the map.
 #[derive(Clone)]
 enum Sum {
     Nothing,

@@ -6,12 +6,12 @@ use crate::{CoarseLatency, Counts, PartitionWindow, Window};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadSum {
     pub(super) counts: Counts,
-    /// The latencies of the requests that were served.
+    /// The latencies of served requests.
     pub(super) latency: CoarseLatency,
 }
 
 impl LoadSum {
-    /// The load of a range's window; `None` when it was idle.
+    /// The load of a range's window; `None` for an idle window.
     pub(super) fn of(window: &Window) -> Option<Box<Self>> {
         if window.counts.is_idle() {
             return None;

@@ -1,9 +1,9 @@
 //! The heat map: times across, keys down.
 //!
-//! Rows are the key ranges between the bounds that ranges had in that time. If there are more than the requested rows, neighbours
-//! are joined so that rows have about the same load: hot keys are shown finely, cold ones coarsely. The load of a range that was
-//! split later is divided evenly among its parts; the load of a slot longer than a column, among the columns. So the sum of a map
-//! is the load of its time.
+//! Rows are the key ranges between all bounds that ranges had in that time. If these are more than the requested rows,
+//! neighbours are joined so that rows have about the same load: hot keys get narrow rows, cold keys wide rows. The load
+//! of a range that was split later is divided evenly among its parts; the load of a slot longer than a column is
+//! divided among its columns. So the sum of a map is the load of its time.
 
 use super::grid::{Grid, Metric, ShownSlot, Times};
 use super::slot::Slot;
@@ -24,7 +24,7 @@ pub struct MapShape {
     pub metric: Metric,
     /// Columns of time: 1 to 1,440.
     pub columns: usize,
-    /// The most rows: 1 to 512.
+    /// The maximum number of rows: 1 to 512.
     pub rows: usize,
 }
 
@@ -33,8 +33,8 @@ pub struct MapShape {
 pub struct HeatMap {
     /// The key range of each row, in key order.
     pub rows: Vec<Bounds>,
-    /// For each row its columns: the sum over the column's time, or the percentile. `None`: no data for that time and
-    /// those keys, or for a percentile no requests.
+    /// The columns of each row: the sum over the column's time, or the percentile. `None`: no data for that time and
+    /// keys, or no requests for a percentile.
     pub values: Vec<Vec<Option<f64>>>,
 }
 
@@ -66,9 +66,9 @@ pub(super) fn draw(
 
 /// The key ranges between all bounds of the slots.
 struct Pieces<'s> {
-    /// Their first keys; the first is the empty key.
+    /// The first key of each piece; the first one is empty.
     starts: Vec<&'s [u8]>,
-    /// The approximate load of each.
+    /// The approximate load of each piece.
     weights: Vec<f64>,
 }
 
@@ -82,7 +82,8 @@ impl<'s> Pieces<'s> {
             starts: starts.into_iter().collect(),
             weights: Vec::new(),
         };
-        // Differences first, then their running sum, so that the cost of a cell does not depend on the pieces it spans.
+        // Stores differences first, then computes running sums, so that the cost of a cell does not depend on the
+        // number of pieces it spans.
         let mut steps = vec![0.0; pieces.starts.len() + 1];
         for cell in cells {
             let within = pieces.within(&cell.extent);
@@ -103,7 +104,7 @@ impl<'s> Pieces<'s> {
         pieces
     }
 
-    /// The pieces of an extent whose bounds are bounds of pieces.
+    /// The pieces of an extent. The bounds of the extent must be bounds of pieces.
     fn within(&self, extent: &Bounds) -> Range<usize> {
         let at = |key: &Bytes| self.starts.partition_point(|start| *start < key.as_ref());
         at(&extent.start)..extent.end.as_ref().map_or(self.starts.len(), at)
@@ -149,7 +150,7 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// Joins neighbours, from the piece `first` on, while their total weight is at most `weight`.
+/// Joins neighbours, starting at the piece `first`, while their total weight is at most `weight`.
 fn rows_up_to(first: usize, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
     let mut rows: Vec<Range<usize>> = Vec::new();
     let mut joined = 0.0;

@@ -1,11 +1,13 @@
 //! The load of all keys over the last day, across splits and merges of ranges.
 //!
-//! Each window of a range is stored with the key bounds that the range had at that time. The last hour has 10 s windows, the first
-//! six hours 1 min windows, the rest of the day 5 min windows. Counts stay exact. Latencies are histograms with two buckets a
-//! doubling, so they can be added too. Each slot also holds its 32 hottest partitions.
+//! Each window of a range is stored with the key bounds that the range had at that time. The last hour has 10 s
+//! windows, the first six hours 1 min windows, the rest of the day 5 min windows. Counts stay exact. Latencies are
+//! histograms with two buckets per doubling, so they can be added too. Each slot also holds its 32 hottest partitions.
 //!
-//! - [`HeatHistory::record`] adds windows that were closed together; [`until_next_window`] returns when the next ones end.
-//! - [`HeatHistory::map_within`] returns a table of times and keys, [`HeatHistory::partitions`] one of times and partitions.
+//! - [`HeatHistory::record`] adds windows that were closed together; [`until_next_window`] returns the time until the
+//!   next windows end.
+//! - [`HeatHistory::map_within`] returns a table of times and keys, [`HeatHistory::partitions`] a table of times and
+//!   partitions.
 //! - [`Archive`] stores it in the object store: `load` at startup, `save` each minute.
 //!
 //! Bounds: 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions take 20 MB, 128 key
@@ -68,7 +70,7 @@ impl HeatHistory {
         }
     }
 
-    /// Adds windows that were closed at `now`. Their slot is the one that the middle of a full window falls into.
+    /// Adds windows that were closed at `now`, to the slot that contains the middle of a full window.
     pub fn record(&self, now: SystemTime, ranges: &[RangeWindow<'_>]) {
         let at = time_of(now.checked_sub(WINDOW / 2).unwrap_or(now));
         let mut tiers = self.tiers.lock();
@@ -78,13 +80,13 @@ impl HeatHistory {
         if forgotten > 0 {
             tracing::warn!(
                 slots = forgotten,
-                "the clock was set back; dropped heat history of the future"
+                "the clock was set back; dropped heat history with future times"
             );
         }
     }
 
-    /// The heat map of ranges that overlap `keys`: times across, keys down. A range that overlaps partly counts with its whole load.
-    /// Takes a few milliseconds for a day of 64 busy ranges.
+    /// The heat map of ranges that overlap `keys`: times across, keys down. A range that overlaps `keys` partly counts
+    /// with its whole load. Takes a few milliseconds for a day of 64 busy ranges.
     #[must_use]
     pub fn map_within(
         &self,
@@ -96,8 +98,8 @@ impl HeatHistory {
         self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
     }
 
-    /// The partitions inside `keys` with the highest metric in that time, highest first; for a percentile, those with the most
-    /// requests. Each slot holds its 32 hottest partitions.
+    /// The partitions inside `keys` with the highest metric in that time, highest first; for a percentile, the
+    /// partitions with the most requests. Each slot holds its 32 hottest partitions.
     #[must_use]
     pub fn partitions(
         &self,
@@ -126,7 +128,7 @@ impl Default for HeatHistory {
     }
 }
 
-/// The load of the windows, with keys interned.
+/// The load of the windows, with interned keys.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
         extent: keys.extents.intern(range.bounds.clone()),
@@ -137,7 +139,7 @@ fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
         .iter()
         .flat_map(|range| &range.window.partitions)
         .collect();
-    // Before their keys are interned, so that dropped ones are never stored.
+    // Truncated before the keys are interned, so that keys of dropped partitions are never stored.
     partitions.sort_by_key(|window| Reverse(window.counts.demand()));
     partitions.truncate(SPOTS_MAX);
     let spots = partitions.into_iter().map(|window| Spot {

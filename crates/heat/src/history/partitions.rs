@@ -13,12 +13,12 @@ use std::time::SystemTime;
 pub struct PartitionRow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// For each column the sum over its time, or the percentile. `None`: no data for that time, the partition was not among the
-    /// hottest, or for a percentile there were no requests.
+    /// For each column the sum over its time, or the percentile. `None`: no data for that time, the partition was not
+    /// among the hottest, or no requests for a percentile.
     pub values: Vec<Option<f64>>,
 }
 
-/// The partitions inside `keys` over a time range, those with the highest metric first.
+/// The partitions inside `keys` over a time range, highest metric first.
 pub(super) fn draw(
     tiers: &Tiers,
     (from, to): (SystemTime, SystemTime),
@@ -45,7 +45,7 @@ pub(super) fn draw(
     .collect()
 }
 
-/// The partitions with the highest metric, highest first, without those at 0.
+/// The partitions with the highest metric above 0, highest first.
 fn hottest<'t>(shown: &[ShownSlot<'t>], shape: MapShape, keys: &Bounds) -> Vec<&'t Bytes> {
     let mut sums: HashMap<&Bytes, f64> = HashMap::new();
     for ShownSlot { slot, columns } in shown {

@@ -9,10 +9,10 @@ use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// The most cells in a slot. Beyond that, neighbours with little load are merged.
+/// The maximum number of cells in a slot. Above that, neighbours with little load are merged.
 pub(super) const CELLS_MAX: usize = 128;
 
-/// The most partitions in a slot.
+/// The maximum number of partitions in a slot.
 pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 
 /// Counts tens of seconds since 1970.
@@ -22,7 +22,7 @@ pub(super) type Time = u32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) extent: Arc<Bounds>,
-    /// `None`: it was served, and idle.
+    /// `None`: served but idle.
     pub(super) load: Option<Box<LoadSum>>,
 }
 
@@ -51,14 +51,14 @@ pub(super) struct Spot {
 /// The load in a slot, by key range and by partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SlotLoad {
-    /// By extent; at most [`CELLS_MAX`]. Extents overlap if a range was split or merged in that time.
+    /// The load by extent; at most [`CELLS_MAX`] cells. Extents overlap if a range was split or merged in that time.
     pub(super) cells: Vec<Cell>,
-    /// The hottest partitions, by key; at most [`SPOTS_MAX`]. The cells include their load.
+    /// The hottest partitions, by key; at most [`SPOTS_MAX`]. Their load is also in the cells.
     pub(super) spots: Vec<Spot>,
 }
 
 impl SlotLoad {
-    /// Appends another load; [`SlotLoad::compact`] joins equal keys and enforces the bounds.
+    /// Appends another load; [`SlotLoad::compact`] joins equal keys and enforces the limits.
     pub(super) fn extend(&mut self, other: Self) {
         let Self { cells, spots } = other;
         self.cells.extend(cells);
@@ -99,8 +99,8 @@ impl SlotLoad {
         }
     }
 
-    /// Drops the partitions with the least load beyond [`SPOTS_MAX`]. A partition that was among the hottest for only a part of a
-    /// coarse slot had at least the load stored here.
+    /// Keeps the [`SPOTS_MAX`] partitions with the most load. If a partition was among the hottest for only a part of a
+    /// coarse slot, its stored load is a lower bound.
     fn compact_spots(&mut self) {
         self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
         self.spots.dedup_by(|next, kept| {
@@ -141,7 +141,7 @@ impl Slot {
         &self.load.spots
     }
 
-    /// Adds more load of its time.
+    /// Adds load of the same period.
     pub(super) fn add(&mut self, load: SlotLoad) {
         self.load.extend(load);
         self.load.compact();
@@ -152,7 +152,7 @@ impl Slot {
     }
 }
 
-/// Values in use, each stored once: ranges and hot partitions change much less often than a window ends.
+/// Values in use, each stored once: ranges and hot partitions are the same in most windows.
 #[derive(Debug, Default)]
 pub(super) struct Interner<T>(HashSet<Arc<T>>);
 

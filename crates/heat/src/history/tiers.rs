@@ -1,4 +1,4 @@
-//! The slots of a day. Older slots are longer.
+//! The slots of a day in three tiers. Older slots are longer.
 //!
 //! ```text
 //! now ── 1 h ──────────── 6 h ───────────────── 24 h
@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
-//! - a slot of a coarser tier consists of whole slots of the finer one: tiers meet at multiples of the coarser span;
+//! - a slot of a coarser tier consists of whole slots of the finer tier: tiers meet at multiples of the coarser span;
 //! - counts of key ranges stay the same until a slot is dropped; each slot keeps only its hottest partitions.
 
 use super::slot::{Keys, Slot, SlotLoad, Time};
@@ -19,7 +19,7 @@ const FINE_KEPT: Time = HOUR;
 const MEDIUM_KEPT: Time = 6 * HOUR;
 /// Tens of seconds for which slots are kept.
 pub(super) const KEPT: Time = 24 * HOUR;
-/// How far ahead of the clock slots may be: a clock may be set back a little.
+/// How far in the future slots may be, in case the clock is set back a little.
 pub(super) const AHEAD_MAX: Time = HOUR;
 
 /// The length of a slot.
@@ -63,10 +63,10 @@ pub(super) struct Tiers {
 }
 
 impl Tiers {
-    /// Adds the load of a time, and moves older slots to coarser tiers. A time before the newest slot, from a clock that was set back,
-    /// is added to that slot, so that slots stay in order.
+    /// Adds the load of the window at `at`, and moves older slots to coarser tiers. If `at` is before the newest slot,
+    /// because the clock was set back, the load is added to that slot, so that slots stay in order.
     ///
-    /// Returns how many slots were dropped because they lay in the future.
+    /// Returns the number of slots dropped because they were in the future.
     pub(super) fn record(&mut self, at: Time, load: SlotLoad) -> usize {
         let dropped = self.drop_future(at);
         let newest = self.newest().unwrap_or(0);
@@ -126,14 +126,15 @@ impl Tiers {
         }
     }
 
-    /// Moves slots that are too old for their tier to the coarser one; false when there are none.
+    /// Moves slots that are too old for their tier to the coarser tier; `false` if no slot moved.
     fn fold(&mut self, tier: Tier, coarser: Tier) -> bool {
         let begins = self.begins(tier);
         let mut folded = false;
         let is_old = |slot: &Slot| slot.start < begins;
         while let Some(first) = self.of(tier).front().filter(|slot| is_old(slot)) {
             let start = coarser.align(first.start);
-            // All finer slots together: a partition can be among the hottest of the coarser slot and of none of these.
+            // Merges all finer slots before truncation: a partition can be among the hottest of the coarser slot
+            // without leading any finer slot.
             let mut load = SlotLoad::default();
             let slots = self.of_mut(tier);
             while let Some(slot) =
@@ -147,7 +148,7 @@ impl Tiers {
         folded
     }
 
-    /// Drops slots that a wrong clock put into the future: all later load would be added to the newest of them.
+    /// Drops slots with future times from a wrong clock; otherwise all later load would be added to the newest of them.
     fn drop_future(&mut self, now: Time) -> usize {
         let ahead = |newest: Time| newest > now.saturating_add(AHEAD_MAX);
         if !self.newest().is_some_and(ahead) && !ahead(self.saved_to) {

@@ -1,29 +1,29 @@
-//! Where a range should be split so that both sides take, and keep taking, a fair part of its load.
+//! Finds the split key at which both sides get a fair part of the load, now and later.
 //!
-//! A partition is never split. Neither is the growing end of a table: the keys of the last minutes count as one piece, because their
-//! load moves on to the keys inserted next, which are on one side of any split. A split beside that piece is as good as any other, if
-//! the rest has enough load: reads all over an old table, or a second table.
+//! A partition is never split. The growing end of a table is not split either: the keys of the last minutes count as
+//! one piece, because their load moves to the keys inserted next, which are all on one side of any split. A split next
+//! to that piece is useful if the remaining keys have enough load: reads all over an old table, or a second table.
 
 use crate::growth::GrowingEnd;
 use crate::load_sample::Sampled;
 use bytes::Bytes;
 
-/// The fewest samples for advice: with so many, the share of one side is known to within about 10 %.
+/// The minimum number of samples for advice: it gives the share of one side to within about 10 %.
 const SAMPLES_MIN: usize = 256;
-/// The least share of the load that each side must take; a split that moves less is not worth its pause.
+/// The minimum share of the load on each side; a split that moves less is not worth its pause.
 pub(crate) const SIDE_SHARE_MIN: f64 = 0.25;
 
 /// Advice on splitting a range, from its observed load.
 ///
-/// Why these are all cases: add pieces (partitions, and growing ends) from the left until their share passes 25 %. Either that sum
-/// is at most 75 %, so there is a split point, or the last piece has more than half of the load.
+/// The cases are complete: add pieces (partitions and growing ends) from the left until their share exceeds 25 %.
+/// Either that sum is at most 75 %, so a split point exists, or the last piece has more than half of the load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SplitAdvice {
     /// A split before `key` leaves each side at least a quarter of the load.
     Cut {
         /// The indivisible prefix of the first partition of the right side.
         key: Bytes,
-        /// The share of the load left of it, 0.25 to 0.75: as near to a half as possible.
+        /// The share of the load before the key, 0.25 to 0.75: as near to 0.5 as possible.
         left_share: f64,
     },
     /// No split helps: one partition takes more than half of the load, and a partition is never split.
@@ -33,11 +33,11 @@ pub enum SplitAdvice {
         /// Its share of the load, above 0.5.
         share: f64,
     },
-    /// No split helps for long: more than half of the load is at the growing end of a table, and moves on with it.
+    /// No split helps for long: more than half of the load is at the growing end of a table, and moves with it.
     GrowsAtOneEnd {
         /// The prefix of the table's keys.
         table: Bytes,
-        /// The share of the load at that end, above 0.5.
+        /// The share of the load at the growing end, above 0.5.
         share: f64,
     },
     /// Too little load was observed.
@@ -49,12 +49,12 @@ struct Piece<'k> {
     /// Its first partition.
     first: &'k [u8],
     load: u64,
-    /// Its partition with the most load.
+    /// The partition of the piece with the most load.
     heaviest: Sampled<'k>,
     end: Option<&'k GrowingEnd>,
 }
 
-/// The advice for the loads of partitions in key order, taken from `samples` samples.
+/// The advice for the loads of partitions in key order, from `samples` samples.
 pub(super) fn advise(
     partitions: &[Sampled<'_>],
     samples: usize,
@@ -107,7 +107,8 @@ fn pieces<'k>(partitions: &[Sampled<'k>], growing: &'k [GrowingEnd]) -> Vec<Piec
     pieces
 }
 
-/// The advice for a piece with more than half of the load: its heaviest partition if that alone has, else the growing end.
+/// The advice for a piece with more than half of the load: its heaviest partition if that partition alone has more than
+/// half, otherwise the growing end.
 fn in_the_way(piece: &Piece<'_>, share: impl Fn(u64) -> f64) -> SplitAdvice {
     match piece.end {
         Some(end) if share(piece.heaviest.load) <= 0.5 => SplitAdvice::GrowsAtOneEnd {

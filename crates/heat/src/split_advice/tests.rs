@@ -13,7 +13,7 @@ fn advice_of(loads: &[u64], samples: usize) -> SplitAdvice {
     advise(&sampled, samples, &[])
 }
 
-/// The shares left of every cut between two partitions.
+/// The share of the load before each possible split.
 fn left_shares(loads: &[u64]) -> Vec<f64> {
     let total: u64 = loads.iter().sum();
     (1..loads.len())
@@ -24,7 +24,7 @@ fn left_shares(loads: &[u64]) -> Vec<f64> {
 fn loads() -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![
         prop::collection::vec(1_u64..100, 1..60),
-        // One that has about half of it.
+        // One partition has about half of the load.
         (
             prop::collection::vec(1_u64..100, 1..60),
             0_usize..60,
@@ -40,14 +40,14 @@ fn loads() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn the_best_fair_cut_or_the_partition_in_the_way(loads in loads()) {
+    fn the_advice_is_the_best_fair_split_or_the_blocking_piece(loads in loads()) {
         let shares = left_shares(&loads);
         let distance = |share: f64| (share - 0.5).abs();
         let best = shares.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
         match advice_of(&loads, 256) {
             SplitAdvice::Cut { key, left_share } => {
                 let at = usize::from(u16::from_be_bytes([key[0], key[1]]));
-                prop_assert!(at > 0, "nothing is left of the cut");
+                prop_assert!(at > 0, "no partition is before the split key");
                 prop_assert_eq!(shares[at - 1], left_share);
                 prop_assert!(distance(left_share) <= distance(best.unwrap()) + 1e-12);
                 prop_assert!(distance(left_share) <= 0.25);

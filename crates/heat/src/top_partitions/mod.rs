@@ -1,11 +1,11 @@
-//! The partitions that take the most load, from bounded memory: the Space-Saving sketch of Metwally, Agrawal and El Abbadi,
-//! with keys of any length and loads that decay.
+//! Finds the partitions with the most load in bounded memory: the Space-Saving sketch of Metwally, Agrawal and El
+//! Abbadi, with keys of any length and loads that decay.
 //!
-//! Invariants, for the load that each partition brought, halved with every window:
-//! - a counted partition has at least `count - error` and at most `count`;
-//! - a partition that is not counted has at most `floor`;
-//! - `floor` is at most the total load over [`COUNTERS`] if keys have at most 128 bytes on average. Longer keys leave fewer
-//!   counters; the error bound of each partition still holds.
+//! Invariants, for the load of each partition, halved with every window:
+//! - the load of a counted partition is at least `count - error` and at most `count`;
+//! - the load of an uncounted partition is at most `floor`;
+//! - `floor` is at most the total load over [`COUNTERS`] if keys have at most 128 bytes on average. Longer keys allow
+//!   fewer counters; the error bound of each partition still holds.
 
 use crate::coarse_latency::CoarseLatency;
 use crate::window::{Activity, PartitionWindow};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Counted partitions: every partition with more than 1/224 of the load is among them.
 pub(super) const COUNTERS: usize = 224;
-/// Bytes of their keys. With the counters it makes less than 120 KiB.
+/// The maximum bytes of their keys. Together with the counters this is less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
 
 /// One of the partitions with the most load.
@@ -24,21 +24,21 @@ const KEY_BYTES_MAX: usize = 28 << 10;
 pub struct HotPartition {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// An upper bound of its load, in units: 16 a request, 1 a row, halved with every window.
+    /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
     pub load: u64,
-    /// The most that `load` is too high.
+    /// The maximum overestimate of `load`.
     pub error: u64,
-    /// `load` as a share of the range's, 0 to 1.
+    /// The share of the range's load, 0 to 1.
     pub share: f64,
     /// Its requests in the last closed window.
     pub last: Activity,
-    /// The median latency of that window, in microseconds, at most a quarter off; `None` without requests.
+    /// The median latency of that window in microseconds, with an error of at most 25 %; `None` without requests.
     pub p50_us: Option<u64>,
     /// The 99th percentile.
     pub p99_us: Option<u64>,
 }
 
-/// A latency and the number of requests that had it.
+/// A latency and the number of requests with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Took {
     pub(super) us: u64,
@@ -48,7 +48,7 @@ pub(super) struct Took {
 /// The sketch.
 #[derive(Debug, Default)]
 pub(super) struct TopPartitions {
-    /// The loads of `entries`, apart from them: searches for the least load read nothing else.
+    /// The loads of `entries`, in a separate vector, because the search for the least load reads only loads.
     counts: Vec<u64>,
     entries: Vec<Entry>,
     index: HashMap<Arc<[u8]>, usize, FastRandomState>,
@@ -100,7 +100,7 @@ impl Entry {
 }
 
 impl TopPartitions {
-    /// Counts a load. A new partition takes time in proportion to [`COUNTERS`].
+    /// Counts a load. A new partition takes time proportional to [`COUNTERS`].
     pub(super) fn add(&mut self, key: &[u8], load: u64, activity: Activity, took: Option<Took>) {
         self.total += load;
         if let Some(&slot) = self.index.get(key) {
@@ -132,7 +132,7 @@ impl TopPartitions {
         });
     }
 
-    /// The `limit` partitions with the most load, most first.
+    /// The `limit` partitions with the most load, in descending order.
     pub(super) fn top(&self, limit: usize) -> Vec<HotPartition> {
         let mut order: Vec<(u64, &Entry)> =
             self.counts.iter().copied().zip(&self.entries).collect();
@@ -154,14 +154,14 @@ impl TopPartitions {
 
     /// Ends a window: all loads are halved, so that the last window weighs as much as all earlier ones together.
     ///
-    /// Returns the `limit` partitions with the most demand in that window, most first.
+    /// Returns the `limit` partitions with the most demand in that window, in descending order.
     pub(super) fn fade(&mut self, limit: usize) -> Vec<PartitionWindow> {
         let mut closed = Vec::new();
         self.total /= 2;
         self.floor /= 2;
         for (count, entry) in self.counts.iter_mut().zip(&mut self.entries) {
             *count /= 2;
-            // Rounded up, or `count - error` could pass the load that is really there.
+            // Rounded up; otherwise `count - error` could exceed the true load.
             entry.error = entry.error.div_ceil(2);
             closed.extend(entry.roll());
         }
@@ -202,11 +202,12 @@ impl TopPartitions {
         }
     }
 
-    /// Its memory in bytes, as asked of the allocator.
+    /// The allocated memory in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         use std::mem::size_of;
-        // What hashbrown takes for its capacity: a power of two of buckets, at most 7/8 full, a control byte for each.
+        // The allocation of hashbrown for its capacity: a power of two of buckets, at most 7/8 full, with a control
+        // byte each.
         let buckets = (self.index.capacity() * 8 / 7).next_power_of_two();
         let index = buckets * (size_of::<(Arc<[u8]>, usize)>() + 1);
         let arcs = self.key_bytes + self.entries.len() * 2 * size_of::<usize>();

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What the sketch estimates: every load, halved with every window as the sketch does.
+/// The exact values that the sketch estimates: every load, halved with every window.
 #[derive(Default)]
 struct Exact {
     loads: HashMap<Vec<u8>, u64>,
@@ -27,14 +27,14 @@ impl Exact {
 enum Stream {
     Uniform,
     Zipf,
-    /// Each partition once, again and again: every arrival throws out one that comes back later.
+    /// All partitions in turn, repeatedly: every arrival evicts a partition that returns later.
     RoundRobin,
-    /// A heavy one that keeps silent until the sketch is full of others.
+    /// A heavy partition that starts only when the sketch is full.
     LateHeavy,
 }
 
 impl Stream {
-    /// The partition at place `at` of `length`, from a uniform number.
+    /// The partition at position `at` of `length`, from a uniform random number.
     fn partition(self, at: usize, length: usize, chance: f64) -> u64 {
         const PARTITIONS: f64 = 3_000.0;
         match self {
@@ -57,7 +57,7 @@ fn check(sketch: &TopPartitions, exact: &Exact) {
     for hot in sketch.top(usize::MAX) {
         let load = exact.loads.get(&hot.partition[..]).copied().unwrap_or(0);
         assert!(hot.load - hot.error <= load && load <= hot.load, "{hot:?}");
-        // Errors are halved rounding up, the floor rounding down: that never makes more than one of difference.
+        // Halving rounds errors up and the floor down, so they differ by at most one.
         assert!(hot.error <= sketch.floor + 1, "{hot:?}");
         counted += 1;
     }
@@ -130,7 +130,7 @@ fn few_partitions_are_counted_exactly() {
 }
 
 #[test]
-fn long_keys_leave_fewer_counters_and_true_bounds() {
+fn long_keys_reduce_counters_but_bounds_hold() {
     let (mut sketch, mut exact) = (TopPartitions::default(), Exact::default());
     for at in 0..3_000_u64 {
         let key = [key(at * at % 97), vec![b'x'; (at % 4) as usize * 800]].concat();
@@ -153,7 +153,7 @@ fn long_keys_leave_fewer_counters_and_true_bounds() {
 }
 
 #[test]
-fn many_partitions_fit() {
+fn memory_is_bounded_for_many_partitions() {
     let mut sketch = TopPartitions::default();
     let padding = [b'x'; 1_500];
     for at in 0..200_000_u64 {

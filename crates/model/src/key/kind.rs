@@ -3,7 +3,7 @@
 use super::text::text_len;
 use bytes::Bytes;
 
-/// A field before the last one of a key.
+/// A field of a key, except the last field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Field {
     /// A text with its terminator.
@@ -20,7 +20,7 @@ pub struct KeyKind {
     byte: u8,
     /// The fields that all keys of one container (a table, a queue, a blob container) share.
     container: &'static [Field],
-    /// The fields that are equal in keys which a split must keep together; empty for a kind that is never split.
+    /// The fields of the prefix that a split must not divide; empty for a kind that is never split.
     indivisible: &'static [Field],
 }
 
@@ -29,7 +29,7 @@ impl KeyKind {
     pub const TABLE_SERVICE_PROPERTIES: Self = Self::undivided(0x10);
     /// `account | folded table name`: a table of the catalog.
     pub const TABLE: Self = Self::undivided(0x11);
-    /// `account | table id`: a deleted table whose rows have not been removed yet.
+    /// `account | table id`: a deleted table whose rows are not removed yet.
     pub const DROPPED_TABLE: Self = Self::undivided(0x12);
     /// `account | table id | PartitionKey | RowKey`: an entity.
     pub const ENTITY: Self = Self::divided(
@@ -38,7 +38,7 @@ impl KeyKind {
         &[Field::Text, Field::Id, Field::Text],
     );
 
-    /// A kind whose keys all stay in one range.
+    /// A kind whose keys are all in one range.
     const fn undivided(byte: u8) -> Self {
         Self {
             byte,
@@ -47,8 +47,8 @@ impl KeyKind {
         }
     }
 
-    /// A kind whose keys can be split between two ranges, at the start of an indivisible prefix. The indivisible prefix
-    /// begins with the container's prefix.
+    /// A kind whose keys can be split, at the start of an indivisible prefix. The indivisible prefix begins with the
+    /// container's prefix.
     const fn divided(byte: u8, container: &'static [Field], indivisible: &'static [Field]) -> Self {
         assert!(!container.is_empty() && container.len() <= indivisible.len());
         Self {
@@ -58,7 +58,7 @@ impl KeyKind {
         }
     }
 
-    /// The first byte of its keys.
+    /// The first byte of the keys.
     pub const fn byte(self) -> u8 {
         self.byte
     }
@@ -74,7 +74,7 @@ impl KeyKind {
     }
 }
 
-/// The kind byte and these fields after it; `None` without fields, and for a malformed key.
+/// The kind byte and the following fields; `None` without fields, and for a malformed key.
 #[inline]
 fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     if fields.is_empty() {
@@ -90,7 +90,7 @@ fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     key.get(..len)
 }
 
-/// Every kind of key that is stored, the most frequent first.
+/// All stored kinds of keys, the most frequent first.
 const STORED: [KeyKind; 4] = [
     KeyKind::ENTITY,
     KeyKind::TABLE,
@@ -98,14 +98,14 @@ const STORED: [KeyKind; 4] = [
     KeyKind::DROPPED_TABLE,
 ];
 
-/// The kind of a stored key; `None` for an unknown one.
+/// The kind of a stored key; `None` for an unknown kind.
 fn kind_of(key: &[u8]) -> Option<KeyKind> {
     let byte = key.first()?;
     STORED.into_iter().find(|kind| kind.byte == *byte)
 }
 
 /// The prefix of a stored key that no split divides: for an entity, everything through its PartitionKey. It is also the
-/// first key that a row with this prefix can have. `None` for kinds that are never split, and for malformed keys.
+/// smallest key with this prefix. `None` for kinds that are never split, and for malformed keys.
 pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.indivisible)
 }
@@ -116,7 +116,7 @@ pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.container)
 }
 
-/// The encoded account of a key, the same for all kinds of its keys. `None` for malformed keys.
+/// The encoded account of a key, which is the same in all kinds of keys. `None` for malformed keys.
 pub fn account_of(key: &[u8]) -> Option<&[u8]> {
     let rest = key.get(1..)?;
     rest.get(..text_len(rest)?)
@@ -163,7 +163,7 @@ mod tests {
             let blobs = in_container(BLOCK, &account, container).finish();
             prop_assert_eq!(prefix_of(&block, BLOCK.container), Some(blobs.as_ref()));
 
-            // Other kinds do not change the stored ones.
+            // New kinds do not change the stored kinds.
             let space = TableSpace::new(&account, TableId(container));
             let entity = space.entity(&name, &last);
             prop_assert_eq!(kind_of(&entity), Some(KeyKind::ENTITY));
@@ -196,13 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn first_bytes_tell_kinds_apart() {
+    fn the_first_byte_identifies_the_kind() {
         let bytes: std::collections::BTreeSet<u8> = STORED.map(KeyKind::byte).into();
         assert_eq!(bytes.len(), STORED.len());
     }
 
     #[test]
-    fn kinds_of_the_catalog_are_never_split() {
+    fn catalog_keys_are_never_split() {
         let table = KeyWriter::new(KeyKind::TABLE, 8)
             .text("acc")
             .last_text("t")

@@ -1,16 +1,16 @@
-//! The ordered key codec: one key space for everything, whose byte order is the service's order.
+//! The ordered key codec: one key space for all data, in which byte order equals the service's order.
 //!
-//! A key is a kind byte followed by fields. A text field is UTF-8 with the lead bytes EE and EF moved above F0..F4, so that
-//! bytes sort as UTF-16 code units do (see `utf16`). In it, 00 is written as 01 01 and 01 as 01 02; a 00 ends it. The last
-//! field of a key has no terminator. `docs/format/keys.md` describes the bytes.
+//! A key is a kind byte followed by fields. A text field is UTF-8 with the lead bytes EE and EF moved above F0..F4, so
+//! that bytes sort as UTF-16 code units do (see `utf16`). In a text field, 00 is written as 01 01 and 01 as 01 02; a 00
+//! ends the field. The last field of a key has no terminator. `docs/format/keys.md` describes the bytes.
 //!
 //! Each [`KeyKind`] declares which prefix of its keys a split must not divide. A new kind needs a constant and an entry in
 //! the list of kinds; other kinds do not change.
 //!
 //! Invariants:
 //! - encoded keys compare, byte for byte, as their fields do, field by field, texts by UTF-16 code units;
-//! - a field contains 00 only as its terminator, so no text can reach into the next field;
-//! - a split lies at the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
+//! - a text field contains 00 only as its terminator, so no text can extend into the next field;
+//! - a split key is the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
 
 mod kind;
 mod reader;

@@ -1,10 +1,10 @@
-//! Reads keys field by field.
+//! Decodes keys field by field.
 
 use super::text::{END, read_text};
 use super::{KeyError, KeyKind, TableId};
 use std::borrow::Cow;
 
-/// The fields of a key that have not been read yet.
+/// The remaining fields of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyReader<'a> {
     rest: &'a [u8],

@@ -5,14 +5,14 @@ use super::{KeyError, KeyKind, KeyReader, KeyWriter, TableId};
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// The part of the key space that holds the rows of one table.
+/// The part of the key space with the rows of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpace {
     prefix: Bytes,
 }
 
 impl TableSpace {
-    /// The part that holds the rows of this table.
+    /// The key space of this table.
     pub fn new(account: &str, table: TableId) -> Self {
         let key = KeyWriter::new(KeyKind::ENTITY, account.len() + 9).text(account);
         Self {
@@ -20,7 +20,7 @@ impl TableSpace {
         }
     }
 
-    /// The prefix that all keys of the table, and no other keys, begin with.
+    /// The prefix of all keys of the table, and of no other keys.
     pub fn prefix(&self) -> &Bytes {
         &self.prefix
     }
@@ -34,7 +34,7 @@ impl TableSpace {
         Bytes::from(key)
     }
 
-    /// The least key after an entity's: no row has a key between the two.
+    /// The smallest key after the entity's key: no row is between them.
     pub fn after_entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = Vec::from(self.entity(partition_key, row_key));
         // A longer RowKey continues with a byte of at least 01.
@@ -42,7 +42,7 @@ impl TableSpace {
         Bytes::from(key)
     }
 
-    /// The first key that a row of the partition can have: its indivisible prefix.
+    /// The smallest key of the partition: its indivisible prefix.
     pub fn partition(&self, partition_key: &str) -> Bytes {
         self.partition_then(partition_key, END)
     }
@@ -69,15 +69,14 @@ impl TableSpace {
 
     /// PartitionKey and RowKey of a key of this table.
     ///
-    /// # Errors
-    /// [`KeyError`] for a key of another table, or a malformed one.
+    /// # Errors [`KeyError`] for a key of another table, or a malformed key.
     pub fn decode<'a>(&self, key: &'a [u8]) -> Result<(Cow<'a, str>, Cow<'a, str>), KeyError> {
         let rest = key.strip_prefix(self.prefix.as_ref()).ok_or(KeyError)?;
         let mut reader = KeyReader::new(rest);
         Ok((reader.text()?, reader.last_text()?))
     }
 
-    /// The prefix, with room for more bytes.
+    /// A copy of the prefix with capacity for `more` bytes.
     fn with_room(&self, more: usize) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + more);
         key.extend_from_slice(&self.prefix);
@@ -151,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn bounds_hold_their_rows(pk in text(), rk in text(), other in text()) {
+        fn bounds_contain_their_rows(pk in text(), rk in text(), other in text()) {
             let space = space();
             let key = space.entity(&pk, &rk);
             prop_assert!(key.starts_with(space.prefix()) && key < space.end());
@@ -164,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn tables_do_not_mix(a in any::<(u64, u64)>(), pk in text(), rk in text()) {
+        fn keys_of_different_tables_do_not_overlap(a in any::<(u64, u64)>(), pk in text(), rk in text()) {
             prop_assume!(a.0 != a.1);
             let (one, two) = (TableSpace::new("acc", TableId(a.0)), TableSpace::new("acc", TableId(a.1)));
             prop_assert!(two.decode(&one.entity(&pk, &rk)).is_err());
@@ -172,7 +171,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        fn decoding_random_bytes_does_not_panic(bytes: Vec<u8>) {
             let mut key = space().prefix().to_vec();
             key.extend_from_slice(&bytes);
             if let Ok((pk, rk)) = space().decode(&key) {

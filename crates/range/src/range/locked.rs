@@ -1,4 +1,4 @@
-//! Keys of a range under lock: reading their rows, and writing them.
+//! Locked keys of a range: reads and writes of their rows.
 
 use super::{Range, RequestStats};
 use crate::gate::Pass;
@@ -13,18 +13,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// The fewest keys for which one scan is tried before single reads: opening a scan costs as much as several reads.
+/// The minimum number of keys for a scan instead of single reads: opening a scan costs as much as several reads.
 const SCAN_KEYS_MIN: usize = 8;
-/// The most bytes such a scan reads: other rows between the keys may be large.
+/// The maximum bytes of that scan, because other rows between the keys may be large.
 pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
 
-/// Keys of a range under lock. Dropping it releases them and changes nothing.
+/// Locked keys of a range. Dropping it releases the locks without a change.
 #[derive(Debug)]
 pub struct Locked {
     range: Arc<Range>,
     locks: Locks,
     pass: Pass,
-    /// The arrival of the request, if a request holds the lock.
+    /// The arrival time of the request, if a request holds the lock.
     arrived: Option<Instant>,
     /// Whether a key was absent when it was read, so that some of the written rows are new.
     found_absent: AtomicBool,
@@ -41,16 +41,17 @@ impl Locked {
         }
     }
 
-    /// For a request that arrived at this time: its latency counts from then on, so that waiting for locks is included.
+    /// Sets the arrival time of the request, from which its latency is measured, so that the wait for locks is
+    /// included.
     #[must_use]
     pub const fn since(mut self, arrived: Instant) -> Self {
         self.arrived = Some(arrived);
         self
     }
 
-    /// Releases the keys without a change, because the condition of the request failed for the row at `key`. Counts as a write of no
-    /// rows: it cost locks and a read, so the load of a client that sends only such requests must show. The clock is that of the
-    /// arrival.
+    /// Releases the keys without a change, because the condition of the request failed for the row at `key`. Counts as
+    /// a write of 0 rows: it cost locks and a read, so the heat must include clients whose conditions always fail.
+    /// Takes the clock that measured the arrival.
     pub fn refuse(self, key: &[u8], clock: &dyn Clock) {
         let (range, arrived) = (Arc::clone(&self.range), self.arrived);
         drop(self);
@@ -67,7 +68,7 @@ impl Locked {
     /// # Errors
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        // A miss is not cached: the row is about to change.
+        // A miss does not fill the cache, because the row is about to change.
         let row = match self.range.memory.cache.get(key) {
             Some(row) => Some(row),
             None if self.range.is_surely_absent(key) => None,
@@ -81,9 +82,9 @@ impl Locked {
 
     /// The current rows of several keys under lock, in their order. Cancel safe.
     ///
-    /// Looking up an absent key costs about as much as an existing one, and the keys of a transaction are usually neighbours: one
-    /// short scan then finds the existing rows. Keys that the scan does not reach, because other rows lie between them, are looked
-    /// up one by one.
+    /// A look-up of an absent key costs about as much as of an existing key, and the keys of a transaction are usually
+    /// neighbours, so one short scan finds the existing rows. Keys beyond the end of the scan, because of other rows in
+    /// between, are looked up one by one.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -110,7 +111,8 @@ impl Locked {
         Ok(rows)
     }
 
-    /// Scans a few rows from the first missing key on. Removes from `missing` the keys that the scan passed, found or not.
+    /// Scans a few rows, starting at the first missing key. Removes from `missing` the keys that the scan passed, found
+    /// or not.
     async fn scan_for(
         &self,
         keys: &[Bytes],
@@ -151,16 +153,15 @@ impl Locked {
 
     /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
     ///
-    /// Cancel safe in this sense: dropped before the engine has room, nothing happens; after that the write goes on, the
-    /// locks are released when it is durable, and only the answer is lost.
+    /// On a cancel before the engine has room, nothing is written. On a later cancel the write completes, the locks are
+    /// released when it is durable, and only the result is lost.
     ///
-    /// # Errors
-    /// [`WriteError::Refused`]: nothing happened. [`WriteError::Unknown`]: it may have happened.
+    /// # Errors [`WriteError::Refused`]: nothing was written. [`WriteError::Unknown`]: the batch may have been written.
     pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
         self.commit_by(batch, &SystemClock).await.map(|_ended| ())
     }
 
-    /// The same; returns when it ended, by the clock of the request's arrival.
+    /// Like [`Locked::commit`], but returns the end time, by the clock that measured the arrival.
     ///
     /// # Errors
     /// Those of [`Locked::commit`].
@@ -189,7 +190,7 @@ impl Locked {
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..RequestStats::default()
         };
-        // Before the engine has them, so that no reader takes an existing key for absent.
+        // Before the engine gets the rows, so that no reader treats an existing key as absent.
         for write in writes.iter().filter(|write| write.value.is_some()) {
             memory.keys.add(&write.key);
         }
@@ -205,11 +206,11 @@ impl Locked {
                 }
                 drop(locks);
                 drop(pass);
-                // Fails when the caller is gone; the write stands.
+                // Fails if the caller was dropped; the write is still valid.
                 let _ = answer.send(result);
             }),
         );
-        // A completion that was dropped unanswered leaves the outcome unknown.
+        // If the completion was dropped without a call, the outcome is unknown.
         let result = answered.await.unwrap_or(Err(WriteError::Unknown));
         let ended = clock.monotonic();
         done.latency = ended - began;

@@ -28,12 +28,12 @@ use tokio::sync::oneshot;
 /// Rows and bytes read at a time for the key filter: about a millisecond of work.
 const LEARN_ROWS: usize = 1024;
 const LEARN_BYTES: usize = 1 << 20;
-/// The pause before reading an engine again that was unavailable.
+/// The pause before a read of an unavailable engine is repeated.
 const LEARN_PAUSE: Duration = Duration::from_secs(5);
-/// The key of flush markers, which are only ever deleted. No kind of key begins with this byte.
+/// The key of flush markers, which are written only as deletions. No table or entity key begins with this byte.
 const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
-/// The range takes no writes: it is being split or merged, or was replaced, and the partition map names the ranges in its place.
+/// The range refuses writes: it is being split or merged, or was replaced. The partition map lists its replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the range is in transit")]
 pub struct InTransit;
@@ -51,7 +51,7 @@ pub struct Range {
     gate: Arc<Gate>,
     /// Whether it was replaced.
     retired: AtomicBool,
-    /// Dropped with the range, which ends the receiver.
+    /// Dropped with the range, which closes the receiver.
     _alive: Option<oneshot::Sender<Infallible>>,
 }
 
@@ -98,14 +98,15 @@ impl Range {
         }
     }
 
-    /// Sets whether the key filter already holds all its keys: those of the ranges it was cloned from.
+    /// Sets whether the key filter already holds all keys of the range. That is true if the filter is complete for the
+    /// ranges that this range was cloned from.
     #[must_use]
     pub fn with_key_filter_complete(mut self, known: bool) -> Self {
         self.key_filter_complete = AtomicBool::new(known);
         self
     }
 
-    /// With a sender that is dropped with the range: its receiver ends when the last reader is gone.
+    /// Sets a sender that is dropped with the range: its receiver is closed when the last reader ends.
     #[must_use]
     pub fn with_drop_signal(mut self, alive: oneshot::Sender<Infallible>) -> Self {
         self._alive = Some(alive);
@@ -130,7 +131,7 @@ impl Range {
         &self.heat
     }
 
-    /// Counts a finished request for entities. Reads of the catalog are not counted: each request for an entity makes one.
+    /// Counts a finished entity request. Catalog reads are not counted, because each entity request makes one.
     pub fn note(&self, key: &[u8], access: Access, done: RequestStats) {
         let (Some(table), Some(partition)) = (container_prefix(key), indivisible_prefix(key))
         else {
@@ -147,8 +148,8 @@ impl Range {
         });
     }
 
-    /// Refuses writes from now on, and waits until those under way are durable or refused. Reads go on. Cancel safe: dropped
-    /// early, the range stays frozen until [`Range::thaw`].
+    /// Refuses new writes, and waits until running writes are durable or refused. Reads continue. Cancel safe: after a
+    /// cancel the range stays frozen until [`Range::thaw`].
     pub async fn freeze(&self) {
         self.gate.freeze().await;
         #[cfg(feature = "planted-bugs")]
@@ -162,8 +163,8 @@ impl Range {
         self.gate.thaw();
     }
 
-    /// Records every write from now on until the follower is dropped; one follower at a time. Earlier writes are in the files after a
-    /// flush.
+    /// Records every write until the follower is dropped; one follower at a time. A flush writes earlier rows to the
+    /// files.
     #[must_use]
     pub fn follow(self: &Arc<Self>) -> Follower {
         self.gate.follow().begin();
@@ -177,7 +178,7 @@ impl Range {
         self.retired.store(true, Ordering::Release);
     }
 
-    /// Whether it takes no writes.
+    /// Whether the range refuses writes.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.gate.is_frozen()
@@ -201,7 +202,7 @@ impl Range {
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         if container_prefix(key).is_none() {
-            // A key of the catalog: not counted.
+            // Catalog keys are not counted.
             return self.find(key).await;
         }
         let began = Instant::now();
@@ -223,7 +224,7 @@ impl Range {
         if self.is_surely_absent(key) {
             return Ok(None);
         }
-        // A frozen range may be replaced already, and the new range may have written a newer row.
+        // A frozen range may already be replaced, and the new range may have written a newer row.
         self.memory
             .cache
             .get_or_read(
@@ -234,7 +235,7 @@ impl Range {
             .await
     }
 
-    /// Whether the key filter proves the row absent, also among writes under way.
+    /// Whether the key filter proves that the row is absent, also among running writes.
     fn is_surely_absent(&self, key: &[u8]) -> bool {
         let absent = self.is_key_filter_complete() && !self.memory.keys.may_contain(key);
         if absent {
@@ -243,8 +244,9 @@ impl Range {
         absent
     }
 
-    /// Reads all keys into the key filter, so that absent keys need no look-up. Reads at most a quarter of the time, to leave the rest
-    /// to requests, and retries while the engine is unavailable. Cancel safe; dropped early, absent keys are still looked up.
+    /// Adds all keys to the key filter, so that absent keys need no look-up. Reads during at most a quarter of the
+    /// time, to leave capacity for requests, and retries while the engine is unavailable. Cancel safe: after a cancel
+    /// absent keys are still looked up.
     ///
     /// # Errors
     /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
@@ -286,8 +288,8 @@ impl Range {
         self.engine.scan(range, hint).await
     }
 
-    /// Writes a flush marker and flushes it. The engine deletes no file that is newer than the newest one it flushed, so without
-    /// this the files that a compaction replaced would stay until the next write.
+    /// Writes a flush marker and flushes it. The engine deletes only files older than the newest flushed file, so
+    /// without a marker the files replaced by a compaction would stay until the next write.
     ///
     /// # Errors
     /// [`WriteError`]. Does nothing to a range in transit.
@@ -299,15 +301,14 @@ impl Range {
         batch.delete(Bytes::from_static(FLUSH_MARKER_KEY));
         let written = submit(&*self.engine, batch).await?;
         written.await.unwrap_or(Err(WriteError::Unknown))?;
-        // A flush may take long, and a freeze need not wait for it.
+        // Returned before the flush, which may be slow, so that a freeze does not wait for it.
         drop(pass);
         self.engine.flush().await
     }
 
-    /// Locks the keys of a write, which lie in this range, waiting for other writers of them. Cancel safe.
+    /// Locks the keys of a write, which must be in this range. Waits for other writers of the keys. Cancel safe.
     ///
-    /// # Errors
-    /// [`InTransit`]: nothing happened; look the range up again.
+    /// # Errors [`InTransit`]: no key is locked; look up the range again.
     pub async fn lock<'k>(
         self: &Arc<Self>,
         keys: impl Iterator<Item = &'k [u8]>,
@@ -320,8 +321,7 @@ impl Range {
 
 /// Submits a batch to an engine without locks, for ranges that no client writes to. The receiver gets the result.
 ///
-/// # Errors
-/// [`WriteError::Refused`]: nothing happened.
+/// # Errors [`WriteError::Refused`]: nothing was written.
 pub async fn submit(
     engine: &dyn Engine,
     batch: Batch,
@@ -329,7 +329,7 @@ pub async fn submit(
     let permit = engine.reserve(batch.bytes()).await?;
     let (answer, answered) = oneshot::channel();
     let done = Box::new(move |result| {
-        // Fails when the caller is gone.
+        // Fails if the caller was dropped.
         let _ = answer.send(result);
     });
     permit.submit(batch, done);
@@ -343,7 +343,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// The writes since the last call, in the order in which they became durable, and their bytes. Complete once the range is frozen.
+    /// Returns the writes since the last call, in the order in which they became durable, and their bytes. Complete
+    /// once the range is frozen.
     ///
     /// # Errors
     /// [`FollowError`]: some writes are missing, and later calls fail too.

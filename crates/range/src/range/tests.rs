@@ -26,7 +26,7 @@ async fn lock(range: &Arc<Range>, key: &str) -> Locked {
 }
 
 #[tokio::test]
-async fn a_committed_row_is_read_back_and_a_cached_one_replaced() {
+async fn a_commit_is_readable_and_updates_the_cache() {
     let range = range();
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
@@ -54,12 +54,12 @@ async fn a_read_fills_the_cache() {
 }
 
 #[tokio::test]
-async fn what_a_frozen_range_reads_is_not_kept() {
+async fn reads_of_a_frozen_range_are_not_cached() {
     let range = range();
     let done = range.engine().reserve(100).await.unwrap();
     done.submit(put("k", "v"), Box::new(|_| ()));
     range.freeze().await;
-    // Another range may have replaced it and hold a newer row.
+    // Another range may have replaced this one and hold a newer row.
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     assert_eq!(range.memory.cache_stats().rows, 0);
     range.thaw();
@@ -68,7 +68,7 @@ async fn what_a_frozen_range_reads_is_not_kept() {
 }
 
 #[tokio::test]
-async fn an_older_row_read_meanwhile_is_not_kept() {
+async fn a_row_read_before_a_write_is_not_cached() {
     let range = range();
     lock(&range, "k")
         .await
@@ -98,13 +98,13 @@ async fn an_older_row_read_meanwhile_is_not_kept() {
     assert_eq!(
         read.await.unwrap(),
         Some("old".into()),
-        "the read began before the write"
+        "the read that began before the write is not cached"
     );
     assert_eq!(range.get(&key).await.unwrap(), Some("new".into()));
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_stops_nothing() {
+async fn dropping_the_caller_does_not_stop_a_write() {
     let range = range();
     {
         let locked = lock(&range, "k").await;
@@ -130,7 +130,7 @@ async fn a_refused_write_changes_nothing_and_frees_its_locks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn absent_keys_need_no_search_once_the_keys_are_learned() {
+async fn with_a_complete_key_filter_absent_keys_need_no_look_up() {
     let range = range();
     let done = range.engine().reserve(100).await.unwrap();
     done.submit(put("found", "1"), Box::new(|_| ()));
@@ -139,7 +139,7 @@ async fn absent_keys_need_no_search_once_the_keys_are_learned() {
     assert_eq!(
         absent(),
         0,
-        "nothing is sure before the keys have been read"
+        "no key is proven absent before all keys have been read"
     );
     range.build_key_filter().await.unwrap();
     assert_eq!(range.get(&"never".into()).await.unwrap(), None);
@@ -158,7 +158,7 @@ async fn absent_keys_need_no_search_once_the_keys_are_learned() {
 }
 
 #[tokio::test]
-async fn a_frozen_range_ends_its_writes_and_takes_none() {
+async fn a_frozen_range_finishes_its_writes_and_refuses_new_ones() {
     let range = range();
     let locked = lock(&range, "k").await;
     let mut freezing = pin!(range.freeze());
@@ -174,7 +174,7 @@ async fn a_frozen_range_ends_its_writes_and_takes_none() {
 }
 
 #[tokio::test]
-async fn its_drop_signal_ends_with_the_last_holder() {
+async fn the_drop_signal_fires_when_the_last_reference_is_dropped() {
     let (alive, mut gone) = oneshot::channel();
     let engine = Arc::new(MemoryEngine::new());
     let range =
@@ -191,9 +191,9 @@ async fn its_drop_signal_ends_with_the_last_holder() {
 }
 
 proptest! {
-    /// Reading many keys returns what single reads return, whatever lies between the keys and whatever is cached.
+    /// Reading many keys returns the same as single reads, for any rows between the keys and any cached rows.
     #[test]
-    fn many_reads_are_single_reads(
+    fn read_many_equals_single_reads(
         there in prop::collection::btree_map(0..200_u16, any::<u8>(), 0..120),
         cached in prop::collection::btree_set(0..200_u16, 0..20),
         asked in prop::collection::vec(0..200_u16, 0..40),
@@ -205,7 +205,7 @@ proptest! {
             let key = |number: u16| Bytes::copy_from_slice(&number.to_be_bytes());
             for (&number, &value) in &there {
                 let mut batch = Batch::new();
-                // Some rows are larger than what a scan for many keys reads.
+                // Some rows are larger than the limit of a scan for many keys.
                 let length = if value > 250 { SCAN_BYTES_MAX } else { 1 };
                 batch.put(key(number), Bytes::from(vec![value; length]));
                 range.engine().reserve(batch.bytes()).await.unwrap().submit(batch, Box::new(|_| ()));

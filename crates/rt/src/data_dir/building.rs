@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::{DataDir, Error, stamp};
 
-/// A data directory under a temporary name beside its target. Dropped unfinished, it stays, and the next try removes it.
+/// A data directory under a temporary name beside its target. An unfinished directory stays after the drop, and the
+/// next attempt removes it.
 #[derive(Debug)]
 pub struct Building {
     target: PathBuf,
@@ -15,7 +16,8 @@ pub struct Building {
 }
 
 impl Building {
-    /// Begins a data directory for `target`, which must be missing or empty. Removes the leftovers of an earlier try. Blocking.
+    /// Begins a data directory for `target`, which must be missing or empty. Removes the leftovers of an earlier
+    /// attempt. Blocking.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Locked`] while another process builds it.
@@ -38,7 +40,7 @@ impl Building {
         hidden.push(".restoring");
         let place = target.with_file_name(hidden);
         if place.exists() {
-            // Fails while another process fills it.
+            // Fails while another process builds the directory.
             let _lock = Lock::take(&place)?;
             remove(&place)?;
         }
@@ -46,15 +48,14 @@ impl Building {
         Ok(Self { target, place })
     }
 
-    /// Removes it. Call it once the opened [`DataDir`] is dropped. Blocking.
+    /// Removes the unfinished directory. Call it after the opened [`DataDir`] is dropped. Blocking.
     ///
-    /// # Errors
-    /// [`Error::Io`]; the next try removes it.
+    /// # Errors [`Error::Io`]; the next attempt removes it.
     pub fn abandon(self) -> Result<(), Error> {
         remove(&self.place)
     }
 
-    /// Opens it for writing.
+    /// Opens the directory for writing.
     ///
     /// # Errors
     /// Those of [`DataDir::open`].
@@ -62,10 +63,9 @@ impl Building {
         DataDir::open(&self.place)
     }
 
-    /// Renames the complete directory to its target. Call it once the opened [`DataDir`] is dropped. Blocking.
+    /// Renames the complete directory to its target. Call it after the opened [`DataDir`] is dropped. Blocking.
     ///
-    /// # Errors
-    /// [`Error::Io`]; it still has its temporary name.
+    /// # Errors [`Error::Io`]; the directory keeps its temporary name.
     pub fn finish(self) -> Result<(), Error> {
         let (from, to) = (&self.place, &self.target);
         fs::rename(from, to).map_err(|source| Error::io("rename the directory to", to, source))?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_appears_once_it_is_finished() {
+    fn a_directory_appears_after_finish() {
         let parent = tempfile::tempdir().unwrap();
         let target = parent.path().join("data");
         let first = Building::begin(&target).unwrap();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a data directory cannot be opened. An operator must act: retrying does not help.
+/// Why a data directory cannot be opened. Needs an operator: a retry does not help.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another process uses the directory.
@@ -19,12 +19,12 @@ pub enum Error {
     UnknownFormat {
         /// The directory.
         path: PathBuf,
-        /// Its version, as text.
+        /// The version found, as text.
         found: String,
-        /// The version this binary knows.
+        /// The version that this binary supports.
         known: u32,
     },
-    /// The directory holds data and no format version.
+    /// The directory holds data but no format version.
     #[error("{} holds data, but its format is unknown: partita.toml is missing", path.display())]
     NotStamped {
         /// The directory.
@@ -35,7 +35,7 @@ pub enum Error {
     Io {
         /// The failed operation.
         action: &'static str,
-        /// Its file or directory.
+        /// The file or directory.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,

@@ -1,7 +1,7 @@
 //! One process per directory.
 //!
-//! The operating system locks the file `lock` and releases it when the process ends, so a killed process leaves nothing to clean up.
-//! The file holds the process id, which the error of a second process names.
+//! The operating system locks the file `lock` and releases it when the process ends, so a killed process leaves nothing
+//! to clean up. The file holds the process id, which a second process shows in its error message.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -36,7 +36,7 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path, source)),
         }
-        // A full disk may refuse the process id; the lock holds without it.
+        // Writing the process id may fail on a full disk; the lock works without it.
         let _ = note_holder(&mut file);
         Ok(Self { _file: file })
     }

@@ -1,13 +1,13 @@
 //! The data directory: one process, one known format, one object store.
 //!
-//! What [`DataDir::open`] promises:
+//! Guarantees of [`DataDir::open`]:
 //! - The directory exists and is locked for this process. The operating system releases the lock when the process ends.
-//! - This binary knows its format version. The version is written before any data, and is durable before `open` returns. Data with an
-//!   unknown or missing version is refused.
-//! - Partial files that a crash left behind (`name#<number>`, made by the object store) are gone.
+//! - This binary supports its format version. The version is written before any data, and is durable before `open`
+//!   returns. Data with an unknown or missing version is refused.
+//! - Partial files from a crash (`name#<number>`, made by the object store) are removed.
 //!
-//! Layout: `partita.toml` (the format version), `lock`, `store/` (the object store), `log/` (the WAL). Other parts may keep files of their
-//! own beside these. `docs/format/store.md` describes the bytes.
+//! Layout: `partita.toml` (the format version), `lock`, `store/` (the object store), `log/` (the WAL). Other components
+//! may keep further files in the directory. `docs/format/store.md` describes the bytes.
 
 mod building;
 mod error;
@@ -29,7 +29,7 @@ use lock::Lock;
 /// The format version that this binary writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// An open, locked data directory. Dropping it releases the lock, so every user of the directory keeps it alive.
+/// An open, locked data directory. Dropping it releases the lock, so every user of the directory holds a reference.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -38,7 +38,8 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the directory at `path`, created if it is missing. Blocking: some file operations, and two syncs when it is new.
+    /// Opens the directory at `path`; creates it if it is missing. Blocking: some file operations, and two syncs for a
+    /// new directory.
     ///
     /// # Errors
     /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this binary cannot read
@@ -63,7 +64,7 @@ impl DataDir {
         })
     }
 
-    /// Where the directory is.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -75,11 +76,10 @@ impl DataDir {
         self.path.join("log")
     }
 
-    /// Removes the empty folders that the deleted objects under `prefix` of the store leave behind: an object store has no folders, a
-    /// directory does. Blocking.
+    /// Removes the empty folders that remain after the objects under `prefix` of the store are deleted. Object stores
+    /// have no folders, so the store does not remove them. Blocking.
     ///
-    /// # Errors
-    /// Those of the file system, except that a folder is missing.
+    /// # Errors Errors of the file system, except for a missing folder.
     pub fn remove_empty_folders(&self, prefix: &str) -> std::io::Result<()> {
         remove_if_empty(&self.path.join("store").join(prefix))
     }

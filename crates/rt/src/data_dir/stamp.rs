@@ -53,7 +53,7 @@ fn check(directory: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Writes under another name first, so that the file is whole or absent.
+/// Writes to a temporary name first, so that the file is complete or absent.
 fn write(directory: &Path) -> std::io::Result<()> {
     let partial = directory.join("partita.toml.new");
     let mut file = File::create(&partial)?;

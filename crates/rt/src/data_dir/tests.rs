@@ -36,7 +36,7 @@ async fn a_new_directory_is_stamped_and_holds_objects() {
 }
 
 #[test]
-fn a_second_opening_is_refused_until_the_first_is_dropped() {
+fn a_second_open_fails_until_the_first_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let first = DataDir::open(directory.path()).unwrap();
     let refused = DataDir::open(directory.path()).unwrap_err();
@@ -87,7 +87,7 @@ fn files_of_other_programs_do_not_block_opening() {
 }
 
 #[test]
-fn abandoned_files_are_swept_and_others_kept() {
+fn only_partial_files_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     drop(DataDir::open(directory.path()).unwrap());
     let folder = directory.path().join("store").join("compacted");

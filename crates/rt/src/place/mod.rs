@@ -1,4 +1,4 @@
-//! Places outside the data directory, such as that of a backup: a directory, or a prefix in an object store.
+//! Storage places outside the data directory, for example for a backup: a directory, or a prefix in an object store.
 
 mod remote;
 
@@ -10,7 +10,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
-/// A directory by its absolute path, or a URL. Neither contains `..`.
+/// A directory by its absolute path, or a URL. Must not contain `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A directory of this machine.
@@ -42,7 +42,7 @@ pub enum PlaceError {
 }
 
 impl Place {
-    /// Reads a place: an absolute path, `file:///path`, or a URL of an object store, such as `s3://bucket/prefix`.
+    /// Parses a place: an absolute path, `file:///path`, or a URL of an object store such as `s3://bucket/prefix`.
     ///
     /// # Errors
     /// [`PlaceError::Invalid`].
@@ -56,7 +56,7 @@ impl Place {
             match url.scheme() {
                 "file" => Self::Directory(url.to_file_path().map_err(|()| invalid())?),
                 _ if url.host_str().is_none_or(str::is_empty) => return Err(invalid()),
-                // Places are shown in answers and logs, so they must not hold a secret.
+                // Places appear in responses and logs, so they must not contain a secret.
                 _ if url.password().is_some() || url.query().is_some() => return Err(invalid()),
                 _ => Self::Url(url),
             }
@@ -72,7 +72,7 @@ impl Place {
         Ok(place)
     }
 
-    /// Whether `other` is this place, or lies in it.
+    /// Whether `other` is this place or inside it.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         match (self, other) {
@@ -84,8 +84,9 @@ impl Place {
         }
     }
 
-    /// The place as an object store. A missing directory is created, and every write to a directory is synced. A bucket must exist; its
-    /// credentials and options come from the environment, by the names that the store's own tools use (`AWS_ACCESS_KEY_ID`, ..).
+    /// The place as an object store. A missing directory is created, and every write to a directory is synced. A bucket
+    /// must exist; its credentials and options come from the environment variables of the store's command-line tools
+    /// (`AWS_ACCESS_KEY_ID`, ..).
     ///
     /// # Errors
     /// [`PlaceError`].
@@ -117,7 +118,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Reads a whole object; `None` when there is none.
+/// Reads a whole object; `None` if it is missing.
 ///
 /// # Errors
 /// Those of the store, except `NotFound`.
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_contains_what_lies_in_it() {
+    fn a_place_contains_the_places_below_it() {
         for (outer, inner, expected) in [
             ("/srv", "/srv", true),
             ("/srv", "/srv/b/c", true),

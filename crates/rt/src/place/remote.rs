@@ -1,9 +1,10 @@
 //! Remote object stores: S3 and compatible stores, and Azure Blob storage.
 //!
-//! - Credentials and options come from the environment variables of the stores' own tools: those that begin with `AWS_` or `AZURE_`. No
-//!   other variable is read: a bare `TOKEN` or `ENDPOINT` may belong to another program.
-//! - Missing credentials are an error at once. The library would fall back to the metadata service of the machine, which takes minutes to
-//!   time out outside a cloud. `AWS_METADATA_ENDPOINT` or `AZURE_MSI_ENDPOINT` enables that service.
+//! - Credentials and options come from environment variables that begin with `AWS_` or `AZURE_`, like those of the
+//!   stores' command-line tools. Variables without a prefix (`TOKEN`, `ENDPOINT`) are ignored, because they may belong
+//!   to another program.
+//! - Missing credentials are an immediate error. The library would fall back to the cloud metadata service, which takes
+//!   minutes to time out outside a cloud. `AWS_METADATA_ENDPOINT` or `AZURE_MSI_ENDPOINT` enables that service.
 //! - TLS is rustls over ring, as in the rest of the program.
 
 use std::collections::BTreeMap;
@@ -20,11 +21,11 @@ use url::Url;
 
 use super::PlaceError;
 
-/// For one request with its answer: an object of 16 MiB over a line of half a megabit per second. `AWS_TIMEOUT` and `AZURE_TIMEOUT`
-/// override it.
+/// The timeout of one request: enough for an object of 16 MiB over a link of 0.5 Mbit/s. `AWS_TIMEOUT` and
+/// `AZURE_TIMEOUT` override it.
 const REQUEST_TIMEOUT: &str = "300 seconds";
 
-/// How often a request is retried, and for how long: a store that cannot be reached must fail soon.
+/// The maximum number of retries, and their total time: an unreachable store must fail soon.
 const TRIES_MAX: usize = 6;
 const TRYING_MAX: Duration = Duration::from_secs(20);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
@@ -46,7 +47,7 @@ pub(super) fn environment() -> Environment {
     variables.collect()
 }
 
-/// The store that a URL names. Makes no connection yet.
+/// Opens the store of a URL. Does not connect yet.
 pub(super) fn open(
     url: &Url,
     environment: &Environment,
@@ -55,7 +56,7 @@ pub(super) fn open(
     let (scheme, path) =
         ObjectStoreScheme::parse(url).map_err(|error| unreachable(error.into()))?;
     let prefix = Path::parse(path).map_err(|error| unreachable(error.into()))?;
-    // Fails when a provider is installed already: the same one.
+    // Fails if a provider is already installed, which is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match scheme {
         ObjectStoreScheme::AmazonS3 => {
@@ -110,7 +111,7 @@ fn check_tls(
     Ok(())
 }
 
-/// Sets the variables that begin with `prefix` and that the library knows.
+/// Sets the options whose variables begin with `prefix`. Skips options unknown to the library.
 fn configured<B, K: FromStr>(
     builder: B,
     environment: &Environment,
@@ -170,7 +171,7 @@ fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, 
         "azure_skip_signature",
     ];
     if !emulator {
-        // A URL such as abfss://container@account... names the account.
+        // A URL such as abfss://container@account... contains the account.
         let names_account = url.host_str().is_some_and(|host| host.contains('.'));
         let account = first_set(environment, &["azure_storage_account_name"]);
         if !names_account && account.is_none() {

@@ -19,7 +19,7 @@ pub struct Origin {
     pub name: SnapshotName,
     /// Its id: 32 hexadecimal digits.
     pub id: String,
-    /// When it was created.
+    /// The creation time.
     pub created: DateTime,
 }
 
@@ -32,7 +32,7 @@ impl Origin {
         }
     }
 
-    /// The id as bytes; zero for an invalid one.
+    /// The id as bytes; zero for an invalid id.
     pub(super) fn id_bytes(&self) -> [u8; 16] {
         u128::from_str_radix(&self.id, 16)
             .unwrap_or_default()
@@ -54,7 +54,7 @@ pub(super) struct Begun {
 pub(super) struct Manifest {
     /// The format of the backup.
     pub(super) format: u32,
-    /// The snapshot that it was made from.
+    /// The snapshot that the backup was made from.
     pub(super) snapshot: Origin,
     /// The first keys of the ranges of the snapshot, in order.
     pub(super) starts: Vec<Start>,
@@ -114,7 +114,7 @@ impl Manifest {
         }
         let named = |(at, part): (usize, &PartEntry)| part.name == part_name(at as u64 + 1);
         if !manifest.parts.iter().enumerate().all(named) {
-            return Err(damaged("its parts are not in order".to_owned()));
+            return Err(damaged("the parts are not in order".to_owned()));
         }
         check_starts(manifest.starts.iter().map(|start| &start.0))
             .map_err(|why| damaged(why.to_owned()))?;
@@ -141,7 +141,7 @@ pub(super) fn part_name(number: u64) -> String {
 }
 
 pub(super) fn pretty(value: &impl Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec_pretty(value).expect("its types serialize as JSON");
+    let mut bytes = serde_json::to_vec_pretty(value).expect("the types are serializable as JSON");
     bytes.push(b'\n');
     bytes
 }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_is_as_its_document_shows_it() {
+    fn the_manifest_matches_the_format_document() {
         let text = String::from_utf8(example().bytes()).unwrap();
         let document = include_str!("../../../../docs/format/backup.md");
         assert!(document.contains(text.trim_end()), "{text}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_is_refused() {
+    fn invalid_manifests_are_refused() {
         type Spoil = fn(&mut Manifest);
         let cases: [Spoil; 4] = [
             |manifest| manifest.format = 2,

@@ -21,17 +21,17 @@ use partita_engine::{ChangeError, OpenError, ReadError, WriteError};
 
 use partita_cluster::MapError;
 
-/// The object that lists all others; written last.
+/// The object that lists all parts; written last.
 const MANIFEST: &str = "backup.json";
 /// The checksums, in the format of `sha256sum`.
 const CHECKSUMS: &str = "SHA256SUMS";
-/// The object that names the snapshot of the backup; written first.
+/// The object that identifies the snapshot of the backup; written first.
 const BEGUN: &str = "begun.json";
 
 /// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Rows copied, including those of an earlier try.
+    /// Rows copied, including the rows of an earlier attempt.
     pub rows: u64,
     /// Bytes of their keys and values.
     pub bytes: u64,
@@ -43,7 +43,7 @@ pub enum BackupError {
     /// The place holds the backup of another snapshot.
     #[error("the place holds the backup of another snapshot, {0}")]
     Occupied(String),
-    /// There is no backup, or an incomplete one.
+    /// The backup is missing or incomplete.
     #[error("no complete backup found: {MANIFEST} is missing")]
     NotThere,
     /// A file of the backup is damaged.

@@ -1,4 +1,4 @@
-//! Creating a store from rows: the databases of its ranges, and last its map.
+//! Creates a store from rows: first the databases of its ranges, then its map.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,26 +22,27 @@ const BATCH_BYTES: usize = 1 << 20;
 const BATCH_ROWS: usize = 1024;
 /// Commits in flight.
 const IN_FLIGHT: usize = 8;
-/// Retries of a failed write, and the pause before each: every try may already wait for seconds.
+/// Retries of a failed write, and the pause before each retry: an attempt may itself wait for seconds.
 const TRIES_MAX: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(250);
-/// Nothing is read from it while it is filled.
+/// A small cache, because the store is not read while it is filled.
 const CACHE_BYTES: u64 = 16 << 20;
 
 /// Rows read from a snapshot at a time.
 const READ_ROWS: usize = 4096;
 const READ_BYTES: usize = 8 << 20;
 
-/// A store that is being filled. It has no map until [`NewStore::finish`], and a server that opened it before would create a new one.
+/// A store that is being filled. It has no map until [`NewStore::finish`]; a server that opens it earlier would create
+/// a new map.
 pub struct NewStore {
     databases: Arc<dyn EngineSet>,
     map: Arc<dyn MapStore>,
-    /// First key and database of each range.
+    /// The first key and the database of each range.
     ranges: Vec<(Bytes, Arc<dyn Engine>)>,
 }
 
 impl NewStore {
-    /// Creates the databases of ranges that begin at these keys, in order; the first is the empty key.
+    /// Creates the databases of ranges with these start keys, in order; the first start key is empty.
     ///
     /// # Errors
     /// [`BackupError::Open`].
@@ -61,7 +62,7 @@ impl NewStore {
         })
     }
 
-    /// Adds rows, which are in key order.
+    /// Adds rows in key order.
     ///
     /// # Errors
     /// [`BackupError::Write`]; some rows may be stored.
@@ -116,7 +117,7 @@ impl NewStore {
     }
 }
 
-/// Repeats a write that failed: the disk may be slower than this process, and writing a row twice changes nothing.
+/// Repeats a write that failed: the disk may be slower than this process, and writing a row twice is harmless.
 async fn retry<F>(write: impl Fn() -> F) -> Result<(), WriteError>
 where
     F: Future<Output = Result<(), WriteError>>,
@@ -145,8 +146,8 @@ pub(super) trait RowSource: Send {
     fn next(&mut self) -> impl Future<Output = Result<Vec<(Bytes, Bytes)>, BackupError>> + Send;
 }
 
-/// Creates a data directory, which is absent or empty, and fills its ranges, which begin at `starts`. On failure nothing is left of
-/// it.
+/// Creates a data directory, which must be absent or empty, and fills its ranges, which begin at `starts`. Removes the
+/// directory on failure.
 pub(super) async fn fill_directory(
     directory: &Path,
     starts: impl Iterator<Item = Bytes>,
@@ -199,8 +200,8 @@ async fn fill(
     }
 }
 
-/// Copies a snapshot into a new data directory, which is absent or empty: the same rows, byte for byte, so the same ETags and
-/// Timestamps. The directory appears when it is complete.
+/// Copies a snapshot into a new data directory, which must be absent or empty. Rows are copied byte for byte, so ETags
+/// and Timestamps stay the same. The directory appears when it is complete.
 ///
 /// # Errors
 /// [`BackupError`].

@@ -9,9 +9,9 @@ const MAGIC: &[u8; 8] = b"PARTBAK\n";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const DIGEST_BYTES: usize = 32;
-/// Fast, and about as good as the compression of stored blocks.
+/// Fast, with about the compression ratio of stored blocks.
 const ZSTD_LEVEL: i32 = 1;
-/// A part ends soon after [`super::write::PART_BYTES`], so a larger body is damage.
+/// A part is hardly larger than [`super::write::PART_BYTES`], so a larger body means damage.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// Rows of a snapshot, in key order.
@@ -21,7 +21,7 @@ pub(super) struct Part {
     pub(super) snapshot: [u8; 16],
     /// Counted from 1.
     pub(super) number: u64,
-    /// The last key of the part before; empty for the first part.
+    /// The last key of the previous part; empty for the first part.
     pub(super) after: Bytes,
     /// Keys and values.
     pub(super) rows: Vec<(Bytes, Bytes)>,
@@ -86,7 +86,7 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
         return Err("not a part of a backup");
     }
     if Sha256::digest(told).as_slice() != digest {
-        return Err("its checksum is wrong");
+        return Err("checksum mismatch");
     }
     header.advance(MAGIC.len());
     if header.get_u32_le() != VERSION {
@@ -98,11 +98,11 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     let (number, count) = (header.get_u64_le(), header.get_u64_le());
     let (body_bytes, packed_bytes) = (header.get_u64_le(), header.get_u64_le());
     if packed_bytes != packed.len() as u64 {
-        return Err("its length is wrong");
+        return Err("wrong length");
     }
     let body_bytes = usize::try_from(body_bytes).unwrap_or(usize::MAX);
     if body_bytes > BODY_BYTES_MAX {
-        return Err("its length is wrong");
+        return Err("wrong length");
     }
     let body = zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress it")?;
     let mut body = Bytes::from(body);
@@ -111,13 +111,13 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     while body.has_remaining() {
         let (key, value) = (take(&mut body)?, take(&mut body)?);
         if key <= last {
-            return Err("its rows are not in order");
+            return Err("the rows are not in order");
         }
         last = key.clone();
         rows.push((key, value));
     }
     if rows.len() as u64 != count {
-        return Err("its number of rows is wrong");
+        return Err("wrong number of rows");
     }
     Ok(Part {
         snapshot,
@@ -128,10 +128,12 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
 }
 
 fn take(body: &mut Bytes) -> Result<Bytes, &'static str> {
-    let length = body.try_get_u32_le().map_err(|_| "its rows are cut off")?;
+    let length = body
+        .try_get_u32_le()
+        .map_err(|_| "the rows are truncated")?;
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     if body.len() < length {
-        return Err("its rows are cut off");
+        return Err("the rows are truncated");
     }
     Ok(body.split_to(length))
 }
@@ -156,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_part_is_read_as_it_was_written(
+        fn a_decoded_part_equals_the_encoded_part(
             rows in prop::collection::btree_map(any::<Vec<u8>>(), any::<Vec<u8>>(), 0..50),
         ) {
             let part = part(rows);
@@ -164,7 +166,7 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_byte_is_noticed(at in any::<prop::sample::Index>(), with in 1_u8..) {
+        fn every_changed_byte_is_detected(at in any::<prop::sample::Index>(), with in 1_u8..) {
             let rows = (0..20_u8).map(|number| (vec![number + 1], vec![number; 30])).collect();
             let mut file = part(rows).encode().unwrap();
             let at = at.index(file.len());
@@ -176,7 +178,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_without_panic(mut file in any::<Vec<u8>>()) {
+        fn random_bytes_do_not_panic(mut file in any::<Vec<u8>>()) {
             let _ = Part::decode(&file);
             file.splice(..0, *MAGIC);
             let digest = Sha256::digest(&file);

@@ -40,13 +40,13 @@ impl Backup {
         })
     }
 
-    /// The snapshot that it was made from.
+    /// The snapshot that the backup was made from.
     #[must_use]
     pub fn origin(&self) -> &Origin {
         &self.manifest.snapshot
     }
 
-    /// A part, checked against the manifest; `None` after the last one.
+    /// Reads a part and checks it against the manifest; `None` after the last part.
     async fn part(&self, at: usize) -> Result<Option<Part>, BackupError> {
         let Some(entry) = self.manifest.parts.get(at) else {
             return Ok(None);
@@ -58,18 +58,18 @@ impl Backup {
             partita_rt::threads::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
         let (digest, part) = checking.await.map_err(|error| damaged(error.to_string()))?;
         if digest != entry.sha256 {
-            return Err(damaged("its checksum is wrong".to_owned()));
+            return Err(damaged("checksum mismatch".to_owned()));
         }
         let part = part.map_err(|error| damaged(error.to_string()))?;
         if part.rows.len() as u64 != entry.rows {
-            return Err(damaged("its number of rows is wrong".to_owned()));
+            return Err(damaged("wrong number of rows".to_owned()));
         }
         Ok(Some(part))
     }
 }
 
-/// Creates a data directory, which is absent or empty, from a backup. The rows are the same, byte for byte, so the same ETags and
-/// Timestamps, in the same ranges. The directory appears when it is complete.
+/// Creates a data directory, which must be absent or empty, from a backup. Rows are copied byte for byte into the same
+/// ranges, so ETags and Timestamps stay the same. The directory appears when it is complete.
 ///
 /// # Errors
 /// [`BackupError`].
@@ -110,7 +110,7 @@ impl RowSource for PartRows<'_> {
         self.parts_read += 1;
         if part.after != self.last {
             return Err(BackupError::Damaged(format!(
-                "part {} does not follow the one before",
+                "part {} does not follow the previous part",
                 self.parts_read
             )));
         }

@@ -1,4 +1,4 @@
-//! Backups in a directory, of a store with several ranges, and everything that can happen to one.
+//! Backups of a store with several ranges in a directory: writing, resuming, damage, restoring.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -28,7 +28,7 @@ fn key(number: u32) -> Bytes {
     space().entity(&format!("p{number:06}"), "r")
 }
 
-/// About 1 KiB that zstd makes little of.
+/// About 1 KiB that zstd compresses little.
 fn value(number: u32) -> Bytes {
     let words =
         (0..125_u64).map(|at| (u64::from(number) << 32 | at).wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -51,7 +51,7 @@ async fn put(cluster: &Cluster, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// A store of some parts' size in three ranges, a snapshot of it, and what was in it.
+/// A store with three ranges and several parts of rows, a snapshot of it, and its rows.
 struct World {
     directory: tempfile::TempDir,
     store: Opened,
@@ -65,7 +65,7 @@ impl World {
         let store = open(&directory.path().join("data")).await;
         for at in [ROWS / 3, ROWS / 2] {
             let cut = space().partition(&format!("p{at:06}"));
-            // On a busy machine a change can take too long, and is undone.
+            // On a busy machine a change can time out and be rolled back.
             while store
                 .cluster
                 .split(
@@ -127,8 +127,8 @@ async fn check(directory: &FilePath, before: &BTreeMap<Bytes, Bytes>) {
     assert_eq!(restored.cluster.map().ranges().len(), 3);
     let found = rows(&restored.cluster).await;
     assert_eq!(found.len(), before.len());
-    assert!(found == *before, "every byte is the same");
-    // It is a store like any other.
+    assert!(found == *before, "the restored rows are identical");
+    // The restored store accepts writes.
     put(&restored.cluster, 0..60).await;
     restored
         .snapshots
@@ -139,7 +139,7 @@ async fn check(directory: &FilePath, before: &BTreeMap<Bytes, Bytes>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_backed_up_comes_back_byte_for_byte() {
+async fn a_restored_backup_is_identical_byte_for_byte() {
     let world = World::new().await;
     let written = world.write("backup").await.unwrap();
     assert_eq!((written.rows, written.kept), (u64::from(ROWS), 0));
@@ -178,13 +178,13 @@ async fn what_is_backed_up_comes_back_byte_for_byte() {
     world.close().await;
 }
 
-/// Interrupted anywhere, the next try keeps what is whole and makes the rest.
+/// After an interruption at any point, the next attempt keeps complete parts and writes the missing parts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_interrupted_backup_goes_on() {
+async fn an_interrupted_backup_resumes() {
     let world = World::new().await;
     let whole = world.write("whole").await.unwrap();
     let store = world.store("backup");
-    // Broken off after the second part: a note that never comes back is as good as a kill.
+    // Interrupted after the second part: a note callback that never returns acts like a kill.
     let (told, mut telling) = tokio::sync::mpsc::channel(100);
     let stopped = std::sync::atomic::AtomicU64::new(0);
     let note = |progress: Progress| {
@@ -194,13 +194,13 @@ async fn an_interrupted_backup_goes_on() {
     tokio::select! {
         biased;
         _ = async { telling.recv().await; telling.recv().await } => {}
-        _ = write_parts(&world.snapshot, &store, PART_BYTES, &note) => panic!("there are more parts"),
+        _ = write_parts(&world.snapshot, &store, PART_BYTES, &note) => panic!("more parts are left to write"),
     }
     let unfinished = verify(&*store, &|_| {}).await;
     assert!(matches!(unfinished, Err(BackupError::NotThere)));
     let unfinished = Backup::open(Arc::clone(&store)).await;
     assert!(matches!(unfinished, Err(BackupError::NotThere)));
-    // A file that a kill cut short.
+    // A file truncated by a kill.
     let third = world.path("backup/rows/00000003.part");
     std::fs::write(
         &third,
@@ -223,9 +223,12 @@ async fn an_interrupted_backup_goes_on() {
         "{written:?}"
     );
     let list = |name: &str| std::fs::read(world.path(name).join("backup.json")).unwrap();
-    assert!(list("whole") == list("backup"), "it is the same backup");
+    assert!(
+        list("whole") == list("backup"),
+        "the resumed backup is identical"
+    );
 
-    // Once more: everything is kept; and what was spoilt since is made again.
+    // Another attempt keeps all parts; a part damaged since is written again.
     assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
     let second = world.path("backup/rows/00000002.part");
     std::fs::remove_file(&second).unwrap();
@@ -234,9 +237,9 @@ async fn an_interrupted_backup_goes_on() {
     world.close().await;
 }
 
-/// Each file of a backup that is missing, short or changed is found, and named; and nothing is restored from it.
+/// Verification reports each missing, truncated or changed file by name, and the restore fails.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damage_to_any_file_is_found_and_named() {
+async fn damage_to_any_file_is_reported_by_name() {
     let world = World::new().await;
     world.write("backup").await.unwrap();
     let place = world.path("backup");

@@ -18,7 +18,7 @@ use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 pub enum Finding {
     /// It is missing.
     Missing(String),
-    /// It is truncated: name, bytes, expected bytes.
+    /// The file is truncated: name, bytes, expected bytes.
     Short(String, u64, u64),
     /// Its content differs.
     Changed(String),
@@ -39,8 +39,8 @@ pub struct Verified {
     pub unexpected: Vec<String>,
 }
 
-/// Reads every file of a backup and compares it with manifest and checksums, and these two with each other. Calls `note` after each
-/// part.
+/// Reads every file of a backup, compares it with the manifest and the checksums, and compares the manifest with the
+/// checksums. Calls `note` after each part.
 ///
 /// # Errors
 /// [`BackupError::NotThere`]; [`BackupError::Store`].

@@ -1,4 +1,4 @@
-//! Writing a backup, and resuming one that was interrupted.
+//! Writes a backup, or resumes an interrupted backup.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -12,7 +12,8 @@ use super::part::{Part, row_bytes};
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
-/// Bytes of keys and values after which a part ends: an interrupted backup repeats at most this, and holds it in memory twice.
+/// Bytes of keys and values after which a part ends: a resumed backup repeats at most this much. A part is in memory
+/// twice.
 pub(super) const PART_BYTES: usize = 16 << 20;
 
 const CHUNK_ROWS: usize = 4096;
@@ -22,9 +23,9 @@ const CHUNK_ROWS: usize = 4096;
 pub struct Written {
     /// Files of rows.
     pub parts: u64,
-    /// Of those, the ones of an earlier, interrupted try.
+    /// Parts kept from an earlier, interrupted attempt.
     pub kept: u64,
-    /// Rows in all of them.
+    /// Rows in all parts.
     pub rows: u64,
     /// Bytes of their keys and values.
     pub row_bytes: u64,
@@ -32,8 +33,8 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Copies a snapshot into an empty place, or resumes that. Keeps complete parts. Calls `note` after each part. Cancel safe: the next
-/// try resumes.
+/// Copies a snapshot into an empty place, or resumes an interrupted copy. Keeps complete parts. Calls `note` after each
+/// part. Cancel safe: the next attempt resumes.
 ///
 /// # Errors
 /// [`BackupError`]; a retry resumes.
@@ -85,7 +86,7 @@ pub(super) async fn write_parts(
     })
 }
 
-/// Records the snapshot of the backup in the place, or checks that it is the recorded one.
+/// Records the snapshot of the backup in the place, or checks that the recorded snapshot is the same.
 async fn begin(store: &dyn ObjectStore, origin: &Origin) -> Result<(), BackupError> {
     let begun = Begun::new(origin.clone());
     let (path, bytes) = (Path::from(BEGUN), pretty(&begun));
@@ -117,7 +118,7 @@ struct Writer<'s> {
     kept: u64,
     /// The last key of the last part.
     last: Bytes,
-    /// The scan behind that key; `None` while complete parts are found.
+    /// The scan after that key; `None` while complete parts are found.
     scan: Option<SnapshotScan>,
 }
 

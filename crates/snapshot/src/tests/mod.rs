@@ -1,4 +1,4 @@
-//! Snapshots: what they show, what they keep, and that a kill leaves all of one or nothing.
+//! Snapshots: their rows, the files they keep, and atomicity under kills.
 
 pub(crate) mod world;
 
@@ -46,7 +46,7 @@ async fn all(reader: &SnapshotReader) -> BTreeMap<Bytes, Bytes> {
 }
 
 #[tokio::test]
-async fn a_snapshot_shows_what_was_whatever_becomes_of_its_ranges() {
+async fn a_snapshot_keeps_its_rows_after_changes_of_its_ranges() {
     let world = World::new();
     let store = world.open().await;
     fill(&store.cluster, 0..30).await;
@@ -82,7 +82,7 @@ async fn a_snapshot_shows_what_was_whatever_becomes_of_its_ranges() {
     assert!(matches!(busy, Err(SnapshotError::InUse(_))), "{busy:?}");
     drop((reader, some));
 
-    // The old ranges are gone but for the snapshot.
+    // Only the snapshot still needs the old ranges.
     wait_for_deletion(&store.cluster, &[2, 3]).await;
     world.disk.engines.restart().await;
     drop(store);
@@ -101,9 +101,10 @@ async fn a_snapshot_shows_what_was_whatever_becomes_of_its_ranges() {
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
 }
 
-/// A disk that fills while ranges are created does not block reading a snapshot, and delays deleting one only for a limited time.
+/// A disk that fills while ranges are created does not block reads of snapshots, and delays a deletion only for a
+/// limited time.
 #[tokio::test(start_paused = true)]
-async fn a_change_that_hangs_is_given_up() {
+async fn a_hanging_change_times_out() {
     let world = World::new();
     let hook = Box::new(|| Box::pin(std::future::pending()) as _);
     let store = world.start(world.disk.open_hooked(hook).await);
@@ -132,7 +133,7 @@ async fn a_change_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_snapshot_that_is_being_deleted_is_not_opened() {
+async fn a_snapshot_in_deletion_cannot_be_opened() {
     let world = World::new();
     let records = Arc::new(SlowDeletion {
         inner: world.records.clone(),
@@ -160,7 +161,7 @@ async fn a_snapshot_that_is_being_deleted_is_not_opened() {
 }
 
 #[tokio::test]
-async fn a_snapshot_left_to_the_background_is_deleted_once_it_is_not_read() {
+async fn delete_later_deletes_a_snapshot_after_its_last_reader() {
     let world = World::new();
     let store = world.open().await;
     let taken = store.snapshots.create(name("a"), now()).await.unwrap();
@@ -182,7 +183,7 @@ async fn a_snapshot_left_to_the_background_is_deleted_once_it_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_name_is_used_once_and_the_number_is_limited() {
+async fn names_are_unique_and_the_number_of_snapshots_is_limited() {
     let world = World::new();
     let store = world.open().await;
     for number in 0..SNAPSHOTS_MAX {
@@ -199,9 +200,9 @@ async fn a_name_is_used_once_and_the_number_is_limited() {
     store.snapshots.create(name("more"), now()).await.unwrap();
 }
 
-/// Wherever the process is killed while a snapshot is created or deleted, the next start has all of it or nothing.
+/// After a kill at any step of a creation or deletion, the next start has the complete snapshot or no trace of it.
 #[tokio::test(start_paused = true)]
-async fn a_snapshot_survives_a_kill_at_every_step_or_leaves_nothing() {
+async fn a_kill_at_any_step_leaves_a_whole_snapshot_or_none() {
     for delete in [false, true] {
         for does_the_last in [false, true] {
             let mut seen = [0; 2];
@@ -217,7 +218,7 @@ async fn a_snapshot_survives_a_kill_at_every_step_or_leaves_nothing() {
     }
 }
 
-/// Whether there was a snapshot in the end.
+/// Returns whether the snapshot exists at the end.
 async fn killed_after(calls: i64, does_the_last: bool, delete: bool) -> bool {
     let world = World::new();
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));
@@ -283,10 +284,10 @@ async fn killed_after(calls: i64, does_the_last: bool, delete: bool) -> bool {
     !listed.is_empty()
 }
 
-/// Each writer writes to a row of the left range and then, once that is answered, the same to one of the right range. Whatever is
-/// split and merged meanwhile, a snapshot has nothing on the right that it has not on the left.
+/// Each writer writes a row of the left range and, after the acknowledgment, the same value to a row of the right
+/// range. During splits and merges, every value on the right side of a snapshot is also on its left side.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn snapshots_are_of_one_instant_while_ranges_change_under_load() {
+async fn snapshots_under_load_and_range_changes_show_one_instant() {
     let directory = tempfile::tempdir().unwrap();
     let store = open_directory(directory.path()).await;
     fill(&store.cluster, 0..200).await;
@@ -303,7 +304,7 @@ async fn snapshots_are_of_one_instant_while_ranges_change_under_load() {
             let mut round = 0;
             while stop.load(Ordering::Relaxed) == 0 {
                 for number in [writer, 100 + writer] {
-                    // A write that waited too long for a change was not done.
+                    // A write that timed out during a change was refused.
                     while put(&cluster, number, &format!("{round:09}")).await.is_err() {}
                 }
                 round += 1;
@@ -317,7 +318,7 @@ async fn snapshots_are_of_one_instant_while_ranges_change_under_load() {
             change(&store.cluster, round),
             store.snapshots.create(name.clone(), now())
         );
-        // On a busy machine one takes too long, and is undone.
+        // On a busy machine a change can time out and be rolled back.
         assert!(matches!(changed, Ok(()) | Err(ChangeRefused::Failed(_))));
         taken.unwrap();
         let reader = store.snapshots.read(&name).await.unwrap();
@@ -336,7 +337,7 @@ async fn snapshots_are_of_one_instant_while_ranges_change_under_load() {
     store.cluster.close().await;
 }
 
-/// The round that wrote a row, from 1; 0 for the row that was there before.
+/// The round that wrote a row, from 1; 0 for the initial row.
 fn version(row: &Bytes) -> i64 {
     let text = std::str::from_utf8(row).unwrap();
     text.parse::<i64>().map_or(0, |round| round + 1)
@@ -354,9 +355,9 @@ async fn change(cluster: &Cluster, round: u32) -> Result<(), ChangeRefused> {
     }
 }
 
-/// What a snapshot alone keeps is counted, and a record that cannot be read takes nothing away.
+/// `own_bytes` counts the files that only one snapshot needs, and an unreadable record does not reduce it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_only_a_snapshot_keeps_is_counted() {
+async fn the_bytes_that_only_a_snapshot_needs_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let store = open_directory(directory.path()).await;
     let engines = Arc::clone(store.cluster.engines());
@@ -394,7 +395,7 @@ async fn what_only_a_snapshot_keeps_is_counted() {
     store.cluster.suspect_pins();
     store.cluster.release_pins().await;
     assert_eq!(engines.pins(RangeId(1)).await.unwrap().len(), 1);
-    // It blocks nothing else, and can be deleted like the others.
+    // The unreadable record blocks no other operation, and can be deleted like any other.
     let refused = store.snapshots.create(name("first"), now()).await;
     assert!(
         matches!(refused, Err(SnapshotError::Exists(_))),

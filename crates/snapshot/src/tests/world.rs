@@ -1,4 +1,4 @@
-//! A store with snapshots that outlives its clusters, and records that are stored slowly or not at all.
+//! A store with snapshots that outlives its clusters, and record stores with delays and failures.
 
 use crate::{
     ObjectSnapshotStore, SnapshotName, SnapshotPins, SnapshotRecord, SnapshotStore,
@@ -88,11 +88,11 @@ impl SnapshotStore for Dying<dyn SnapshotStore> {
     }
 }
 
-/// Records that are deleted only while the gate is open.
+/// A record store that deletes only while its gate is open.
 pub(crate) struct SlowDeletion {
     pub(crate) inner: Arc<ObjectSnapshotStore>,
     pub(crate) is_open: watch::Sender<bool>,
-    /// A permit for each deletion that was asked for.
+    /// One permit for each requested deletion.
     pub(crate) asked: Semaphore,
 }
 

@@ -8,7 +8,8 @@ use partita_model::{AccountName, TableId, TableName};
 use partita_service::decode_record;
 
 impl Service {
-    /// Deletes a table with all its entities. The name is free at once. Cancel-safe: dropped during the commit, it still completes.
+    /// Deletes a table with all its entities. The name is free immediately. Cancel-safe: dropped during the commit, it
+    /// still completes.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -20,7 +21,7 @@ impl Service {
         let (dropped_key, dropped) = self.dropped_row(account, TableId(record.id), &record.name);
         let mut batch = Batch::with_capacity(2);
         batch.delete(key);
-        // In the same range: kinds 11 and 12 of one account are neighbours, and a split cuts between PartitionKeys only.
+        // Both keys are in the same range, because a split never divides the catalog.
         batch.put(dropped_key, dropped);
         locked.commit(batch).await?;
         self.table_deleted.notify_one();

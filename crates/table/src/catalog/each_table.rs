@@ -16,7 +16,7 @@ impl Service {
     ) -> Result<(), Error> {
         let start = KeyKind::TABLE.start();
         let end = KeyKind::TABLE.end();
-        // All tables lie in one range: a split cuts only between PartitionKeys, never in the catalog.
+        // All tables are in one range, because a split never divides the catalog.
         let range = self.route(&start).range;
         let keys = KeyRange::half_open(start, end);
         let mut scan = range.scan(keys, ScanHint::walk()).await?;

@@ -1,10 +1,10 @@
 //! Removes expired entities in the background.
 //!
-//! Requests omit an entity as soon as its time to live is over; this module frees its space. A walk reads a whole table and returns when
-//! its oldest remaining entity expires, which is when the next walk is due. A table with constant writes always has an entity that is
-//! about to expire, so there is also a minimum pause between walks, a part of the time to live.
+//! Requests omit an entity as soon as it expires; this module frees its space. A walk reads a whole table and returns
+//! the time at which its oldest remaining entity expires, when the next walk is due. A table with constant writes
+//! always has an entity that is about to expire, so walks also have a minimum pause, a fraction of the time to live.
 //!
-//! A walk skips rows that it cannot read. A table whose walk fails is walked again later, and does not delay other tables.
+//! A walk skips unreadable rows. A failed walk of a table is repeated later, and does not delay other tables.
 
 use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
@@ -40,7 +40,7 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
     }
 }
 
-/// When each table is walked next, and for which time to live.
+/// The time of the next walk of each table, and its time to live then.
 #[derive(Debug, Default)]
 pub(super) struct Expiring(pub(super) HashMap<TableId, (TimeToLive, DateTime)>);
 
@@ -89,7 +89,7 @@ impl Expiring {
                     if !matches!(error, Error::Corrupt(_)) {
                         continue;
                     }
-                    // A retry would read as much again and fail at the same row.
+                    // An immediate retry would fail at the same row.
                     soon
                 }
             };
@@ -134,7 +134,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Removes expired entities. Returns a lower bound of the Timestamps of the others, or `None` when it stopped early.
+    /// Removes expired entities. Returns a lower bound of the Timestamps of the remaining entities; `None` if it
+    /// stopped early.
     async fn run(&mut self, shutdown: &Shutdown) -> Result<Option<DateTime>, Error> {
         let Ok(name) = TableName::new(&self.table.name) else {
             return Ok(None);
@@ -164,7 +165,7 @@ impl Walk<'_> {
         Ok(Some(oldest))
     }
 
-    /// Removes the rows of `keys` that have expired. Returns `false` when the table's time to live changed.
+    /// Removes the expired rows among `keys`. Returns `false` if the table's time to live changed.
     async fn remove(&mut self, name: &TableName, keys: &[Bytes]) -> Result<bool, Error> {
         let name_key = name_key(self.account, name);
         loop {
@@ -183,7 +184,8 @@ impl Walk<'_> {
                     reason: BusyReason::RangeInTransit,
                     ..
                 })) => {
-                    // The change of the range may wait for this lock. Without the lock, wait until the range is served again.
+                    // The split or merge of the range may be waiting for this lock. So release it, and wait until the
+                    // range is served again.
                     drop(locked);
                     drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);
                 }

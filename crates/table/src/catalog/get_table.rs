@@ -1,4 +1,4 @@
-//! Finding a table by its name.
+//! Finds a table by its name.
 
 use super::{Table, name_key};
 use crate::{Error, Service};
@@ -6,7 +6,7 @@ use partita_model::{AccountName, TableName};
 use std::sync::Arc;
 
 impl Service {
-    /// The table of that name, whatever its case.
+    /// The table with this name, ignoring case.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::Corrupt`].

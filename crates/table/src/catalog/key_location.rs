@@ -1,4 +1,4 @@
-//! The names behind a key, for operators: account, table and partition.
+//! Decodes a key for operators, into the names of account, table and partition.
 
 use crate::{Error, Service, Table};
 use bytes::Bytes;
@@ -6,15 +6,15 @@ use partita_model::{AccountName, KeyKind, KeyReader, TableId, TableName};
 use partita_service::ScopeNames;
 use std::collections::HashMap;
 
-/// Tables whose names are read; the others are shown by their ids.
+/// The maximum number of table names to read; further tables are shown by their ids.
 const TABLES_MAX: usize = 10_000;
 
-/// The names behind a key.
+/// The names that a key contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyLocation {
     /// The account.
     pub account: String,
-    /// The table's name; `None` for a deleted table, or one beyond the limit of ten thousand.
+    /// The table's name; `None` for a deleted table, and for tables above the limit of 10,000.
     pub table: Option<String>,
     /// The table's identity.
     pub table_id: TableId,
@@ -27,7 +27,7 @@ pub struct KeyLocation {
 pub struct TableNames(HashMap<(String, TableId), String>);
 
 impl TableNames {
-    /// The names behind an entity's key or a bound between partitions; `None` for other keys.
+    /// Decodes an entity's key or a bound between partitions; `None` for other keys.
     #[must_use]
     pub fn location(&self, key: &[u8]) -> Option<KeyLocation> {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok()?;
@@ -56,7 +56,8 @@ impl TableNames {
 }
 
 impl Table {
-    /// The names of the targets that a request on a key of the table is charged to. The PartitionKey is empty if the key has none.
+    /// The names of the targets that a request on a key of the table is charged to. The PartitionKey is empty for keys
+    /// without one.
     pub(crate) fn scope_names(&self, key: &[u8]) -> ScopeNames {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
         let mut text = |is_account: bool| {
@@ -75,7 +76,7 @@ impl Table {
 }
 
 impl Service {
-    /// The names of the tables of all accounts, up to ten thousand.
+    /// The names of the tables of all accounts, at most 10,000.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].

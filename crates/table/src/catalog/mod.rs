@@ -49,12 +49,12 @@ fn table_key(account: &AccountName, folded: &str) -> Bytes {
         .finish()
 }
 
-/// The key of the record of the table with this name, in any case.
+/// The key of the record of the table with this name, ignoring case.
 fn name_key(account: &AccountName, table: &TableName) -> Bytes {
     table_key(account, &table.folded())
 }
 
-/// The key of the record of a deleted table whose rows are still to be removed.
+/// The key of the record of a deleted table whose rows are not removed yet.
 fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
     let account = account.as_str();
     KeyWriter::new(KeyKind::DROPPED_TABLE, account.len() + 9)
@@ -84,7 +84,7 @@ impl Service {
         Ok(())
     }
 
-    /// The key and the record of a table that is deleted now: the sweep removes its rows.
+    /// The key and the record of a newly deleted table, whose rows the sweep will remove.
     fn dropped_row(&self, account: &AccountName, table: TableId, name: &str) -> (Bytes, Bytes) {
         let record = DroppedRecord {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Query Tables: an account's tables by name, without regard to case.
+//! Query Tables: an account's tables in the order of their names, ignoring case.
 
 use super::{CHUNK_BYTES, CHUNK_ROWS, Table, table_key};
 use crate::{Error, Service};
@@ -12,7 +12,7 @@ use partita_model::{
 pub struct TableToken {
     /// The name of the next table, in lower case.
     pub folded: String,
-    /// When that table was created.
+    /// The creation time of that table.
     pub created: DateTime,
 }
 
@@ -25,7 +25,7 @@ pub struct TablePage {
     pub next: Option<TableToken>,
 }
 
-/// A table as a filter sees it.
+/// A table with the properties that a filter can test.
 struct Listed<'a>(&'a str);
 
 impl Row for Listed<'_> {
@@ -62,7 +62,7 @@ impl Service {
             next: None,
         };
         if top == 0 {
-            // A token of an empty page would repeat the page for ever.
+            // A continuation token on an empty page would repeat that page forever.
             return Ok(page);
         }
         let range = KeyRange::half_open(start.clone(), end.into());

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct TableRecord {
     /// Its [`partita_model::TableId`].
     pub(crate) id: u64,
-    /// Its name in the case it was created with.
+    /// The name in its original case.
     pub(crate) name: String,
-    /// When it was created, in ticks.
+    /// The creation time in ticks.
     pub(crate) created: u64,
     /// Its stored access policies.
     pub(crate) policies: Vec<PolicyRecord>,
-    /// The time to live of its entities, in seconds.
+    /// The time to live of the entities, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) ttl_seconds: Option<u64>,
 }
@@ -24,9 +24,9 @@ pub(crate) struct TableRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DroppedRecord {
-    /// The name that it had, for people.
+    /// The former name, for logs.
     pub(crate) name: String,
-    /// When it was deleted, in ticks.
+    /// The deletion time in ticks.
     pub(crate) dropped: u64,
 }
 

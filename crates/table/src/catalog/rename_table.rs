@@ -8,14 +8,13 @@ use partita_model::{AccountName, TableName};
 use partita_service::{decode_record, encode_record};
 
 impl Service {
-    /// Renames a table with one write, whatever its size. Its entities keep their ETags, and the table its access policies. A request
-    /// that looked up the old name before still reaches the table.
+    /// Renames a table of any size with one write. ETags and access policies do not change. A request that looked up
+    /// the old name earlier still reaches the table.
     ///
     /// Cancel-safe: dropped during the commit, it still completes.
     ///
-    /// # Errors
-    /// [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] when another table has the new name, whatever its case;
-    /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
+    /// # Errors [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] if another table has the new name, ignoring
+    /// case; [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn rename_table(
         &self,
         account: &AccountName,
@@ -23,7 +22,7 @@ impl Service {
         to: &TableName,
     ) -> Result<(), Error> {
         let (old_key, new_key) = (name_key(account, from), name_key(account, to));
-        // Both keys lie in one range: a split cuts only between PartitionKeys, never in the catalog.
+        // Both keys are in the same range, because a split never divides the catalog.
         let mut keys = vec![old_key.clone(), new_key.clone()];
         keys.dedup();
         let locked = self.lock(&keys).await?;

@@ -6,7 +6,7 @@ use partita_model::{AccountName, KeyKind, ServiceProperties};
 const KIND: KeyKind = KeyKind::TABLE_SERVICE_PROPERTIES;
 
 impl Service {
-    /// The account's properties; the defaults before they are set.
+    /// The account's properties; the defaults if they were never set.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].

@@ -1,8 +1,8 @@
 //! Removes the rows of dropped tables in the background.
 //!
-//! A write that looked up its table just before the deletion may commit after it. No request shows its row, because the table's id is
-//! gone from the catalog, but the row takes space. So the sweep keeps the record of a dropped table, and looks for rows again, until
-//! every request that began before the deletion has ended.
+//! A write that looked up its table just before the deletion may commit after it. The row is invisible, because the
+//! catalog no longer has the table's id, but it takes space. So the sweep keeps the record of a dropped table, and
+//! looks for rows again, until every request from before the deletion has ended.
 
 use super::record::DroppedRecord;
 use super::table_walk::{TableWalk, remove_keys};
@@ -16,7 +16,7 @@ use partita_service::decode_record;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The pause after a failed round, and between two looks for late writes.
+/// The pause after a failed round, and between two checks for late writes.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Runs until shutdown.
@@ -46,7 +46,8 @@ pub(crate) async fn sweep(service: Arc<Service>, shutdown: Shutdown) {
     }
 }
 
-/// One round over all dropped tables. Returns whether another round is needed. A table that fails does not delay the others.
+/// One round over all dropped tables. Returns whether another round is needed. A failed table does not delay other
+/// tables.
 pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result<bool, Error> {
     let mut left = false;
     let mut at = KeyKind::DROPPED_TABLE.start();
@@ -72,8 +73,8 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
     }
 }
 
-/// Some records of dropped tables, starting at a key. Removing rows can take long, so the caller holds no range meanwhile: it may be
-/// replaced.
+/// Some records of dropped tables, starting at a key. Removing rows can take long, so the caller holds no reference to
+/// a range, which may be replaced.
 async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
     let range = service.route(&at).range;
     let end = KeyKind::DROPPED_TABLE.end();
@@ -93,7 +94,7 @@ async fn sweep_table(
     let mut fields = KeyReader::of_kind(key, KeyKind::DROPPED_TABLE)?;
     let account = fields.text()?;
     let id = fields.table_id()?;
-    // Read again: a restore may have completed the table, and then it is no longer dropped.
+    // Checked again, because a restore may have completed the table, which is then no longer dropped.
     if service.restoring.lock().contains(&id) || service.get(key).await?.is_none() {
         return Ok(true);
     }

@@ -1,4 +1,4 @@
-//! A table as requests see it, and a memo of decoded table records.
+//! A table for requests, and a cache of decoded table records.
 
 use super::record::TableRecord;
 use crate::Error;
@@ -13,17 +13,17 @@ use std::sync::Arc;
 /// A table at the time of its look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Its name in the case it was created with.
+    /// The name in its original case.
     pub name: String,
     /// Its identity.
     pub id: TableId,
-    /// When it was created.
+    /// The creation time.
     pub created: DateTime,
     /// The key space of its rows.
     pub space: TableSpace,
     /// Its stored access policies.
     pub policies: Vec<SignedIdentifier>,
-    /// How long its entities live after their last write; `None` means for ever.
+    /// The time to live of its entities after their last write; `None` means unlimited.
     pub ttl: Option<TimeToLive>,
 }
 
@@ -52,22 +52,22 @@ impl Table {
     }
 }
 
-/// Decoded table records by their row: every request looks up its table, and the row is nearly always the same.
+/// Decoded table records by their row: every request looks up its table, and the row rarely changes.
 ///
-/// It does not replace reading the row, which is in the range's cache. It only saves decoding it.
+/// The row is still read, from the range's cache. This cache only avoids decoding it.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogMemo {
     tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,
 }
 
 impl CatalogMemo {
-    /// Accounts with more tables decode some of them again.
+    /// The maximum number of cached records; accounts with more tables decode some records repeatedly.
     const TABLES_MAX: usize = 10_000;
 
     pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
         let tables = self.tables.read();
         let (known, table) = tables.get(key)?;
-        // Comparing pointers first: they are nearly always equal.
+        // Compares pointers first, because they are nearly always equal.
         let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
         same.then(|| Arc::clone(table))
     }

@@ -4,9 +4,9 @@ use crate::{Error, Service};
 use partita_model::{AccountName, TableName, TimeToLive};
 
 impl Service {
-    /// Sets how long the entities of a table live after their last write; `None` means for ever. It takes effect at once and for
-    /// existing entities too: reads omit those that are older, and a background task removes them. Until then a longer time to live
-    /// shows them again.
+    /// Sets how long the entities of a table live after their last write; `None` means unlimited. Takes effect
+    /// immediately, also for existing entities: reads omit expired entities, and a background task removes them. Until
+    /// the removal a longer time to live makes them visible again.
     ///
     /// Cancel-safe: dropped during the commit, it still completes.
     ///

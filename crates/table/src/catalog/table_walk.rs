@@ -1,4 +1,4 @@
-//! All rows of a table, for work in the background.
+//! Reads all rows of a table, for background work.
 
 use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
@@ -7,7 +7,8 @@ use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Scan, ScanHint};
 use partita_model::TableSpace;
 
-/// Rows read from one snapshot. Its reader keeps a replaced range open, so a walk takes a new snapshot regularly.
+/// The number of rows read from one snapshot. A reader keeps a replaced range open, so a walk takes a new snapshot
+/// regularly.
 const SNAPSHOT_ROWS: usize = 16_384;
 
 /// A walk over the rows of a table, in key order, through all its ranges. It may or may not see concurrent changes.
@@ -38,7 +39,7 @@ impl<'a> TableWalk<'a> {
         }
     }
 
-    /// Some rows; `None` at the end.
+    /// The next rows; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<(Bytes, Bytes)>>, Error> {
         while let Some(at) = &self.at {
             let mut open = match self.open.take() {
@@ -74,8 +75,8 @@ async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Err
     })
 }
 
-/// Removes the rows of `keys`, which are in order, that pass `still`: one commit for each range. Returns how many it removed. Does not
-/// wait for a range in transit, because its caller may hold another lock.
+/// Removes the rows of `keys`, which must be in order, for which `still` returns `true`: one commit for each range.
+/// Returns the number of removed rows. Does not wait for a range in transit, because its caller may hold another lock.
 pub(super) async fn remove_keys(
     service: &Service,
     keys: &[Bytes],
@@ -86,7 +87,7 @@ pub(super) async fn remove_keys(
         let route = service.route(first);
         let count = rest.partition_point(|key| route.range.bounds().contains(key));
         let (here, behind) = rest.split_at(count);
-        // The lock fails if the range was split meanwhile, and the caller retries.
+        // The lock fails if the range was split after the look-up; then the caller retries.
         let locked = service.storage().lock_at_once(here).await?;
         let current = locked.read_many(here).await?;
         let mut batch = Batch::with_capacity(count);

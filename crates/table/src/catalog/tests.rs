@@ -1,4 +1,4 @@
-//! Renaming, truncating and ageing tables, over two ranges and a clock that stands.
+//! Rename, truncation and expiry of tables, over two ranges and with a manual clock.
 
 use super::dropped_key;
 use super::expire::Expiring;
@@ -30,7 +30,7 @@ fn name(text: &str) -> TableName {
     TableName::new(text).unwrap()
 }
 
-/// A service with the table `People`, and a cut before its partition `m`.
+/// A service with the table `People`, split before its partition `m`.
 struct Rig {
     service: Service,
     clock: ManualClock,
@@ -41,7 +41,7 @@ struct Rig {
 impl Rig {
     async fn new() -> Self {
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
-        // The catalog lies in front of all entities; where the table's lie is known once it is there.
+        // The catalog is before all entities; the keys of the table's entities are known after its creation.
         let engines = [Arc::new(MemoryEngine::new()), Arc::new(MemoryEngine::new())];
         let [catalog, behind] = &engines;
         let ranges = |cut: Option<bytes::Bytes>| {
@@ -111,7 +111,7 @@ impl Rig {
         self.change(table, keys, kind).await.unwrap()
     }
 
-    /// The keys that a query shows, of all pages.
+    /// The keys that a query returns, over all pages.
     async fn listed(&self, table: &Table) -> Vec<String> {
         let (mut listed, mut from) = (Vec::new(), None);
         loop {
@@ -134,7 +134,7 @@ impl Rig {
         }
     }
 
-    /// Writes a row as it is.
+    /// Writes a raw row.
     async fn store(&self, key: bytes::Bytes, value: impl Into<bytes::Bytes>) {
         let range = self.service.route(&key).range;
         let mut batch = Batch::new();
@@ -143,7 +143,7 @@ impl Rig {
         permit.submit(batch, Box::new(|stored| stored.unwrap()));
     }
 
-    /// Where the rows of a table lie is damaged.
+    /// Makes reads of a table's rows fail as damaged.
     fn damage(&self, space: &TableSpace) {
         for engine in &self.engines {
             let prefix = space.prefix().clone();
@@ -170,7 +170,7 @@ impl Rig {
         self.table("Aged").await
     }
 
-    /// How many rows are stored under an identity of a table.
+    /// The number of rows stored under the id of a table.
     async fn stored(&self, table: &Table) -> usize {
         let mut walk = TableWalk::new(&self.service, &table.space);
         let mut stored = 0;
@@ -224,7 +224,7 @@ async fn a_renamed_table_is_the_same_table() {
         let row = rig.service.entity(&new, keys.0, keys.1).await.unwrap();
         assert_eq!(row.etag().unwrap(), etag);
     }
-    // The name is free.
+    // The old name is free.
     rig.service
         .create_table(&account(), &name("People"))
         .await
@@ -233,7 +233,7 @@ async fn a_renamed_table_is_the_same_table() {
 }
 
 #[tokio::test]
-async fn a_rename_may_change_the_case_and_takes_no_name_that_is_taken() {
+async fn a_rename_may_change_the_case_but_not_take_an_existing_name() {
     let rig = Rig::new().await;
     let rename = async |from: &str, to: &str| {
         rig.service
@@ -255,7 +255,7 @@ async fn a_rename_may_change_the_case_and_takes_no_name_that_is_taken() {
 }
 
 #[tokio::test]
-async fn a_truncated_table_is_empty_at_once_and_its_rows_go_later() {
+async fn a_truncated_table_is_empty_and_its_rows_are_removed_later() {
     let rig = Rig::new().await;
     let (people, ttl) = (name("People"), seconds(3600));
     rig.service
@@ -275,7 +275,7 @@ async fn a_truncated_table_is_empty_at_once_and_its_rows_go_later() {
     assert_eq!((new.ttl, new.created), (ttl, old.created));
     rig.insert(&new, ("a", "1")).await;
 
-    // A write that had found the table before.
+    // A write that looked up the table before the change.
     rig.insert(&old, ("z", "9")).await;
     assert_eq!(rig.stored(&old).await, 4);
     assert!(
@@ -299,7 +299,7 @@ async fn a_truncated_table_is_empty_at_once_and_its_rows_go_later() {
 }
 
 #[tokio::test]
-async fn an_expired_entity_is_not_there_for_any_operation() {
+async fn every_operation_treats_an_expired_entity_as_missing() {
     let rig = Rig::new().await;
     rig.service
         .set_time_to_live(&account(), &name("People"), seconds(10))
@@ -320,7 +320,7 @@ async fn an_expired_entity_is_not_there_for_any_operation() {
     let deleted = rig.change(&table, ("p", "1"), ChangeKind::Delete).await;
     assert!(matches!(deleted, Err(Error::EntityNotFound)), "{deleted:?}");
     rig.insert(&table, ("p", "2")).await;
-    // A merge has nothing to merge with.
+    // A merge does not find the expired entity.
     rig.change(&table, ("p", "3"), ChangeKind::Merge(properties("b")))
         .await
         .unwrap();
@@ -355,7 +355,7 @@ async fn an_expired_entity_is_not_there_for_any_operation() {
 }
 
 #[tokio::test]
-async fn expired_entities_are_removed_when_they_can_be() {
+async fn expired_entities_are_removed_in_the_background() {
     let rig = Rig::new().await;
     let people = name("People");
     rig.service
@@ -374,13 +374,13 @@ async fn expired_entities_are_removed_when_they_can_be() {
     rig.clock.advance(Duration::from_secs(300));
     rig.insert(&table, ("a", "young")).await;
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
-    // Nothing can have expired before the oldest has: no walk.
+    // No walk before the oldest entity expires.
     rig.clock.advance(Duration::from_secs(299));
     let [(_, (_, due))] = expiring.0.iter().collect::<Vec<_>>()[..] else {
         panic!("one table ages");
     };
     assert!(*due > rig.service.timestamps().now());
-    // Who asks for more time gets back what has not been removed.
+    // A longer time to live makes entities visible again that are not removed yet.
     rig.clock.advance(Duration::from_secs(2));
     assert_eq!(rig.listed(&table).await, ["a/young"]);
     rig.service
@@ -406,7 +406,7 @@ async fn expired_entities_are_removed_when_they_can_be() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_keeps_no_other_from_expiring() {
+async fn an_unreadable_row_does_not_block_the_expiry_of_others() {
     let rig = Rig::new().await;
     let (aged, shutdown) = (rig.aged().await, rig.tasks.shutdown());
     let people = rig.table("People").await;
@@ -422,12 +422,12 @@ async fn a_row_that_cannot_be_read_keeps_no_other_from_expiring() {
     assert_eq!(
         (rig.stored(&aged).await, rig.stored(&people).await),
         (1, 0),
-        "what cannot be read stays"
+        "unreadable rows stay"
     );
 }
 
 #[tokio::test]
-async fn a_damaged_table_keeps_no_other_from_expiring() {
+async fn a_damaged_table_does_not_block_the_expiry_of_others() {
     let rig = Rig::new().await;
     let (aged, shutdown) = (rig.aged().await, rig.tasks.shutdown());
     let people = rig.table("People").await;
@@ -439,20 +439,17 @@ async fn a_damaged_table_keeps_no_other_from_expiring() {
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 1);
     assert_eq!(rig.stored(&people).await, 0);
     let (_, due) = expiring.0[&aged.id];
-    assert!(
-        due > rig.service.timestamps().now(),
-        "it is not read all the time"
-    );
+    assert!(due > rig.service.timestamps().now(), "walks have a pause");
 }
 
 #[tokio::test]
-async fn a_dropped_table_that_cannot_be_removed_keeps_no_other() {
+async fn a_damaged_dropped_table_does_not_block_the_sweep() {
     let rig = Rig::new().await;
     let record = encode_record(&DroppedRecord {
         name: "Gone".into(),
         dropped: 0,
     });
-    // A record that cannot be read, rows that cannot, and more records than are read at a time.
+    // An unreadable record, unreadable rows, and more records than one read returns.
     rig.store(dropped_key(&account(), TableId(0)), "\u{7f}")
         .await;
     for id in 1..=600 {
@@ -467,7 +464,7 @@ async fn a_dropped_table_that_cannot_be_removed_keeps_no_other() {
 
     let shutdown = rig.tasks.shutdown();
     let left = sweep_once(&rig.service, &shutdown).await.unwrap();
-    assert!(left, "two are tried again");
+    assert!(left, "two tables are retried");
     let mut stays = Vec::new();
     for id in 0..=600 {
         let key = dropped_key(&account(), TableId(id));

@@ -4,9 +4,9 @@ use crate::{Error, Service};
 use partita_model::{AccountName, TableId, TableName};
 
 impl Service {
-    /// Empties a table with one write, whatever its size: the table gets a new id, and the sweep removes the rows of the old one. Name,
-    /// access policies and time to live stay. A write that looked up the table before and commits after goes to the old rows, as if
-    /// it had come first.
+    /// Empties a table of any size with one write: the table gets a new id, and the sweep removes the rows of the old
+    /// id. Name, access policies and time to live do not change. A write that looked up the table before the truncation
+    /// and commits after it goes to the old rows, as if it had committed first.
     ///
     /// Cancel-safe: dropped during the commit, it still completes.
     ///

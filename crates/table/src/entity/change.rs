@@ -21,13 +21,13 @@ pub enum ChangeKind {
 /// The condition on the current entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Anything, or absent (no `If-Match`).
+    /// No condition: the entity may exist or not (no `If-Match`).
     None,
     /// Present (`If-Match: *`).
     Exists,
-    /// Present in this version.
+    /// The entity exists in this version.
     Version(ETag),
-    /// Present in a version that cannot exist: an ETag that Partita does not write.
+    /// Never met: an ETag that Partita does not write.
     NoVersion,
 }
 
@@ -49,9 +49,9 @@ pub struct Change {
 pub struct Changed {
     /// The entity's key in the key space.
     pub key: Bytes,
-    /// The entity's stored form; `None` when it was deleted.
+    /// The entity's stored form; `None` for a deleted entity.
     pub value: Option<Bytes>,
-    /// Its new version; `None` when it was deleted.
+    /// The new version; `None` for a deleted entity.
     pub etag: Option<ETag>,
 }
 
@@ -63,7 +63,7 @@ impl Change {
             ChangeKind::Replace(_) | ChangeKind::Merge(_) => self.condition == Condition::None,
             ChangeKind::Delete => false,
         };
-        // A change of an existing entity does not find one under an invalid key.
+        // Changes of existing entities need no check: an entity with an invalid key is never found.
         if may_create {
             self.check_key(KeyName::PartitionKey, &self.partition_key)?;
             self.check_key(KeyName::RowKey, &self.row_key)?;
@@ -88,7 +88,7 @@ impl Change {
         })
     }
 
-    /// The size of the request's entity, as the service counts sizes.
+    /// The size of the request's entity by the service's formula.
     pub(crate) fn bytes(&self) -> usize {
         match &self.kind {
             ChangeKind::Insert(properties)
@@ -137,7 +137,7 @@ impl Change {
         })
     }
 
-    /// Checks that the current entity is as the operation requires.
+    /// Checks the current entity against the condition of the operation.
     fn require(&self, current: Option<Stored<'_>>) -> Result<(), Error> {
         match (&self.kind, self.condition, current) {
             (ChangeKind::Insert(_), _, None) => Ok(()),

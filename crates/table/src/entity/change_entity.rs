@@ -1,6 +1,6 @@
 //! The path of a single write: Insert, Update, Merge and Delete Entity.
 //!
-//! A refused request has changed nothing. A committed change is durable when this returns.
+//! A refused request changes nothing. A change is durable when the function returns `Ok`.
 
 use super::Expiry;
 use super::change::{Change, Changed};
@@ -10,9 +10,10 @@ use partita_engine::Batch;
 use partita_service::{Cost, Direction, write_cost};
 
 impl Service {
-    /// Makes one change: check, charge the targets, wait for admission, lock the entity, read it, apply the change, commit.
+    /// Executes one change: check it, charge the targets, wait for admission, lock the entity, read it, apply the
+    /// change, commit.
     ///
-    /// Cancel-safe: dropped before the commit, nothing happens; dropped during it, it still completes.
+    /// Cancel-safe: a cancel before the commit changes nothing; during the commit, the change still completes.
     ///
     /// # Errors
     /// Those of the change's kind: [`Error::EntityAlreadyExists`], [`Error::EntityNotFound`], [`Error::ConditionNotMet`], an
@@ -46,7 +47,7 @@ impl Service {
     }
 }
 
-/// The cost of a write of so many entities and bytes.
+/// The cost of a write of `rows` entities with `bytes` bytes.
 pub(super) const fn cost(rows: usize, bytes: usize) -> Cost {
     Cost {
         entities: rows as u64,
@@ -54,7 +55,7 @@ pub(super) const fn cost(rows: usize, bytes: usize) -> Cost {
     }
 }
 
-/// Adds what a change has left of an entity to a batch.
+/// Adds the result of a change to a batch.
 pub(super) fn put(batch: &mut Batch, key: Bytes, changed: &Changed) {
     match &changed.value {
         Some(value) => batch.put(key, value.clone()),

@@ -1,6 +1,6 @@
-//! Entity Group Transaction: the path of a single write, with up to 100 changes of one partition.
+//! Entity Group Transaction: like a single write, but with up to 100 changes of one partition.
 //!
-//! All locks in one order, one read of all current rows, one engine batch: all changes, or none.
+//! All locks in one order, one read of all current rows, one engine batch, so the transaction is atomic.
 
 use super::Expiry;
 use super::change::{Change, Changed};
@@ -14,15 +14,14 @@ use partita_service::{Admitted, Direction, write_cost};
 use std::collections::HashSet;
 
 impl Service {
-    /// Makes all the changes, or none. They must be of one partition and name each entity once.
+    /// Executes all changes, or none. All entities must be different and in one partition.
     ///
-    /// Cancel-safe: dropped before the commit, nothing happens; dropped during it, it still completes.
+    /// Cancel-safe: a cancel before the commit changes nothing; during the commit, the transaction still completes.
     ///
     /// # Errors
     /// [`BatchError`] with the first change that failed.
     ///
-    /// # Panics
-    /// When there are more than [`BATCH_OPERATIONS_MAX`] changes, which the reader of the request refuses.
+    /// # Panics With more than [`BATCH_OPERATIONS_MAX`] changes, which the request parser refuses.
     pub async fn change_entities(
         &self,
         table: &Table,
@@ -30,7 +29,7 @@ impl Service {
     ) -> Result<Vec<Changed>, BatchError> {
         assert!(
             changes.len() <= BATCH_OPERATIONS_MAX,
-            "the reader bounds a transaction"
+            "the request parser limits a transaction"
         );
         let keys = checked_keys(table, &changes)?;
         let arrived = self.clock().monotonic();
@@ -41,7 +40,7 @@ impl Service {
         let bytes = changes.iter().map(Change::bytes).sum();
         let admitted = self.admit(table, first, keys.len(), bytes).await;
         let (_transaction, mut write) = admitted.map_err(at(0))?;
-        // One partition lies in one range.
+        // A partition is in one range.
         let locked = self.lock(&keys).await.map_err(at(0))?.since(arrived);
         let (current, _alone) = self
             .read_current(&locked, &keys, bytes)
@@ -77,7 +76,7 @@ impl Service {
 }
 
 impl Service {
-    /// Charges a transaction of so many rows and bytes to its targets, and waits for its admission.
+    /// Charges a transaction of `rows` and `bytes` to its targets, and waits for its admission.
     async fn admit(
         &self,
         table: &Table,
@@ -94,8 +93,8 @@ impl Service {
         Ok((transaction, write))
     }
 
-    /// The current rows of a transaction whose changes have so many bytes. Small changes of large rows write many bytes, which stay in
-    /// memory until they are durable. So only one such transaction proceeds at a time, and the others wait without their rows.
+    /// Reads the current rows of a transaction. Small changes of large rows write many bytes, which stay in memory
+    /// until they are durable. So long transactions proceed one at a time, and waiting ones do not hold their rows.
     async fn read_current(
         &self,
         locked: &Locked,
@@ -109,15 +108,15 @@ impl Service {
         };
         drop(current);
         let alone = self.long_transactions.enter(first, 1).await?;
-        // The locks are held, so nothing has changed.
+        // The locks are held, so the rows have not changed.
         Ok((locked.read_many(keys).await?, Some(alone)))
     }
 }
 
-/// Bytes of changes and current rows that make a transaction long: more than a request can send.
+/// Bytes of changes and current rows above which a transaction is long: more than a request can send.
 const LONG_BYTES: usize = 12 << 20;
 
-/// Checks each change, and that all are of one partition and different entities. Returns their keys.
+/// Checks each change, and that all entities are different and in one partition. Returns their keys.
 fn checked_keys(table: &Table, changes: &[Change]) -> Result<Vec<Bytes>, BatchError> {
     let mut keys = Vec::with_capacity(changes.len());
     let mut seen = HashSet::with_capacity(changes.len());

@@ -1,4 +1,4 @@
-//! Entities whose time to live is over: every operation treats them as missing.
+//! Expired entities, which every operation treats as missing.
 
 use crate::{Error, Table};
 use bytes::Bytes;

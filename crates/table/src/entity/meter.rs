@@ -1,19 +1,19 @@
 //! Charges the rows of a page to the scalability targets.
 //!
-//! A page is charged partition by partition. It starts only where no target is in debt. Once its own charges put a target in debt, it
-//! ends, and the next page starts at the next key.
+//! A page is charged partition by partition. It starts only if no target is in debt. When its charges put a target in
+//! debt, the page ends, and the next page starts at the next key.
 
 use crate::{Error, Service, Table};
 use bytes::Bytes;
 use partita_model::indivisible_prefix;
 use partita_service::{Cost, Targets};
 
-/// The meter of one page. Without targets it does nothing.
+/// The meter of one page. A no-op without targets.
 pub(super) struct Meter<'a> {
     targets: Option<&'a Targets>,
     service: &'a Service,
     table: &'a Table,
-    /// A key of the current partition, and the cost that is not charged yet.
+    /// A key of the current partition, and its uncharged cost.
     uncharged: Option<(Bytes, Cost)>,
     has_charged: bool,
     in_debt: bool,
@@ -31,8 +31,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Whether the page may read this row. Checked where a partition starts: a query of a whole table must not read a
-    /// partition that is over its target.
+    /// Whether the page may read this row. Checked at the start of each partition: a query of a whole table must not
+    /// read a partition that is over its target.
     ///
     /// # Errors
     /// [`Error::Busy`] on the first row: the whole page is refused.
@@ -81,7 +81,7 @@ impl<'a> Meter<'a> {
         self.in_debt
     }
 
-    /// Charges the rest of a complete page. A page without rows is charged one entity at `start`.
+    /// Charges the rest of a complete page. A page without rows is charged as one entity at `start`.
     pub(super) fn finish(mut self, start: Option<Bytes>) {
         self.charge();
         if let Some(start) = start.filter(|_| !self.has_charged) {

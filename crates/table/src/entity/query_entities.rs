@@ -1,7 +1,7 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, when its time or its bytes are used up, when it exceeds a target, where a range ends, or with
-//! the last row. The next one starts at the next row that passes or, where the page ended early, at the next row to read.
+//! A page ends when it is full, at its time or byte limit, when it exceeds a target, at the end of a range, or after
+//! the last row. The next page starts at the next matching row or, if the page ended early, at the next row to read.
 //! That position is a key, so it stays valid when rows or ranges change.
 
 use super::meter::Meter;
@@ -23,20 +23,20 @@ pub struct Query<'a> {
     pub filter: Option<&'a Filter>,
     /// The largest number of rows on the page.
     pub top: usize,
-    /// Where the previous page ended.
+    /// The position at which the previous page ended.
     pub from: Option<&'a EntityPosition>,
     /// The part of the table that the caller may read.
     pub allowed: Option<&'a EntityRange>,
-    /// Bytes that the answer adds to each stored row: they count towards the page too.
+    /// Bytes that the response adds to each stored row; they count towards the page limit.
     pub row_bytes_more: usize,
 }
 
 /// A page of a query.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// Its rows, in key order.
+    /// The rows, in key order.
     pub rows: Vec<RowData>,
-    /// Where the next page starts; `None` after the last one.
+    /// The start of the next page; `None` after the last page.
     pub next: Option<EntityPosition>,
     /// Its cost.
     pub report: ScanReport,
@@ -51,18 +51,19 @@ pub struct ScanReport {
     pub class: QueryClass,
     /// Rows read.
     pub rows_read: usize,
-    /// Bytes of the rows read, keys included.
+    /// Bytes of the rows read, including keys.
     pub bytes_read: usize,
     /// The time it took.
     pub time: Duration,
 }
 
-/// Rows read at a time. The first chunk is as large as the page, later ones as large as this: a filter lets few rows pass.
+/// Rows read at a time. The first chunk has the size of the page, later chunks this size, because a filter rejects most
+/// rows.
 const CHUNK_ROWS_MAX: usize = 1024;
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 
 impl Service {
-    /// One page of a query.
+    /// Returns one page of a query.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -152,7 +153,7 @@ fn position(space: &TableSpace, key: &[u8]) -> Result<EntityPosition, Error> {
     })
 }
 
-/// A page that is being read.
+/// The state of a page during its read.
 struct PageReader<'a> {
     service: &'a Service,
     space: &'a TableSpace,
@@ -166,14 +167,14 @@ struct PageReader<'a> {
     bytes_kept: usize,
     rows_read: usize,
     bytes_read: usize,
-    /// The first row that was read in this span.
+    /// The first row read in this span.
     first_read: Option<Bytes>,
     /// The range of the page. A page stays in one range, because another process may serve the next one.
     range: Option<RangeId>,
 }
 
 impl<'a> PageReader<'a> {
-    /// Reads until the page ends. Returns the key at which the next page starts.
+    /// Reads until the page ends. Returns the start key of the next page.
     async fn read(&mut self, spans: &[EntityRange]) -> Result<Option<Bytes>, Error> {
         if self.top == 0 {
             return Ok(None);
@@ -214,13 +215,15 @@ impl<'a> PageReader<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // The start of a table has no partition to count the request for, and a filter may reject all rows.
+        // The start of a table is not in a partition, and a filter may reject all rows; so the first row read
+        // identifies the partition.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         Ok(next.or_else(|| range_end.cloned()))
     }
 
-    /// Reads rows of a range until the page ends. Keeps the admission for the answer, whose writing takes as long again.
+    /// Reads rows of a range until the page ends. Keeps the admission for the response, because writing it takes as
+    /// long as the scan.
     async fn scan(
         &mut self,
         range: &Range,
@@ -275,7 +278,7 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    /// Adds a row to the page, or returns its key if the next page starts there.
+    /// Adds a row to the page, or returns its key if it starts the next page.
     fn take(&mut self, key: Bytes, value: Bytes) -> Result<Option<Bytes>, Error> {
         if !self.meter.may_read(&key)? {
             return Ok(Some(key));
@@ -304,7 +307,7 @@ impl<'a> PageReader<'a> {
         if full {
             return Ok(Some(row.key));
         }
-        // A row that did not fit is charged to the next page.
+        // A row that does not fit is charged to the next page.
         self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes_on_page;
         self.rows.push(row);

@@ -1,4 +1,4 @@
-//! A stored row, as the engine gave it.
+//! A stored row in its encoded form.
 
 use crate::Error;
 use bytes::Bytes;
@@ -7,14 +7,14 @@ use partita_model::{ETag, Entity, Stored, TableSpace};
 /// A stored entity, whose bytes are shared with the cache and the engine. Keys and properties are decoded on access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowData {
-    /// Its key in the key space.
+    /// The key in the key space.
     pub key: Bytes,
     /// Its stored form.
     pub value: Bytes,
 }
 
 impl RowData {
-    /// The entity, lent.
+    /// Borrows the entity.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when key or value cannot be read.
@@ -27,7 +27,7 @@ impl RowData {
         })
     }
 
-    /// Its version.
+    /// The version of the entity.
     ///
     /// # Errors
     /// [`Error::Corrupt`].

@@ -5,7 +5,7 @@ use partita_model::{Comparison, EntityBound, EntityRange, Filter, Property, Valu
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-/// The most boxes of a filter; one with more is read in wider spans.
+/// The maximum number of boxes of a filter; a filter with more is read in wider spans.
 const BOXES_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +26,7 @@ impl KeyBox {
         Some(Self { partition, row })
     }
 
-    /// The smallest range that holds the box.
+    /// The smallest range that contains the box.
     fn range(&self) -> EntityRange {
         use EntityBound as B;
         let row = &self.row;
@@ -52,11 +52,11 @@ impl KeyBox {
     }
 }
 
-/// Boxes that hold every row that passes a filter.
+/// Boxes that contain every row that passes a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cover {
     boxes: Vec<KeyBox>,
-    /// Whether they hold only such rows.
+    /// Whether the boxes contain no other rows.
     pub(crate) exact: bool,
     /// For a conjunction: whether the boxes are the intersection of all its parts.
     pub(crate) whole_conjunction: bool,
@@ -165,7 +165,7 @@ impl Cover {
         cover
     }
 
-    /// The boxes as disjoint spans in key order, and whether the spans hold no other row than the boxes.
+    /// The boxes as disjoint spans in key order, and whether the spans contain no rows outside the boxes.
     pub(crate) fn spans(&self) -> (Vec<EntityRange>, bool) {
         let exact = self
             .boxes

@@ -52,7 +52,7 @@ impl Interval {
         *self == Self::ALL
     }
 
-    /// Its only key, if both bounds include the same one.
+    /// The only key, if both bounds include the same key.
     pub(crate) fn point(&self) -> Option<&str> {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) if low == high => Some(low),
@@ -68,7 +68,7 @@ impl Interval {
                 Bound::Included(low) | Bound::Excluded(low),
                 Bound::Included(high) | Bound::Excluded(high),
             ) => compare_utf16(low, high).is_ge(),
-            // Nothing sorts before the empty text.
+            // No text sorts before the empty text.
             (_, Bound::Excluded(high)) => high.is_empty(),
             _ => false,
         }

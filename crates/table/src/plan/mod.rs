@@ -1,8 +1,8 @@
 //! The planner: turns a filter into the ranges of the table to read and a residual to test on each row.
 //!
-//! A filter becomes *boxes*, each an interval of PartitionKeys by an interval of RowKeys, whose union holds every row that
-//! can pass. Boxes become *spans*: ranges of the table, disjoint and in key order. Parts of the filter that the spans
-//! express exactly are not tested again.
+//! A filter becomes *boxes*, each an interval of PartitionKeys by an interval of RowKeys, whose union contains every
+//! row that can pass. Boxes become *spans*: ranges of the table, disjoint and in key order. Parts of the filter that
+//! the spans express exactly are not tested again.
 //!
 //! Invariants:
 //! - every row that passes the filter lies in a span;
@@ -17,11 +17,11 @@ use partita_model::{EntityBound, EntityRange, Filter};
 /// The cost class of a query, in the terms of the service's design guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryClass {
-    /// Single entities by both keys.
+    /// Reads single entities by both keys.
     Point,
-    /// A range of rows within single partitions.
+    /// Reads a range of rows within single partitions.
     RowRangeScan,
-    /// A range of partitions.
+    /// Reads a range of partitions.
     PartitionRangeScan,
     /// The whole table.
     FullTableScan,
@@ -60,7 +60,7 @@ impl QueryClass {
 /// How a query is executed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The ranges of the table to read: disjoint, in key order. Empty: no row can pass.
+    /// The ranges of the table to read: disjoint, in key order. Empty if no row can pass.
     pub spans: Vec<EntityRange>,
     /// The filter to test on each row read; `None`: every row in a span passes.
     pub residual: Option<Filter>,
@@ -96,7 +96,7 @@ impl Plan {
             .collect();
     }
 
-    /// Restricts the plan to the rows after a bound: that of a continuation token.
+    /// Restricts the plan to the rows after the bound of a continuation token.
     pub fn resume(&mut self, from: &EntityBound) {
         self.restrict(&EntityRange {
             start: from.clone(),
@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// The conjuncts that keys alone do not decide.
+/// The conjuncts that depend on more than keys.
 fn residual_of(parts: &[Filter]) -> Option<Filter> {
     let mut residual: Vec<Filter> = parts
         .iter()

@@ -25,7 +25,7 @@ fn other() -> Filter {
 use Comparison::{Equal, Greater, GreaterOrEqual, Less, NotEqual};
 
 #[test]
-fn a_point_is_a_point() {
+fn equality_of_both_keys_is_a_point_query() {
     let plan = Plan::new(Some(&Filter::And(vec![
         partition(Equal, "p"),
         row(Equal, "r"),
@@ -36,7 +36,7 @@ fn a_point_is_a_point() {
 }
 
 #[test]
-fn a_prefix_range_of_rows_costs_its_rows() {
+fn a_row_key_prefix_reads_one_range_of_rows() {
     let filter = Filter::And(vec![
         partition(Equal, "p"),
         row(GreaterOrEqual, "a"),
@@ -57,7 +57,7 @@ fn a_prefix_range_of_rows_costs_its_rows() {
 }
 
 #[test]
-fn a_range_of_partitions_tests_the_rows() {
+fn a_partition_range_keeps_the_row_filter() {
     let filter = Filter::And(vec![
         partition(Greater, "a"),
         partition(Less, "c"),
@@ -71,7 +71,7 @@ fn a_range_of_partitions_tests_the_rows() {
 }
 
 #[test]
-fn without_a_word_on_partitions_everything_is_read() {
+fn a_filter_without_a_partition_reads_the_whole_table() {
     for filter in [
         other(),
         row(Equal, "r"),
@@ -87,7 +87,7 @@ fn without_a_word_on_partitions_everything_is_read() {
 }
 
 #[test]
-fn alternatives_are_read_piece_by_piece() {
+fn alternatives_are_separate_spans() {
     let point = |p: &str, r: &str| Filter::And(vec![partition(Equal, p), row(Equal, r)]);
     let plan = Plan::new(Some(&Filter::Or(vec![
         point("b", "1"),
@@ -101,7 +101,7 @@ fn alternatives_are_read_piece_by_piece() {
 }
 
 #[test]
-fn a_contradiction_reads_nothing() {
+fn a_contradiction_has_no_spans() {
     let plan = Plan::new(Some(&Filter::And(vec![
         partition(Equal, "a"),
         partition(Equal, "b"),
@@ -116,7 +116,7 @@ fn a_contradiction_reads_nothing() {
 }
 
 #[test]
-fn a_not_equal_cuts_a_hole() {
+fn a_not_equal_splits_the_span() {
     let filter = Filter::And(vec![partition(Equal, "p"), row(NotEqual, "r")]);
     let plan = Plan::new(Some(&filter));
     assert_eq!((plan.spans.len(), plan.residual.clone()), (2, None));
@@ -124,7 +124,7 @@ fn a_not_equal_cuts_a_hole() {
 }
 
 #[test]
-fn a_continuation_and_a_signature_clip() {
+fn a_continuation_and_a_signature_restrict_the_spans() {
     let mut plan = Plan::new(Some(&partition(Equal, "p")));
     plan.resume(&EntityBound::Before("p".into(), "m".into()));
     plan.restrict(&EntityRange {
@@ -198,9 +198,9 @@ fn filter() -> impl Strategy<Value = Filter> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Bounds and residual together are the filter, over every pair of keys.
+    /// Spans and residual together accept the same pairs of keys as the filter.
     #[test]
-    fn spans_and_residual_are_the_filter(filter in filter()) {
+    fn spans_and_residual_equal_the_filter(filter in filter()) {
         let space = TableSpace::new("acc", TableId(1));
         let plan = Plan::new(Some(&filter));
         let cuts: Vec<_> =

@@ -1,4 +1,4 @@
-//! The promises about groups and their fate, one function each.
+//! The guarantees for groups, one function each.
 
 use bytes::Bytes;
 
@@ -39,7 +39,10 @@ pub(super) async fn appended_records_are_read_back(subject: &dyn Subject) {
     let rows: Vec<Row> = records[1].rows().map(Result::unwrap).collect();
     assert_eq!(rows, second);
     assert!(records[1].bytes() > 4);
-    assert!(wal.take_recovered(FIRST).is_empty(), "they are taken once");
+    assert!(
+        wal.take_recovered(FIRST).is_empty(),
+        "recovered records can be taken only once"
+    );
     append(&*wal, FIRST, 3, &[row("b", "3")]).await.unwrap();
     drop(wal);
     assert_eq!(recovered_ids(&*open(subject).await, FIRST), [1, 2, 3]);
@@ -126,7 +129,10 @@ pub(super) async fn of_a_torn_group_only_the_first_records_are_read_back(subject
     append(&*wal, FIRST, 2, &rows).await.unwrap();
     drop(wal);
     let (wal, still) = found().await;
-    assert_eq!(still, kept, "nothing torn comes back after a later group");
+    assert_eq!(
+        still, kept,
+        "no torn record is recovered after a later group"
+    );
     assert_eq!(recovered_ids(&*wal, FIRST), [1, 2]);
 }
 

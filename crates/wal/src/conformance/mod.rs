@@ -1,12 +1,9 @@
 //! The suite that every WAL passes.
 //!
-//! [`run`] takes a function that makes empty storages, and checks the promises of [`Wal`] and [`WalStorage`] one by one. It panics at the
-//! first violation. Each new storage must pass it.
+//! [`run`] takes a function that makes empty storages, and checks the guarantees of [`Wal`] and [`WalStorage`] one by
+//! one. It panics at the first violation. Each new storage must pass it.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a suite of assertions; its panics are its results"
-)]
+#![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
 mod append_cases;
 mod retention_cases;
@@ -25,13 +22,13 @@ use crate::{
 /// Bytes of a segment in the storages under test.
 pub const SEGMENT_BYTES: u64 = 8 << 10;
 
-/// After how many segments a range is due for a flush in the storages under test.
+/// The number of segments after which a range is due for a flush in the storages under test.
 pub const FLUSH_AFTER_SEGMENTS: u64 = 2;
 
-/// How many segments the WAL may have in the storages under test.
+/// The maximum number of segments in the storages under test.
 pub const LIVE_SEGMENTS_MAX: u64 = 6;
 
-/// A storage under test, and the ways to make it fail.
+/// A storage under test, with fault injection.
 pub trait Subject {
     /// The storage. Its WAL has [`SEGMENT_BYTES`], [`FLUSH_AFTER_SEGMENTS`] and [`LIVE_SEGMENTS_MAX`].
     fn storage(&self) -> &dyn WalStorage;
@@ -39,14 +36,13 @@ pub trait Subject {
     /// Makes the next append of a group fail.
     fn fail_next_append(&self, fault: AppendFault);
 
-    /// Fills the storage, or frees its space again.
+    /// Makes the storage full, or frees its space.
     fn set_full(&self, full: bool);
 }
 
-/// Checks every promise, each on an empty storage of its own.
+/// Checks every guarantee, each on a new, empty storage.
 ///
-/// # Panics
-/// At the first promise that does not hold.
+/// # Panics At the first guarantee that does not hold.
 pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
     macro_rules! cases {
         ($($module:ident: $($case:ident)*;)*) => {$($($module::$case(&*make()).await;)*)*};
@@ -76,13 +72,13 @@ pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
 pub(crate) const FIRST: RangeId = RangeId(1);
 pub(crate) const SECOND: RangeId = RangeId(2);
 
-/// Opens the WAL as after a stop.
+/// Opens the WAL with [`Resume::AfterStop`].
 pub(crate) async fn open(subject: &dyn Subject) -> Arc<dyn Wal> {
     let opened = subject.storage().open(Resume::AfterStop).await;
     opened.expect("the WAL opens")
 }
 
-/// A row that was written just now.
+/// A row with a creation time.
 pub(crate) fn row(key: &str, value: impl Into<Bytes>) -> Row {
     Row {
         key: Bytes::copy_from_slice(key.as_bytes()),
@@ -92,7 +88,7 @@ pub(crate) fn row(key: &str, value: impl Into<Bytes>) -> Row {
     }
 }
 
-/// A row with a value of so many bytes.
+/// A row with a value of `bytes` bytes.
 pub(crate) fn long_row(bytes: usize) -> Row {
     row("key", vec![b'v'; bytes])
 }
@@ -111,7 +107,7 @@ pub(crate) async fn make_room(wal: &dyn Wal, rows: &[Row]) -> Result<(), RoomErr
     wal.make_room(&mut [size(rows)].into_iter()).await
 }
 
-/// Adds a record whose sequence number is its own number.
+/// Adds a record whose sequence number equals its WAL id.
 pub(crate) fn add(
     wal: &dyn Wal,
     range: RangeId,

@@ -1,4 +1,4 @@
-//! The promises about how long records are kept, one function each.
+//! The guarantees for the retention of records, one function each.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::{Wal, WalId};
 
-/// So many of these records fill a segment, and no more fit.
+/// The number of records that fill a segment.
 const RECORDS_IN_A_SEGMENT: u64 = 2;
 const RECORD_BYTES: usize = 3_000;
 
-/// Appends records until `range` has written so many segments. Returns the number of the last one.
+/// Appends records until `range` has written `segments` segments. Returns the number of the last record.
 async fn fill(wal: &dyn Wal, first: u64, segments: u64) -> u64 {
     let end = first + segments * RECORDS_IN_A_SEGMENT;
     for id in first..end {
@@ -37,7 +37,7 @@ pub(super) async fn released_records_are_removed_from_the_front(subject: &dyn Su
         wal.release(SECOND, WalId(last - 3));
         wal.maintain().await.unwrap();
         assert!(wal.live_bytes() < long / 2);
-        // A marker never goes back.
+        // A flush marker never decreases.
         wal.release(SECOND, WalId(1));
         drop(wal);
     }
@@ -80,7 +80,7 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
     let wal = open(subject).await;
     append(&*wal, SECOND, 1, &[row("k", "v")]).await.unwrap();
     assert!(!wal.is_due(SECOND, WalId(0)));
-    // One more than needed: the segment that is written to does not count.
+    // One segment more than the limit, because the open segment does not count.
     let last = fill(&*wal, 2, FLUSH_AFTER_SEGMENTS + 1).await;
     assert!(wal.is_due(SECOND, WalId(0)));
     assert!(!wal.is_due(SECOND, WalId(last)), "it flushes already");
@@ -97,7 +97,7 @@ pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Sub
         wal.is_due(SECOND, WalId(last));
     }
     assert_eq!(wal.stragglers(), [FIRST]);
-    // It writes again, but so seldom that it is not due by itself.
+    // The range writes again, but too rarely to become due.
     append(&*wal, FIRST, 2, &[row("k", "v")]).await.unwrap();
     assert!(!wal.is_due(FIRST, WalId(0)));
     assert_eq!(wal.stragglers(), [FIRST]);
@@ -106,7 +106,10 @@ pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Sub
     drop(wal);
 
     let wal = open(subject).await;
-    assert!(wal.stragglers().contains(&FIRST), "markers are not stored");
+    assert!(
+        wal.stragglers().contains(&FIRST),
+        "the WAL does not persist flush markers"
+    );
     wal.release(FIRST, WalId(2));
     wal.release(SECOND, WalId(last));
     assert!(wal.stragglers().is_empty());
@@ -117,7 +120,7 @@ pub(super) async fn a_long_log_is_backlogged_until_a_release(subject: &dyn Subje
     let mut last = 0;
     while !wal.is_backlogged() {
         last = fill(&*wal, last + 1, 1).await;
-        assert!(last < 1_000, "it is never backlogged");
+        assert!(last < 1_000, "the WAL never becomes backlogged");
     }
     assert!(
         last >= (LIVE_SEGMENTS_MAX - 1) * RECORDS_IN_A_SEGMENT,

@@ -1,4 +1,4 @@
-//! Random scripts of groups, releases, failures and crashes, played against a model of what must be kept.
+//! Random scripts of groups, releases, failures and crashes, compared with a model of the records that must be kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::{AppendFault, RangeId, Resume, Row, Wal, WalId};
 /// One step of a script.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Appends a group: for each range the bytes of its value.
+    /// Appends a group: for each range, a value of this length.
     Group(BTreeMap<u64, usize>),
-    /// Appends a group that fails, and opens the WAL again.
+    /// Appends a group that fails, and reopens the WAL.
     Fail(BTreeMap<u64, usize>, AppendFault),
-    /// Releases all records of a range but so many.
+    /// Releases the records of a range, except this many of the newest.
     Release(u64, u64),
-    /// Drops the WAL and opens it again.
+    /// Drops and reopens the WAL.
     Crash,
     /// Maintains the WAL.
     Maintain,
@@ -40,7 +40,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// What a range wrote.
+/// The records that a range wrote.
 #[derive(Default)]
 struct Written {
     /// The rows of its acknowledged records, from number 1.
@@ -50,10 +50,9 @@ struct Written {
 
 type Model = BTreeMap<u64, Written>;
 
-/// Plays `steps` on an empty storage.
+/// Runs `steps` on an empty storage.
 ///
-/// # Panics
-/// When an acknowledged record that was not released is missing, or any other record is read back.
+/// # Panics When an acknowledged record that was not released is missing, or an unexpected record is read back.
 pub(crate) async fn play(subject: &dyn Subject, steps: &[Step]) {
     let mut model = Model::new();
     let mut wal = open(subject).await;
@@ -119,7 +118,7 @@ fn acknowledge(model: &mut Model, rows: BTreeMap<u64, Vec<Row>>) {
     }
 }
 
-/// Adds the records of a failed group that were read back. They are the first ones of the group.
+/// Adds the records of a failed group that were read back. They are the first records of the group.
 fn adopt_survivors(
     wal: &dyn Wal,
     model: &mut Model,
@@ -132,7 +131,10 @@ fn adopt_survivors(
         let written = model.entry(range).or_default();
         let next = written.records.len() as u64 + 1;
         if wal.last_of(RangeId(range)) == Some(WalId(next)) {
-            assert_eq!(at, survived, "what survives is the start of the group");
+            assert_eq!(
+                at, survived,
+                "the surviving records are the start of the group"
+            );
             survived += 1;
             written.records.push(rows);
         }
@@ -140,7 +142,7 @@ fn adopt_survivors(
     match fault {
         AppendFault::Durable => assert_eq!(survived, count),
         AppendFault::Lost => assert_eq!(survived, 0),
-        // The torn part may be nothing but filling.
+        // The torn part may consist of padding only.
         AppendFault::Torn => assert!(survived <= count),
     }
     for (range, written) in &*model {

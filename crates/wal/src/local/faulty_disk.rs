@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::{Disk, OsDisk};
 use crate::AppendFault;
 
-/// The disk of the machine, with faults. Clones share them.
+/// The disk of the machine, with injected faults. Clones share the faults.
 #[derive(Clone, Debug, Default)]
 pub struct FaultyDisk {
     faults: Arc<Mutex<Faults>>,
@@ -33,19 +33,19 @@ impl FaultyDisk {
         self.faults.lock().next_sync = Some(fault);
     }
 
-    /// A disk that skips syncs, for tests that stay in one process and would sync thousands of times.
+    /// A disk that skips syncs, for single-process tests that would otherwise sync thousands of times.
     pub fn lazy() -> Self {
         let disk = Self::default();
         disk.faults.lock().lazy = true;
         disk
     }
 
-    /// Refuses to create files, or allows it again.
+    /// With `true`, creating files fails until the next call with `false`.
     pub fn set_full(&self, full: bool) {
         self.faults.lock().full = full;
     }
 
-    /// How often a file was synced.
+    /// The number of file syncs.
     pub fn sync_count(&self) -> usize {
         self.faults.lock().syncs
     }
@@ -72,7 +72,7 @@ impl Disk for FaultyDisk {
         let fault = {
             let mut faults = self.faults.lock();
             faults.syncs += 1;
-            // A recycled file that held a record is synced again as a new segment.
+            // The sync of a recycled file as a new segment is not the sync of a record.
             let record = faults.last_write.take_if(|write| write.0 == inode);
             record.and_then(|record| Some((faults.next_sync.take()?, record)))
         };

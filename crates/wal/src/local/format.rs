@@ -1,7 +1,7 @@
 //! The bytes of a segment. `docs/format/log.md` describes them in prose; numbers are little endian.
 //!
-//! A segment is a header of one sector and then records, each at the start of a sector. Checksums begin with the segment's salt, a
-//! random number of its own. So neither bytes of the file's earlier life nor a record-like value stored by a client passes a check.
+//! A segment is a header of one sector and then records, each at the start of a sector. Checksums include the segment's
+//! salt, a random number. So neither old bytes of a recycled file nor a record-like value of a client passes a check.
 
 use bytes::{Buf, Bytes};
 
@@ -18,15 +18,15 @@ const VERSION: u32 = 1;
 /// Bytes of a record before its rows.
 const RECORD_HEADER_BYTES: usize = 48;
 
-/// Bytes of a record, at most: its length is a number of 32 bits.
+/// The largest record in bytes: its length is stored in 32 bits.
 pub(super) const RECORD_BYTES_MAX: u64 = u32::MAX as u64;
 
 /// The first sector of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
-    /// The place of the segment in the WAL.
+    /// The sequence number of the segment in the WAL.
     pub(super) number: u64,
-    /// The start of all its checksums.
+    /// The first input of all checksums of the segment.
     pub(super) salt: u64,
     /// Its whole length in bytes.
     pub(super) bytes: u64,
@@ -35,9 +35,9 @@ pub(super) struct SegmentHeader {
 /// Why a segment's first sector is not a valid header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// It is damaged, or not part of a WAL.
+    /// The header is damaged, or the file is not part of a WAL.
     Damaged,
-    /// Its version is unknown to this binary.
+    /// The format version is unknown to this binary.
     Version(u32),
 }
 
@@ -52,7 +52,7 @@ impl SegmentHeader {
         sector.extend(self.bytes.to_le_bytes());
         sector.resize(SECTOR - 4, 0);
         sector.extend(crc32fast::hash(&sector).to_le_bytes());
-        sector.try_into().expect("the parts above make one sector")
+        sector.try_into().expect("the parts above fill one sector")
     }
 
     pub(super) fn decode(mut sector: &[u8]) -> Result<Self, HeaderFault> {
@@ -80,7 +80,7 @@ impl SegmentHeader {
 /// The header of a record in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupHeader {
-    /// The group it belongs to: one write and one sync.
+    /// The number of its group: one write and one sync.
     pub(super) group: u64,
     pub(super) record: RecordHeader,
 }
@@ -99,7 +99,7 @@ pub(super) struct FramedRecord {
 #[derive(Debug)]
 pub(super) struct Unfit;
 
-/// How many bytes a record takes in a segment, at most.
+/// The maximum number of bytes that a record takes in a segment.
 pub(super) fn framed_bytes_max(size: RecordSize) -> u64 {
     encoded_bytes_max(size).next_multiple_of(SECTOR) as u64
 }
@@ -108,7 +108,7 @@ fn encoded_bytes_max(size: RecordSize) -> usize {
     RECORD_HEADER_BYTES + size.rows * ROW_HEADER_BYTES_MAX + size.payload_bytes
 }
 
-/// Appends the record to `buffer`, filled up to whole sectors. After an error the caller truncates the buffer.
+/// Appends the record to `buffer`, padded to whole sectors. After an error the caller truncates the buffer.
 pub(super) fn encode_record(
     buffer: &mut Vec<u8>,
     salt: u64,
@@ -118,7 +118,7 @@ pub(super) fn encode_record(
 ) -> Result<(), Unfit> {
     let start = buffer.len();
     let body_start = start + RECORD_HEADER_BYTES;
-    // All at once: a long record whose buffer grew would be in memory twice.
+    // One reservation: growing the buffer would hold a long record in memory twice.
     buffer.reserve(encoded_bytes_max(size).next_multiple_of(SECTOR));
     buffer.resize(body_start, 0);
     let row_count = encode_rows(buffer, rows).map_err(|_too_long| Unfit)?;
@@ -167,7 +167,7 @@ pub(super) fn decode_record_header(salt: u64, bytes: &[u8]) -> Option<FramedReco
     })
 }
 
-/// The header and the encoded rows of the record at the start of `bytes`, if it is whole and undamaged.
+/// The header and the encoded rows of the record at the start of `bytes`, if it is complete and undamaged.
 pub(super) fn decode_record(salt: u64, bytes: &Bytes) -> Option<(FramedRecord, Bytes)> {
     let framed = decode_record_header(salt, bytes)?;
     let end = RECORD_HEADER_BYTES.checked_add(framed.body_bytes)?;
@@ -178,7 +178,7 @@ pub(super) fn decode_record(salt: u64, bytes: &Bytes) -> Option<(FramedRecord, B
     (checksum(salt, &body) == framed.body_crc).then_some((framed, body))
 }
 
-/// How many bytes the record takes in its segment: whole sectors.
+/// The bytes that the record takes in its segment, in whole sectors.
 pub(super) fn framed_bytes(framed: &FramedRecord) -> usize {
     RECORD_HEADER_BYTES
         .saturating_add(framed.body_bytes)

@@ -1,4 +1,4 @@
-//! The open WAL of a directory: segments, retention, and maintenance beside the groups.
+//! The open WAL of a directory: segments, retention, and concurrent maintenance.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -22,19 +22,19 @@ use crate::{
     RowRef, Wal, WalFuture, WalId,
 };
 
-/// An open WAL. Maintenance runs on another thread, so its parts are shared.
+/// An open WAL. Maintenance runs on another thread, so the fields are shared.
 pub(super) struct LocalWal(Arc<Shared>);
 
 struct Shared {
     disk: Arc<dyn Disk>,
     options: Options,
     state: Mutex<State>,
-    /// Locked alone, or after `state`. Making a segment holds it for milliseconds.
+    /// Lock order: `state`, then `pool`. Creating a segment holds the lock for milliseconds.
     pool: Mutex<SegmentPool>,
     recovered: Mutex<BTreeMap<RangeId, VecDeque<Record>>>,
     poisoned: AtomicBool,
     is_new: bool,
-    /// Segments with records, and their bytes: read without the lock.
+    /// The number of segments with records; readable without the lock.
     live_segments: AtomicU64,
     live_bytes: AtomicU64,
     wants_maintenance: AtomicBool,
@@ -44,7 +44,7 @@ struct State {
     writer: Writer,
     /// Segments that are full, oldest first.
     sealed: VecDeque<Segment>,
-    /// Segments that no range needs, oldest first, until maintenance recycles them.
+    /// Fully released segments, oldest first, until maintenance recycles them.
     released: Vec<Segment>,
     retention: Retention,
     /// Whether maintenance was requested to make spare segments.
@@ -113,7 +113,7 @@ impl LocalWal {
 pub(super) struct Fence(Weak<Shared>);
 
 impl Fence {
-    /// Poisons the WAL, and waits for the group that it is writing.
+    /// Poisons the WAL, and waits until its current group is written.
     pub(super) fn close(&self) {
         if let Some(shared) = self.0.upgrade() {
             shared.poisoned.store(true, Ordering::Release);
@@ -122,7 +122,7 @@ impl Fence {
     }
 }
 
-/// Decides where the next group goes: behind the last record, or into a new segment.
+/// Decides where the next group starts: after the last record, or in a new segment.
 fn start_writer(
     disk: &dyn Disk,
     pool: &mut SegmentPool,
@@ -131,13 +131,13 @@ fn start_writer(
 ) -> io::Result<(Writer, VecDeque<Segment>)> {
     let mut sealed: VecDeque<Segment> = found.used.into();
     let mut spares: VecDeque<Segment> = found.empty.into();
-    // A file that failed to sync is not written again. Behind a torn group may lie whole records of it, which must never be read
-    // after those of a later group.
+    // A file whose sync failed is not written again. The rest of a torn group may contain whole records, which must
+    // never be read after records of a later group.
     let continues = resume == Resume::AfterStop && !found.has_remains;
     let last = if continues { sealed.pop_back() } else { None };
     let (segment, offset) = match last {
         Some(segment) => {
-            // Its last record may be in memory only: the process that wrote it may have died before the sync.
+            // Its last record may be only in the page cache: the process may have died before the sync.
             disk.sync(&segment.file)?;
             (segment, found.end)
         }
@@ -207,7 +207,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Moves the segments that no range needs out of the WAL.
+    /// Moves fully released segments out of the WAL.
     fn release_segments(&self, state: &mut State) {
         let State {
             sealed,
@@ -221,15 +221,15 @@ impl Shared {
         self.count_live(state);
     }
 
-    /// Recycles released segments, then makes spare ones until there are as many as wanted: none for a WAL that has hardly begun, so
-    /// that a small server takes little space.
+    /// Recycles released segments, then creates the configured number of spare segments. A WAL whose first segment is
+    /// less than a quarter full gets no spares, so that a small server uses little space.
     fn maintain(&self) -> io::Result<()> {
         let (released, wants_spares) = {
             let mut state = self.state.lock();
             let wants_spares = !state.sealed.is_empty() || state.writer.is_quarter_full();
             (std::mem::take(&mut state.released), wants_spares)
         };
-        // The pool is free between two segments: the commit thread may need one.
+        // The pool is unlocked between two segments, because the commit thread may need one.
         for segment in released {
             let mut pool = self.pool.lock();
             let recycled = pool.recycle(&*self.disk, segment, self.options.recycled_count_max);
@@ -337,7 +337,7 @@ impl Wal for LocalWal {
 
     fn wants_maintenance(&self) -> bool {
         let flag = &self.0.wants_maintenance;
-        // Read first: this runs for each group, and hardly ever finds it set.
+        // Load before swap: this runs for each group, and the flag is rarely set.
         flag.load(Ordering::Relaxed) && flag.swap(false, Ordering::Relaxed)
     }
 

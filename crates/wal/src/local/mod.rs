@@ -1,16 +1,17 @@
 //! The WAL in a directory: preallocated segments, one write and one sync for each group.
 //!
-//! SlateDB's own WAL makes an object for each group, which costs a file and two syncs. This one appends to a file that exists
-//! already: a group costs one `write` and one `fdatasync`, and a full disk shows before a group begins, not in its middle.
+//! SlateDB's WAL creates an object for each group, which costs a file and two syncs. This WAL appends to an existing
+//! file: a group costs one `write` and one `fdatasync`, and a full disk is detected before a group begins, not while it
+//! is written.
 //!
 //! Measured against SlateDB's WAL in one run, on two busy cores (`examples/measure.rs` of the engine): one caller 0.15 ms instead
 //! of 0.64 to 6 ms and a sixth of the CPU time; 16 and 64 callers 4 to 5 times the puts a second; eight callers with batches of 100
 //! 1.4 times. Rejected after measurements: segments that are allocated but not filled (4 ms a sync beside a flush), and writing the
 //! store's large files in small synced pieces (no difference).
 //!
-//! How it keeps the promises of [`Wal`]:
+//! How it implements the guarantees of [`Wal`]:
 //! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an error.
-//! - A record that is longer than a segment gets a segment of its own length.
+//! - A record longer than a segment gets a segment of its length.
 //!
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` begins only after group `n` is on the disk.
@@ -49,22 +50,22 @@ use crate::{OpenWalError, Resume, Wal, WalStorage};
 /// How the WAL is laid out, and how long it may become.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes of a segment, except one that is made for a single longer record.
+    /// Bytes of a segment, except a segment for a single longer record.
     pub segment_bytes: u64,
-    /// Segments made ready before they are needed.
+    /// The number of segments created in advance.
     pub spare_count: usize,
-    /// Used segments kept to be used again; more are removed.
+    /// The maximum number of used segments kept for reuse; further segments are removed.
     pub recycled_count_max: usize,
-    /// A range is due for a flush when it keeps so many full segments, or as many bytes. A group takes at least a sector, so small rows
-    /// reach this limit long before they fill the memory.
+    /// A range is due for a flush when it pins this many full segments, or the same number of bytes. A group takes at
+    /// least a sector, so small rows reach this limit long before they fill the memory.
     pub flush_after_segments: u64,
-    /// No group is taken while so many segments, or as many bytes, hold records that are not flushed. It bounds the time of a start and
-    /// the memory for unflushed rows.
+    /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
+    /// startup time and the memory for unflushed rows.
     pub live_segments_max: u64,
 }
 
 impl Default for Options {
-    /// A start takes about a second to read this WAL. The segments that a flush frees are kept for the next rows.
+    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse.
     fn default() -> Self {
         Self {
             segment_bytes: 16 << 20,
@@ -90,7 +91,7 @@ pub struct LocalStorage {
     directory: PathBuf,
     disk: Arc<dyn Disk>,
     options: Options,
-    /// The fence of the WAL that was opened last.
+    /// The fence of the most recently opened WAL.
     last_opened: Arc<Mutex<Fence>>,
 }
 
@@ -101,7 +102,7 @@ impl LocalStorage {
         Self::with_disk(directory, Arc::new(OsDisk), Options::default())
     }
 
-    /// The WAL in `directory`, laid out differently, or on a disk that can fail.
+    /// The WAL in `directory`, with other options, or on a disk with injected faults.
     #[must_use]
     pub fn with_disk(directory: PathBuf, disk: Arc<dyn Disk>, options: Options) -> Self {
         Self {

@@ -9,7 +9,7 @@ use super::format::{self, HeaderFault, SECTOR_BYTES, SegmentHeader};
 use super::segment::Segment;
 use crate::{OpenWalError, Record};
 
-/// Reads a segment whole. Its name says that it has `number`.
+/// Reads a whole segment, whose file name contains `number`.
 pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes), OpenWalError> {
     let content = Bytes::from(fs::read(path)?);
     let header = SegmentHeader::decode(&content).map_err(|fault| match fault {
@@ -22,7 +22,7 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
     if header.number != number {
         return Err(damaged(
             path,
-            "the segment header has another number than the file name",
+            "the segment number in the header differs from the file name",
         ));
     }
     let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -34,8 +34,8 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
 pub(super) struct Position {
     /// The number that the next group must have, unless `any_group`.
     pub(super) next_group: u64,
-    /// Whether the first record may be of any group: no record was read yet, because earlier ones were released, and no torn group was
-    /// found, whose number would be used again.
+    /// Whether the first record may have any group number: earlier records were released, so no record was read yet,
+    /// and no torn group was found, whose number would be reused.
     pub(super) any_group: bool,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct SegmentRecords {
     pub(super) end: u64,
     /// The number of the next group.
     pub(super) next_group: u64,
-    /// Whether parts of a torn group lie behind the last record.
+    /// Whether parts of a torn group follow the last record.
     pub(super) has_remains: bool,
 }
 
-/// Reads records until one is not whole, and checks that nothing acknowledged can be missing.
+/// Reads records up to the first incomplete record, and checks that no acknowledged record is missing.
 pub(super) fn read_records(
     path: &Path,
     salt: u64,
@@ -70,7 +70,7 @@ pub(super) fn read_records(
         if !may_be_any && group != last_group && group != last_group + 1 {
             return Err(damaged(
                 path,
-                "groups are missing before one of its records",
+                "groups are missing before a record of this segment",
             ));
         }
         last_group = group;
@@ -80,8 +80,8 @@ pub(super) fn read_records(
     let nothing_before = position.any_group && records.is_empty();
     let torn = torn_group(salt, content, offset).filter(|_| nothing_before);
     let behind = last_group_behind(salt, content, offset);
-    // The torn group is the last one read, or the next. Where nothing was read its own header must name it, or the damaged record may
-    // have been one before it.
+    // The torn group is the last group read, or the next one. If no record was read, the header of the torn record must
+    // contain its group; otherwise the damaged record may be of an earlier group.
     if behind.is_some_and(|group| group > torn.unwrap_or(last_group + 1)) {
         return Err(damaged(
             path,
@@ -101,13 +101,13 @@ pub(super) fn read_records(
     })
 }
 
-/// The group of the torn record at `offset`, if its header is whole.
+/// The group of the torn record at `offset`, if its header is undamaged.
 fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
     let framed = format::decode_record_header(salt, &rest(content, offset)?)?;
     Some(framed.header.group)
 }
 
-/// The latest group that has a record at `offset` or behind it.
+/// The latest group with a record at or after `offset`.
 fn last_group_behind(salt: u64, content: &Bytes, mut offset: usize) -> Option<u64> {
     let mut last = None;
     while let Some(rest) = rest(content, offset) {

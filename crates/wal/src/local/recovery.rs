@@ -1,12 +1,13 @@
 //! Reading the WAL after a stop or a crash.
 //!
-//! A crash can damage the last group only, because the next one begins after the last one is on the disk. So the rules are:
-//! - A record that is not whole ends its segment. Whole records of its group may lie behind it; the next segment starts fresh.
-//! - Later groups, in this segment or the next ones, must follow without a gap. A whole record of a later group behind a damaged one
-//!   means that the damaged one was acknowledged: an error.
-//! - Segments before the first one were released, so the first record may be of any group. It may also be the torn one: a segment is
-//!   recycled as soon as no range needs it, and the next group may be the first of its segment.
-//! - Segments behind the last record are empty and ready for use.
+//! A crash can damage only the last group, because a group begins after the previous group is on the disk. Rules:
+//! - An incomplete record ends its segment. Complete records of the same group may follow it. Writing continues in a
+//!   new segment.
+//! - Later groups, in this segment or later segments, must follow without a gap. A complete record of a later group
+//!   after a damaged record means that the damaged record was acknowledged: an error.
+//! - Segments before the first one were released, so the first record may have any group number. It may also be torn: a
+//!   segment is recycled as soon as all its records are released, and the next group may be the first in its segment.
+//! - Segments after the last record are empty and ready for use.
 
 use std::fs;
 use std::path::Path;
@@ -21,13 +22,13 @@ use crate::{OpenWalError, Record};
 pub(super) struct Recovered {
     /// The records, in order.
     pub(super) records: Vec<Record>,
-    /// Segments that hold records, and any before them, oldest first.
+    /// Segments with records, and all segments before them, oldest first.
     pub(super) used: Vec<Segment>,
-    /// Segments behind the last record, oldest first.
+    /// Empty segments after the last record, oldest first.
     pub(super) empty: Vec<Segment>,
-    /// Where in the last used segment the next record goes.
+    /// The offset of the next record in the last used segment.
     pub(super) end: u64,
-    /// Whether parts of a torn group lie behind that.
+    /// Whether parts of a torn group follow that offset.
     pub(super) has_remains: bool,
     /// The number of the next group.
     pub(super) next_group: u64,
@@ -77,15 +78,15 @@ impl Recovered {
                 .contents
                 .add(record.header.range, record.header.wal_id);
         }
-        // An empty segment before one with records exists only where the WAL went on in a new segment. No range needs it, and it
-        // is released with the others.
+        // An empty segment before one with records means that the WAL continued in a new segment after a failure. It
+        // holds no records, and is released with the used segments.
         self.used.append(&mut self.empty);
         self.used.push(segment);
         self.records.extend(read.records);
     }
 }
 
-/// The numbers of the segments, in order. Removes files that were never finished.
+/// The numbers of the segments, in order. Removes unfinished files.
 fn segment_numbers(directory: &Path) -> Result<Vec<u64>, OpenWalError> {
     let mut numbers = Vec::new();
     for entry in fs::read_dir(directory)? {

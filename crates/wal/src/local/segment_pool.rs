@@ -1,4 +1,4 @@
-//! Segments that are ready for writing, and how new ones are made.
+//! Segments that are ready for writing, and the creation of new segments.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use super::segment::Segment;
 use super::{Disk, segment_path};
 use crate::retention::Retained;
 
-/// Makes segments, and keeps some ready.
+/// Creates segments, and keeps some ready.
 #[derive(Debug)]
 pub(super) struct SegmentPool {
     directory: PathBuf,
@@ -29,12 +29,12 @@ impl SegmentPool {
         }
     }
 
-    /// Adds the unused segments found at opening. They are used in the order of their numbers.
+    /// Adds the empty segments found when the WAL was opened. They are used in the order of their numbers.
     pub(super) fn add_spares(&mut self, spares: VecDeque<Segment>) {
         self.ready.extend(spares);
     }
 
-    /// The next segment, with room for a record of so many bytes: a ready one, or a new one.
+    /// Returns a ready or new segment with space for a record of `record_bytes`.
     pub(super) fn take(&mut self, disk: &dyn Disk, record_bytes: u64) -> io::Result<Segment> {
         let wanted = SECTOR_BYTES + record_bytes;
         match self.ready.pop_front_if(|ready| ready.bytes() >= wanted) {
@@ -44,7 +44,7 @@ impl SegmentPool {
         }
     }
 
-    /// Makes a ready segment if there are fewer than `spare_count`. Returns whether it did.
+    /// Creates a ready segment if fewer than `spare_count` exist. Returns whether it created one.
     pub(super) fn prepare_one(&mut self, disk: &dyn Disk, spare_count: usize) -> io::Result<bool> {
         if self.ready.len() >= spare_count {
             return Ok(false);
@@ -54,7 +54,7 @@ impl SegmentPool {
         Ok(true)
     }
 
-    /// A new file, of the length of all segments or of so many bytes if that is more.
+    /// Creates a segment of the configured length, or of `bytes_min` if that is longer.
     pub(super) fn make(&mut self, disk: &dyn Disk, bytes_min: u64) -> io::Result<Segment> {
         let bytes = self.segment_bytes.max(bytes_min);
         let partial = self.directory.join("new.tmp");
@@ -62,21 +62,21 @@ impl SegmentPool {
         self.publish(disk, file, &partial, bytes)
     }
 
-    /// A new file that is longer than the ready ones. Those have lower numbers, and a start reads in the order of numbers, so they
-    /// are removed first and made again later.
+    /// Creates a segment that is longer than the ready segments. The ready segments have lower numbers, but recovery
+    /// reads segments in the order of their numbers. So they are removed, and created again later.
     fn make_longer(&mut self, disk: &dyn Disk, bytes: u64) -> io::Result<Segment> {
         let partial = self.directory.join("new.tmp");
         let file = disk.create(&partial, bytes)?;
-        // Only after the long file exists: if the disk is too full for it, the ready ones still take short records. A ready one that
-        // survives (a crash, a failed removal) is found empty by the next start.
+        // After the long file exists: if the disk is too full for it, the ready segments still take short records.
+        // Recovery treats a ready segment that survives a crash or a failed removal as empty.
         for unused in self.ready.drain(..) {
             fs::remove_file(segment_path(&self.directory, unused.header.number))?;
         }
         self.publish(disk, file, &partial, bytes)
     }
 
-    /// Turns a released segment into a ready one, or removes it when there are enough. A used file is better than a new one: its blocks
-    /// are written already, so a sync need not change the file system's own structures.
+    /// Makes a released segment ready for reuse, or removes it if enough are ready. A used file is faster than a new
+    /// file: its blocks are already written, so a sync does not change file system metadata.
     pub(super) fn recycle(
         &mut self,
         disk: &dyn Disk,
@@ -117,7 +117,7 @@ impl SegmentPool {
         disk.sync(&file)?;
         disk.rename(partial, &segment_path(&self.directory, header.number))?;
         disk.sync_directory(&self.directory)?;
-        // Only after the rename: a number that was not used leaves no gap.
+        // After the rename, so that a failure does not leave a gap in the numbers.
         self.next_number += 1;
         Ok(Segment::new(file, header))
     }

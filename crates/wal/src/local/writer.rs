@@ -8,13 +8,13 @@ use super::segment::Segment;
 use crate::retention::Retained;
 use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
 
-/// How much of the buffer is kept between groups: one huge group must not hold its memory for ever.
+/// The buffer capacity kept between groups, so that one huge group does not occupy its memory forever.
 const BUFFER_KEPT_BYTES: usize = 8 << 20;
 
 /// Writes groups into a segment, one after the other.
 pub(super) struct Writer {
     segment: Segment,
-    /// Where in the segment the next group goes.
+    /// The offset of the next group in the segment.
     offset: u64,
     /// The number of the next group.
     next_group: u64,
@@ -52,7 +52,7 @@ impl Writer {
         self.group.is_empty()
     }
 
-    /// Goes on in `next`, and returns the segment it wrote to.
+    /// Continues in `next`, and returns the previous segment.
     pub(super) fn roll(&mut self, next: Segment) -> Segment {
         self.offset = SECTOR_BYTES;
         std::mem::replace(&mut self.segment, next)
@@ -87,7 +87,7 @@ impl Writer {
         disk.sync(&self.segment.file)
     }
 
-    /// Begins the next group after this one was written, and reports its records.
+    /// Starts the next group after the current group was written, and reports the written records.
     pub(super) fn end_group(&mut self, mut report: impl FnMut(RangeId, WalId)) {
         self.offset += self.buffer.len() as u64;
         self.next_group += 1;

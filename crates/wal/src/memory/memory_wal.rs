@@ -1,4 +1,4 @@
-//! One life of the WAL in a [`super::MemoryStorage`].
+//! The open WAL of a [`super::MemoryStorage`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -16,11 +16,11 @@ use crate::{
     WalFuture, WalId,
 };
 
-/// An open WAL. Locks `state` before the storage.
+/// An open WAL. Lock order: `state`, then the storage.
 pub(super) struct MemoryWal {
     options: Options,
     kept: Arc<Mutex<Kept>>,
-    /// Which opening of the storage this is.
+    /// The number of this opening of the storage.
     life: u64,
     state: Mutex<State>,
 }
@@ -29,7 +29,7 @@ struct State {
     retention: Retention,
     recovered: BTreeMap<RangeId, VecDeque<Record>>,
     group: Vec<Record>,
-    /// Bytes that [`Wal::make_room`] allowed the group.
+    /// Bytes that [`Wal::make_room`] reserved for the group.
     room_bytes: u64,
     poisoned: bool,
 }
@@ -122,7 +122,7 @@ impl MemoryWal {
         Ok(())
     }
 
-    /// Removes the segments that no range needs, but for the one that is written to. A WAL of an earlier life removes nothing.
+    /// Removes fully released segments, except the open segment. A fenced WAL removes nothing.
     fn remove_released(&self, state: &State) {
         let mut kept = self.kept.lock();
         while kept.life == self.life
@@ -139,7 +139,7 @@ fn encoded_bytes_max(size: RecordSize) -> u64 {
     (size.rows * ROW_HEADER_BYTES_MAX + size.payload_bytes) as u64
 }
 
-/// All segments but the one that is written to.
+/// All segments except the open one.
 fn sealed(kept: &Kept) -> impl DoubleEndedIterator<Item = &Segment> {
     kept.segments
         .iter()
@@ -227,12 +227,12 @@ impl Wal for MemoryWal {
         self.kept.lock().segments.iter().map(Retained::bytes).sum()
     }
 
-    /// Released segments are removed at once.
+    /// Released segments are removed immediately.
     fn wants_maintenance(&self) -> bool {
         false
     }
 
-    /// A full storage is an error, so that the caller goes on refusing writes.
+    /// A full storage is an error, so that the caller continues to refuse writes.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>> {
         let full = self.kept.lock().full;
         let result = if full {

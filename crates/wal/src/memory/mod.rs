@@ -1,8 +1,8 @@
-//! A WAL in an object that outlives it, for tests that crash and restart what is above.
+//! A WAL in an object that outlives it, for tests that crash and restart the crates above.
 //!
-//! [`MemoryStorage`] stands for the disk. Dropping a [`Wal`], or everything above it, is the crash: groups that were appended stay in
-//! the storage, a group that was not is gone. Opening the WAL again fences the one before, as a directory's lock and a poisoned WAL do
-//! together: a writer that survived the crash cannot append.
+//! [`MemoryStorage`] simulates the disk. Dropping a [`Wal`], or the engine above it, simulates a crash: appended groups
+//! stay in the storage, an unfinished group is lost. Reopening the WAL fences the previous one, as the lock of a
+//! directory and a poisoned WAL do together: a writer that survived the crash cannot append.
 //!
 //! Tests can make an append fail, or fill the storage. Records are encoded as in segments, so this WAL refuses the same rows as a local
 //! one.
@@ -24,16 +24,16 @@ use crate::{AppendFault, OpenWalError, Record, Resume, Wal, WalStorage};
 /// How long the WAL may become.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes after which records go to another segment. Retention works by segments.
+    /// The size after which records go to the next segment. Retention works on whole segments.
     pub segment_bytes: u64,
-    /// A range is due for a flush when it keeps so many full segments.
+    /// A range is due for a flush when it pins this many full segments.
     pub flush_after_segments: u64,
-    /// No group is taken while so many segments hold records that are not flushed.
+    /// Groups are refused while this many segments hold unflushed records.
     pub live_segments_max: u64,
 }
 
 impl Default for Options {
-    /// As long as a local WAL.
+    /// The limits of a local WAL.
     fn default() -> Self {
         let local = crate::local::Options::default();
         Self {
@@ -53,7 +53,7 @@ impl Options {
     }
 }
 
-/// What survives a simulated crash. Clones share it.
+/// The storage that survives a simulated crash. Clones share it.
 #[derive(Clone)]
 pub struct MemoryStorage {
     options: Options,
@@ -63,21 +63,21 @@ pub struct MemoryStorage {
 /// The content of the storage, and its faults.
 #[derive(Default)]
 struct Kept {
-    /// How often the WAL was opened. Only the last opening may append.
+    /// How often the WAL was opened. Only the most recently opened WAL may append.
     life: u64,
-    /// Oldest first; the last one is written to.
+    /// Oldest first; the last segment is open for writing.
     segments: VecDeque<Segment>,
     next_fault: Option<AppendFault>,
     full: bool,
 }
 
-/// Some groups, which are kept or released together.
+/// A sequence of groups that are kept or released together.
 struct Segment {
     records: Vec<Record>,
     contents: Contents,
     /// Bytes of the records.
     used_bytes: u64,
-    /// What the segment counts for: more than a usual segment only where a single record is longer.
+    /// The size that counts towards the limits: larger than a usual segment only for a single longer record.
     bytes: u64,
 }
 
@@ -102,7 +102,7 @@ impl MemoryStorage {
         self.kept.lock().next_fault = Some(fault);
     }
 
-    /// Refuses to make room for groups, or allows it again.
+    /// With `true`, reserving space for groups fails until the next call with `false`.
     pub fn set_full(&self, full: bool) {
         self.kept.lock().full = full;
     }

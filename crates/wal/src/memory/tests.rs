@@ -32,7 +32,7 @@ async fn conforms() {
 
 proptest! {
     #[test]
-    fn keeps_what_it_acknowledged(steps in script::steps()) {
+    fn keeps_acknowledged_records(steps in script::steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(script::play(&subject(), &steps));
     }

@@ -1,14 +1,15 @@
-//! Golden scripts: commands, and what the controller does under each.
+//! Golden scripts: commands, and below each the actions of the controller.
 //!
-//! A script is a list of blocks: command lines, a line `---`, what the controller wants done, and an empty line. Lines that begin
-//! with `#` are comments. `UPDATE_GOLDEN=1 cargo nextest run -p partita-cluster` rewrites the expected lines; read the difference.
+//! A script is a list of blocks: command lines, a line `---`, the expected actions, and an empty line. Lines that begin
+//! with `#` are comments. `UPDATE_GOLDEN=1 cargo nextest run -p partita-cluster` rewrites the expected lines; review
+//! the diff.
 
 mod world;
 
 use std::path::Path;
 use world::World;
 
-/// Runs a script and compares.
+/// Runs a script and compares its actions.
 fn check(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/controller/scripts");
     let path = folder.join(format!("{name}.txt"));
@@ -24,7 +25,7 @@ fn check(name: &str) {
     }
 }
 
-/// The script with what its commands really do.
+/// Returns the script with the actual actions of its commands.
 fn run(script: &str) -> String {
     let (mut world, mut found) = (World::new(), String::new());
     let mut is_output = false;

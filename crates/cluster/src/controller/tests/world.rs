@@ -15,7 +15,7 @@ use partita_range::RangeId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// How long writes wait for each change.
+/// The time that writes wait for each change.
 const TRANSIT: Duration = Duration::from_millis(5);
 
 pub(super) struct World {
@@ -23,7 +23,7 @@ pub(super) struct World {
     ranges_max: usize,
     /// The newest record in the store.
     stored: Option<MapRecord>,
-    /// The record that each job wants stored: by itself, or by the host with a change.
+    /// The record that each job is storing, in a save or in a change.
     saving: HashMap<JobId, MapRecord>,
     began: Instant,
     output: Vec<String>,
@@ -203,7 +203,7 @@ impl World {
         self.began + Duration::from_secs(seconds.trim_end_matches('s').parse().unwrap())
     }
 
-    /// Writes an action down.
+    /// Appends an action to the output.
     fn note(&mut self, action: Action) {
         let text = match action {
             Action::Run(_, Task::Open(ranges)) => format!("open {}", spec_list(&ranges)),
@@ -236,7 +236,7 @@ fn range(word: &str) -> RangeId {
     RangeId(word.parse().unwrap())
 }
 
-/// The words that are numbers.
+/// The range ids among the words.
 fn ranges(words: &[&str]) -> Vec<RangeId> {
     let numbers = words.iter().filter_map(|word| word.parse().ok());
     numbers.map(RangeId).collect()
@@ -251,11 +251,13 @@ fn key(name: &str) -> Bytes {
     }
 }
 
-/// The name of a partition's start, which has one letter.
+/// The one-letter name of a partition's start.
 fn key_name(start: &Bytes) -> String {
     let names = ('a'..='z').map(|letter| letter.to_string());
     let mut names = names.filter(|name| key(name) == *start);
-    names.next().expect("scripts use one letter a partition")
+    names
+        .next()
+        .expect("a partition name in a script has one letter")
 }
 
 fn list(ids: &[RangeId]) -> String {
@@ -321,7 +323,7 @@ fn task_text(task: &Task) -> String {
         Task::RemoveNew(databases) => format!("remove the new {}", list(databases)),
         Task::ListDatabases => "list the databases".to_owned(),
         Task::FindRemovable(databases) => {
-            format!("find out which can be removed of {}", list(databases))
+            format!("find removable databases among {}", list(databases))
         }
         Task::ReleasePins => "release untracked pins".to_owned(),
     }

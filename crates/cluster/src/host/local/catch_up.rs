@@ -9,16 +9,16 @@ use partita_range::{Follower, Range};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of rows that are copied within a few milliseconds, so that writers can wait for them.
+/// The remaining bytes at which writers may be blocked: copying them takes a few milliseconds.
 const FEW_BYTES: usize = 256 << 10;
 
-/// Rounds before writers have to wait. Copying is faster than clients write, so each round leaves less than the one before.
+/// Rounds before writers are blocked. Copying is faster than client writes, so each round leaves fewer bytes.
 const ROUNDS_MAX: usize = 5;
 
 /// Bytes of one batch.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Copies the writes of the old ranges since the change began, in rounds, until few are left.
+/// Copies the writes of the old ranges since the change began, in rounds, until few bytes are left.
 pub(super) async fn copy_most(from: &[Follower], to: &[OpenRange]) -> Result<(), ChangeRefused> {
     for _ in 0..ROUNDS_MAX {
         if copy(from, to).await? < FEW_BYTES {
@@ -48,7 +48,7 @@ pub(super) async fn copy(from: &[Follower], to: &[OpenRange]) -> Result<usize, C
     Ok(copied)
 }
 
-/// The writes by new range: only the last one of each key, because nothing reads these ranges yet.
+/// The writes by new range, with only the last write of each key, because the new ranges are not served yet.
 fn batches(
     writes: Vec<Write>,
     to: &[OpenRange],
@@ -66,7 +66,7 @@ fn batches(
         let place = filling
             .iter_mut()
             .find(|(range, _)| range.bounds().contains(&key));
-        // The new ranges cover the old ones. If they did not, the change must fail rather than lose a row.
+        // The new ranges must cover the old ranges. If not, the change fails, so that no row is lost.
         let (range, batch) = place.ok_or_else(misplaced)?;
         batch.push(Write { key, value });
         if batch.bytes() >= BATCH_BYTES {

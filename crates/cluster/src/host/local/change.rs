@@ -1,26 +1,27 @@
-//! Splitting a range and merging two, on the host that serves them.
+//! Splits a range or merges two ranges, on the host that serves them.
 //!
 //! ```text
-//!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      writes go on
+//!  1  flush the old ranges                             (before the change: RangeAction::FlushMost)      clients write
 //!  2  record N+1: the change was begun                 (by the controller)
 //!  3  follow the old ranges: record their writes
 //!  4  clone and open the databases of the new ranges   manifests only, no rows
 //!  5  catch up: copy the recorded writes               until few are left, at most five rounds
-//!  ── freeze: new writes wait, those under way finish; reads go on ──────────────────────────────
+//!  ── freeze: new writes wait, running writes finish, reads continue ────────────────────────────
 //!  6  freeze the old ranges
-//!  7  copy the rest                                    one write of the log
+//!  7  copy the rest                                    one write of the WAL
 //!  8  record N+2: the new ranges replace the old ones  the point of no return
-//!  9  serve the new ranges; close each old one when its last reader is gone
+//!  9  serve the new ranges; close each old range after its last reader ends
 //! ```
 //!
-//! Writes wait for one write of the log and one of the map, however long it takes to clone a database.
+//! Writes wait only for one write of the WAL and one of the map, not for the cloning of a database.
 //!
 //! Invariants:
-//! - the new ranges take no client's write before step 8 is durable, the old ones none after step 6: no row is in two places;
-//! - step 4 includes every write acknowledged before it; steps 5 and 7 copy the later ones in order, so the last value of a row
-//!   wins;
-//! - if anything fails before step 8, the old ranges take writes again and the controller deletes the new databases. A start that
-//!   finds record N+1 does the same.
+//! - the new ranges accept no client writes before step 8 is durable, the old ranges accept none after step 6: no row
+//!   is written in two places;
+//! - step 4 includes every write acknowledged before it; steps 5 and 7 copy the later writes in order, so the last
+//!   value of a row wins;
+//! - if a step before step 8 fails, the old ranges accept writes again and the controller deletes the new databases. A
+//!   start that finds record N+1 rolls back the same way.
 
 use super::{LocalHost, OpenRange, catch_up};
 use crate::error::ChangeRefused;
@@ -36,11 +37,12 @@ use tokio::time::{Instant, timeout};
 /// How long writes may wait for a change before it is rolled back.
 const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
-/// How long creating a new range may take. Usually it takes a tenth of a second, but on a full disk SlateDB retries without end while
-/// the change lock is held. Less than the minute for which the files of the old ranges are kept.
+/// The deadline for creating a new range. Usually it takes a tenth of a second, but on a full disk SlateDB retries
+/// forever while the change lock is held. Shorter than the minute for which the checkpoint protects the files of the
+/// old ranges.
 pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
 
-/// A flush this short leaves little for the next one.
+/// After a flush this short, few unflushed rows are left.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
 const FLUSHES_MAX: usize = 4;
 
@@ -52,7 +54,7 @@ enum CreateFailed {
     TimedOut,
 }
 
-/// Step 1: flushes until few rows are left, while writes go on.
+/// Step 1: flushes until few rows are left, while clients write.
 pub(super) async fn flush_most(range: &Range) -> Result<(), WriteError> {
     for _ in 0..FLUSHES_MAX {
         let began = Instant::now();
@@ -113,7 +115,7 @@ impl LocalHost {
         old: &[Arc<Range>],
     ) -> Result<Vec<OpenRange>, CreateFailed> {
         let key_filter_complete = old.iter().all(|range| range.is_key_filter_complete());
-        // All at once, and each to its end: only a finished clone can be rolled back.
+        // In parallel, and all to completion: only a finished clone can be rolled back.
         let creating = change
             .new
             .iter()
@@ -156,7 +158,8 @@ impl LocalHost {
         }
     }
 
-    /// Steps 5 to 8: brings the new ranges up to date with the old ones and decides the change. Returns when writes began to wait.
+    /// Steps 5 to 8: copies the remaining writes to the new ranges and decides the change. Returns the time at which
+    /// writes began to wait.
     async fn switch(
         &self,
         decision: &MapRecord,
@@ -183,7 +186,7 @@ impl LocalHost {
         Ok(began)
     }
 
-    /// The old ranges take writes again.
+    /// Makes the old ranges accept writes again.
     fn thaw(&self, old: &[Arc<Range>]) {
         for range in old {
             range.thaw();

@@ -32,8 +32,8 @@ pub struct LocalHost {
     map: Arc<PartitionMap>,
     /// For each range, the receiver that ends when the range is dropped.
     released: Mutex<HashMap<RangeId, Released>>,
-    /// Ranges whose garbage was collected, with the newest file of a compaction at that time. Until there is a newer one, or a pin is
-    /// released, nothing is left to collect.
+    /// Ranges whose garbage was collected, with the newest compacted file at that time. Until the next compacted file
+    /// or the release of a pin there is no new garbage.
     collected: Mutex<HashMap<RangeId, Option<String>>>,
     /// Last windows of ranges that were replaced since the last report.
     replaced: Mutex<Vec<ReplacedReport>>,
@@ -55,10 +55,10 @@ pub struct LocalHostParts {
     pub tasks: Tasks,
 }
 
-/// Ends, without a value, when a range is dropped.
+/// Closed, without a value, when a range is dropped.
 type Released = oneshot::Receiver<Infallible>;
 
-/// A range that was opened and is not in the map yet.
+/// An open range that is not in the map yet.
 struct OpenRange {
     served: Served,
     released: Released,
@@ -96,7 +96,7 @@ impl LocalHost {
         self.closed.notified().await;
     }
 
-    /// A range that is served here.
+    /// Finds a range that this host serves.
     fn range(&self, id: RangeId) -> Option<Arc<Range>> {
         let ranges = self.map.ranges();
         let served = ranges.iter().find(|served| served.range.id() == id)?;
@@ -126,7 +126,7 @@ impl LocalHost {
         Ok(OpenRange { served, released })
     }
 
-    /// Serves new ranges in place of old ones, and builds their key filters.
+    /// Replaces old ranges by new ranges in the map, and builds the key filters of the new ranges.
     fn serve(&self, old: &[Arc<Range>], new: Vec<OpenRange>) {
         let mut served = Vec::with_capacity(new.len());
         for range in new {
@@ -152,14 +152,14 @@ impl LocalHost {
         self.parts.tasks.spawn("retire a range", async move {
             if let Some(released) = released {
                 tokio::select! {
-                    // Ends with an error: the range and its sender were dropped.
+                    // The range and its sender were dropped.
                     _ = released => {}
-                    // Shutdown closes all databases.
+                    // Shutdown closes all databases anyway.
                     () = shutdown.requested() => return,
                 }
             }
             engine.close().await;
-            // The database was closed without a flush: its records would pin the log until its files are deleted.
+            // The database was closed without a flush: its records would pin the WAL until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
         });
@@ -182,14 +182,14 @@ impl LocalHost {
                 Err(ReadError::Closed) => {}
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
-                    tracing::warn!(error, range = %id, "cannot build the key filter; every insert looks its key up");
+                    tracing::warn!(error, range = %id, "cannot build the key filter; every insert reads the database");
                 }
             }
         });
     }
 
     async fn freeze(&self, range: &Range, time: Duration) {
-        // A range that does not freeze in time takes writes again like the others.
+        // A range that does not freeze in time accepts writes again like the other ranges.
         let _ = tokio::time::timeout(time, async {
             range.freeze().await;
             std::future::pending::<()>().await;
@@ -248,14 +248,14 @@ impl Host for LocalHost {
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
         let unpinned = self.parts.engines.unpin(range, pin).await;
-        // The next maintenance round collects the files that only the pin kept.
+        // The next maintenance round deletes the files that only the pin needed.
         self.collected.lock().remove(&range);
         unpinned
     }
 
     async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
         let mut files = Vec::new();
-        // Holding the ranges keeps their databases open.
+        // The reference to the ranges keeps their databases open.
         for served in self.map.ranges().iter() {
             files.extend(self.parts.engines.files(served.range.id(), None).await?);
         }

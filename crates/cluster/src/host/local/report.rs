@@ -1,4 +1,4 @@
-//! Closing the heat windows of the ranges, for heat history and balancer.
+//! Closes the heat windows of the ranges, for heat history and balancer.
 
 use super::LocalHost;
 use crate::balance::SplitPoint;
@@ -8,7 +8,7 @@ use partita_heat::SplitAdvice;
 use partita_range::Range;
 use std::time::Instant;
 
-/// The most replaced ranges whose last window waits for the next report. A change takes a tenth of a second.
+/// The maximum number of replaced ranges in one report. A change takes a tenth of a second.
 const REPLACED_MAX: usize = 128;
 
 impl LocalHost {

@@ -1,4 +1,4 @@
-//! Finds the key to split a range at by size.
+//! Finds the split key of a range by size.
 
 use crate::error::ChangeRefused;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ pub(super) async fn middle_of(range: &Range) -> Result<Bytes, ChangeRefused> {
     middle(&weighed, &range.bounds().start).ok_or(ChangeRefused::NoSplitKey(range.id()))
 }
 
-/// Every partition of a small range with its bytes.
+/// Reads every partition of a small range with its bytes.
 async fn read_partitions(range: &Range) -> Result<Vec<(Bytes, u64)>, ChangeRefused> {
     let keys = keys_within(range.bounds());
     let scan = range.scan(keys, ScanHint::walk()).await;
@@ -50,7 +50,8 @@ fn partitions(keys: &[(Bytes, u64)]) -> Vec<(Bytes, u64)> {
     found
 }
 
-/// Adds keys with their bytes, in order, to partitions. A key without a partition counts to the partition before it.
+/// Adds keys with their bytes, in order, to partitions. A key without a partition counts towards the partition before
+/// it.
 fn add(partitions: &mut Vec<(Bytes, u64)>, keys: &[(Bytes, u64)]) {
     for (key, bytes) in keys {
         match (indivisible_prefix(key), partitions.last_mut()) {

@@ -1,4 +1,4 @@
-//! Maintenance of the served ranges: copying shared files, deleting files that nothing reads.
+//! Maintenance of the served ranges: copies shared files, deletes files that nothing reads.
 
 use super::LocalHost;
 use partita_engine::Collected;
@@ -21,12 +21,12 @@ impl LocalHost {
     async fn maintain_range(&self, range: &Range) {
         let (id, layout) = (range.id(), range.engine().file_layout());
         if layout.sources > 0 {
-            // Changes nothing while a compaction of it is under way.
+            // No effect while a detach of the range is running.
             if let Err(error) = range.engine().detach().await {
                 tracing::debug!(%error, range = %id, "cannot detach the files of a range");
             }
         }
-        // Nothing is left to collect until there is a newer file.
+        // No garbage is left until the next compacted file.
         let done = (layout.kept == 0).then_some(layout.newest_rewritten);
         if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
             return;
@@ -44,8 +44,8 @@ impl LocalHost {
     }
 }
 
-/// Deletes files that nothing reads. The engine deletes some only after a newer flush: flushes a marker, so that the next round
-/// deletes them.
+/// Deletes files that nothing reads. The engine deletes some files only after a newer flush: writes and flushes a
+/// marker row, so that the next round deletes them.
 async fn collect(range: &Range) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     if range.engine().collect().await? == Collected::UntilFlush {
         range.write_flush_marker().await?;

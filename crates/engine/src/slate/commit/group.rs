@@ -1,4 +1,4 @@
-//! Committing one group: its batches by range, written at the same time, answered together.
+//! Commits one group: splits the batches by range, writes all ranges at the same time, completes all batches together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ struct GroupPart {
     failed: bool,
 }
 
-/// Commits a group and answers all its batches.
+/// Commits a group and completes all its batches.
 pub(super) async fn commit(core: &Core, group: Vec<RangeBatch>) {
     let parts = split_by_range(core, group);
     let Some(wal) = core.wal() else {
@@ -59,7 +59,7 @@ pub(super) async fn commit(core: &Core, group: Vec<RangeBatch>) {
     answer(core, parts, elapsed);
 }
 
-/// The group by range. Batches of ranges that have no database now are refused.
+/// Splits the group by range. Refuses batches of ranges whose database is not open.
 fn split_by_range(core: &Core, group: Vec<RangeBatch>) -> Vec<GroupPart> {
     let mut parts: Vec<GroupPart> = Vec::with_capacity(1);
     for RangeBatch { open, queued } in group {
@@ -96,7 +96,7 @@ fn record_sizes(parts: &[GroupPart]) -> Vec<RecordSize> {
 }
 
 async fn make_room(core: &Core, wal: &WalAdapter, records: Vec<RecordSize>) -> Result<(), Refusal> {
-    // An earlier group has waited for the flush in vain; the next ones are refused at once.
+    // An earlier group timed out waiting for the flush; later groups are refused without a wait.
     if core.health.get() == Health::Backlogged && wal.is_backlogged() {
         return Err(Refusal::Busy);
     }
@@ -107,7 +107,7 @@ async fn make_room(core: &Core, wal: &WalAdapter, records: Vec<RecordSize>) -> R
     room
 }
 
-/// Writes a part as one batch of its database. Where two batches name one key, the later one wins.
+/// Writes a part as one batch of its database. If two batches write the same key, the later batch wins.
 async fn write(wal: &WalAdapter, part: &mut GroupPart) {
     if part.rows == 0 {
         return;
@@ -123,12 +123,12 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
     }
     let range = part.open.range;
     if let Err(error) = wal.write(range, &part.database.db, merged).await {
-        tracing::error!(%error, %range, "a commit failed; all databases will be opened again");
+        tracing::error!(%error, %range, "a commit failed; reopening all databases");
         part.failed = true;
     }
 }
 
-/// Counts the group and answers its batches.
+/// Counts the group and completes its batches.
 fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
     let (mut batches, mut rows, mut bytes) = (0, 0, 0);
     for part in &parts {
@@ -170,7 +170,7 @@ fn note_refusal(core: &Core, refusal: Refusal) {
     if core.health.replace(Health::Healthy, health) {
         tracing::error!(
             why = health.as_str(),
-            "writes are refused until there is room"
+            "refusing writes until the disk or the WAL has space"
         );
     }
 }

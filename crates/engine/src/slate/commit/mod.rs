@@ -1,15 +1,15 @@
-//! The commit loop: all batches that wait, in one group.
+//! The commit loop: commits all waiting batches as one group.
 //!
-//! The loop and SlateDB's writer tasks share one thread with a runtime of its own. A submission wakes that thread at most once for a
-//! group; from there to the completions nothing crosses threads. While a group is synced the next one gathers in the queue, so the size
-//! of groups follows the load by itself.
+//! The loop and SlateDB's writer tasks share one dedicated thread with its own runtime. Submissions wake that thread at
+//! most once for each group; from there to the completions all work stays on it. While a group is synced, the next
+//! group collects in the queue, so the group size adapts to the load.
 //!
 //! ```text
 //!  thread: take the queue ─▶ room in the WAL? ─▶ write ─▶ (writer tasks: WAL, sync, memtables) ─▶ completions ─▶ again
 //! ```
 //!
-//! A group may name several ranges. Each range's rows are one batch of its database; the batches are written at the same time and share
-//! one sync.
+//! A group may contain several ranges. The rows of each range become one batch of its database; these batches are
+//! written at the same time and share one sync.
 
 mod group;
 mod queue;
@@ -49,7 +49,8 @@ impl CommitThread {
             }
             drop(core);
             to_commit.set_drained();
-            // SlateDB's writer tasks run here until their databases close. An error means that the engine set was dropped.
+            // Keeps the thread alive for SlateDB's writer tasks until their databases close. An error means that the
+            // engine set was dropped.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         })?;
         Ok(Self {
@@ -68,7 +69,7 @@ impl CommitThread {
         self.thread.runtime()
     }
 
-    /// Closes the queue and waits until all batches in it are answered.
+    /// Closes the queue and waits until all batches in it are completed.
     pub(super) async fn drain(&self) {
         self.queue.close();
         self.queue.drained().await;
@@ -77,7 +78,7 @@ impl CommitThread {
     /// Ends the thread. Call it after [`CommitThread::drain`], once the databases are closed.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(true);
-        // The thread has nothing left to wait for; joining it takes microseconds.
+        // The thread has finished its work; joining it takes microseconds.
         self.thread.join().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The queue of the commit loop: batches of all ranges, and pin requests, which come before the next group.
+//! The queue of the commit loop: batches of all ranges, and pin requests, which run before the next group.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use crate::slate::open_range::OpenRange;
 use crate::slate::pin::PinRequest;
 use crate::{Batch, Refusal};
 
-/// Batches that wait for the loop. Bounded by the room that each of them holds.
+/// Batches that wait for the loop. Bounded, because each batch holds a part of the room.
 pub(in crate::slate) struct CommitQueue {
     state: Mutex<State>,
-    /// Notified when the loop has something to do.
+    /// Notified when the loop has work.
     wake: Notify,
-    /// Whether the queue was closed and everything in it was answered.
+    /// Whether the queue was closed and all its batches were completed.
     drained: watch::Sender<bool>,
 }
 
 #[derive(Default)]
 struct State {
     batches: VecDeque<RangeBatch>,
-    /// Bounded by the callers that pin: each waits for its own request.
+    /// Bounded by the number of callers: each caller waits for its request.
     pins: VecDeque<PinRequest>,
     closed: bool,
 }
 
-/// What the loop does next.
+/// The next work of the loop.
 pub(super) enum Work {
     Group(Vec<RangeBatch>),
     Pin(PinRequest),
@@ -68,7 +68,7 @@ impl CommitQueue {
         }
     }
 
-    /// Requests pins, which the loop begins between two groups. A closed queue drops the request.
+    /// Queues a pin request, which the loop starts between two groups. A closed queue drops the request.
     pub(in crate::slate) fn pin(&self, request: PinRequest) {
         let mut state = self.state.lock();
         if !state.closed {
@@ -93,7 +93,8 @@ impl CommitQueue {
         let _ = drained.wait_for(|drained| *drained).await;
     }
 
-    /// A pin request; else the waiting batches, up to `bytes_max` (but at least one), in order. `None` once closed and empty.
+    /// The next pin request; without one, the waiting batches in order, up to `bytes_max` but at least one. `None` once
+    /// the queue is closed and empty.
     pub(super) async fn next(&self, bytes_max: usize) -> Option<Work> {
         loop {
             {
@@ -126,7 +127,7 @@ fn take_group(batches: &mut VecDeque<RangeBatch>, bytes_max: usize) -> Vec<Range
     batches.drain(..count).collect()
 }
 
-/// Puts the batches of one range into the queue.
+/// Adds the batches of one range to the queue.
 pub(in crate::slate) struct RangeIntake {
     queue: Arc<CommitQueue>,
     open: Arc<OpenRange>,
@@ -137,15 +138,16 @@ impl RangeIntake {
         Self { queue, open }
     }
 
-    /// Waits until every batch taken so far is answered.
+    /// Waits until every batch queued so far is completed.
     pub(in crate::slate) async fn drain(&self) {
         let (sender, receiver) = oneshot::channel();
         let done = Box::new(move |_| {
-            // The receiver is gone when the caller gave up.
+            // Fails only if the caller was dropped.
             let _ = sender.send(());
         });
         self.take(Queued::new(Batch::new(), done, None));
-        // Answered behind all other batches. Dropped when the loop is gone, and then nothing is in flight.
+        // This empty batch completes after all earlier batches. It is dropped if the loop has ended, and then no batch
+        // is in flight.
         let _ = receiver.await;
     }
 }

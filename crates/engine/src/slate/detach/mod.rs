@@ -1,12 +1,12 @@
-//! Detaching: a full compaction of a database, so that it reads no files of its sources.
+//! Detaching: a full compaction of a database, after which it reads no files of its sources.
 //!
-//! The database's own compactor proposes the compaction to itself on request. SlateDB's administration would submit it from outside, where
-//! it can fall between a job of the compactor being timed and being entered. Jobs must be entered in the order of their times, so the
-//! compactor would then give up and close the database.
+//! On request, the database's compactor schedules the compaction itself. A job that SlateDB's administration submits
+//! from outside can arrive after the compactor has given its own next job a timestamp and before it has stored that
+//! job. Jobs must be stored in the order of their timestamps, so the compactor would then fail and close the database.
 //!
-//! A large database is compacted in two jobs, level 0 first and then the sorted runs. Files leave level 0 in the order of their age, so a
-//! job that includes some of it keeps all newer ones waiting. A job over gigabytes takes minutes, in which level 0 would fill up and
-//! writes be refused. So level 0 is compacted beside the runs.
+//! A large database is compacted in two jobs, level 0 first and then the sorted runs. Files leave level 0 in the order
+//! of their age, so a running job with level 0 files blocks all newer files. A job over gigabytes takes minutes;
+//! meanwhile level 0 would fill up and writes would be refused. So level 0 is compacted separately from the runs.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
-/// How many files of level 0 are worth a job while other jobs run, as in SlateDB's own policy.
+/// The minimum number of level 0 files for a job while other jobs run, as in SlateDB's default policy.
 const LEVEL0_COUNT_MIN: usize = 4;
 
-/// Whether a database is to be detached. Shared with its compactor, which looks once a second.
+/// A request to detach a database. Shared with its compactor, which polls it once a second.
 #[derive(Clone)]
 pub(super) struct DetachRequest {
     state: Arc<Mutex<State>>,
@@ -29,7 +29,7 @@ pub(super) struct DetachRequest {
 }
 
 impl DetachRequest {
-    /// For a database that is compacted in one job if it has no more than so many bytes.
+    /// For a database that is compacted in one job if it has at most `at_once_bytes`.
     pub(super) fn new(at_once_bytes: u64) -> Self {
         Self {
             state: Arc::default(),
@@ -37,12 +37,12 @@ impl DetachRequest {
         }
     }
 
-    /// Requests it, unless it would change nothing or is running. A request ends with the open database.
+    /// Requests a detach, unless it would change nothing or is running. Closing the database drops the request.
     pub(super) fn request(&self, manifest: &VersionedManifest) {
         let mut state = self.state.lock();
         let files = Files::of(manifest, self.at_once_bytes);
         if *state == State::Idle && files.whole().is_some() {
-            // This manifest may be some seconds old, and a compaction may have ended since.
+            // This manifest may be some seconds old, and a compaction may have ended after it.
             let shared = files.shared;
             *state = State::Requested { shared };
         }
@@ -61,7 +61,7 @@ impl CompactionSchedulerSupplier for DetachRequest {
     }
 }
 
-/// Proposes what SlateDB does by default, and a full compaction on request.
+/// Schedules SlateDB's default compactions, and a full compaction on request.
 struct DetachScheduler {
     request: DetachRequest,
     default: Box<dyn CompactionScheduler + Send + Sync>,
@@ -95,18 +95,18 @@ impl CompactionScheduler for DetachScheduler {
 enum State {
     #[default]
     Idle,
-    /// It is to begin; where `shared`, only if the database still shares files with others by then.
+    /// Requested but not started; with `shared`, it starts only if the database still shares files.
     Requested { shared: bool },
-    /// The files of level 0 are becoming a run. The runs are next, under the same condition.
+    /// The files of level 0 are being merged into a run. The runs are next, under the same condition.
     Runs { shared: bool },
-    /// This job was proposed, and is not known to have ended.
+    /// This job was scheduled, and its end was not seen yet.
     Running(CompactionSpec),
 }
 
 /// The next step of the compactor.
 #[derive(Debug, PartialEq)]
 enum Next {
-    /// The job that SlateDB would begin by default, if any.
+    /// The next job of SlateDB's default policy, if any.
     Default,
     Job(CompactionSpec),
     /// Nothing.
@@ -114,8 +114,8 @@ enum Next {
 }
 
 impl State {
-    /// What to begin, given the present files and jobs. A file is in one job at a time, so while a request waits no other runs are
-    /// merged, or it might never begin.
+    /// The next job for the current files and jobs. A file is in one job at a time, so while a request waits no other
+    /// job merges runs; otherwise the request might never start.
     fn next(&mut self, files: &Files) -> Next {
         match self {
             Self::Idle => Next::Default,
@@ -144,7 +144,8 @@ impl State {
             Self::Runs { .. } => self.begin(files.runs_job()),
             Self::Running(job) if !files.jobs.contains(job) => self.end(),
             Self::Running(job) if job.has_l0_sources() => Next::Default,
-            // SlateDB's default policy would merge new runs with the second job, or nothing of level 0 where there are many runs.
+            // SlateDB's default policy would merge new runs during the second job, or skip level 0 if there are many
+            // runs.
             Self::Running(_) if files.level0_is_busy() => Next::Wait,
             Self::Running(_) => files.level0_alone(),
         }
@@ -164,17 +165,17 @@ impl State {
     }
 }
 
-/// The files and running jobs of a database, as the scheduler sees them.
+/// The files and running jobs of a database.
 #[derive(Debug)]
 struct Files {
     /// Newest first.
     level0: Vec<SourceId>,
     /// Numbers of the sorted runs, newest first.
     runs: Vec<u32>,
-    /// Whether they are so small that one job does not delay others.
+    /// Whether the database is small enough for one job that does not delay others.
     are_few: bool,
-    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from before the
-    /// compaction is gone.
+    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from
+    /// before the compaction is released.
     shared: bool,
     jobs: Vec<CompactionSpec>,
 }
@@ -184,7 +185,7 @@ impl Files {
     fn of(manifest: &VersionedManifest, at_once_bytes: u64) -> Self {
         let level0_bytes = manifest.l0().iter().map(|view| view.estimate_size());
         let run_bytes = manifest.compacted().iter().map(|run| run.estimate_size());
-        // Whole files, also where this database sees only a part.
+        // Counts whole files, also if this database reads only a part of a file.
         let bytes: u64 = level0_bytes.chain(run_bytes).sum();
         let mut sources = manifest.external_dbs().iter();
         Self {
@@ -198,12 +199,12 @@ impl Files {
         }
     }
 
-    /// All files merged into one run; `None` for a single file of its own, where that would only make garbage.
+    /// A job that merges all files into one run; `None` for a single unshared file, which would only be copied.
     fn whole(&self) -> Option<CompactionSpec> {
         self.merged(self.level0.iter().copied())
     }
 
-    /// All runs merged into one, with the same exception.
+    /// A job that merges all runs into one, with the same exception.
     fn runs_job(&self) -> Option<CompactionSpec> {
         self.merged(std::iter::empty())
     }
@@ -216,7 +217,7 @@ impl Files {
         (sources.len() >= enough).then(|| CompactionSpec::new(sources, lowest))
     }
 
-    /// Level 0 merged into a run above all others; `None` when it is empty.
+    /// A job that merges level 0 into a new topmost run; `None` if level 0 is empty.
     fn level0_job(&self) -> Option<CompactionSpec> {
         let planned = self.jobs.iter().filter_map(CompactionSpec::destination);
         let highest = self.runs.iter().copied().chain(planned).max();
@@ -224,7 +225,7 @@ impl Files {
         (!self.level0.is_empty()).then(|| CompactionSpec::new(self.level0.clone(), above))
     }
 
-    /// Level 0 alone, once it is worth a job.
+    /// A job for level 0 alone, once it has enough files.
     fn level0_alone(&self) -> Next {
         let worth_it = self.level0.len() >= LEVEL0_COUNT_MIN;
         let job = self.level0_job().filter(|_| worth_it);

@@ -28,7 +28,7 @@ fn requested() -> State {
 }
 
 #[test]
-fn a_small_database_is_compacted_at_once() {
+fn a_small_database_is_compacted_in_one_job() {
     let mut state = requested();
     let whole = CompactionSpec::new(vec![file(2), file(1), run(3), run(0)], 0);
     let now = files(&[2, 1], &[3, 0], true);
@@ -45,7 +45,7 @@ fn a_small_database_is_compacted_at_once() {
 }
 
 #[test]
-fn level_0_of_a_large_one_goes_first_and_is_compacted_beside_the_runs() {
+fn a_large_database_compacts_level_0_before_and_beside_its_runs() {
     let mut state = requested();
     let level0 = CompactionSpec::new(vec![file(2), file(1)], 4);
     assert_eq!(
@@ -69,7 +69,7 @@ fn level_0_of_a_large_one_goes_first_and_is_compacted_beside_the_runs() {
 }
 
 #[test]
-fn level_0_of_a_large_one_does_not_wait_for_runs_that_are_being_merged() {
+fn level_0_of_a_large_database_does_not_wait_for_a_running_merge() {
     let merging = CompactionSpec::new(vec![run(2), run(1)], 1);
     let mut state = requested();
     let first = CompactionSpec::new(vec![file(1)], 3);
@@ -85,9 +85,9 @@ fn level_0_of_a_large_one_does_not_wait_for_runs_that_are_being_merged() {
     assert_eq!(state.next(&now), Next::Job(runs));
 }
 
-/// As after a restart, when SlateDB resumes the job.
+/// This happens after a restart, when SlateDB resumes the job.
 #[test]
-fn runs_that_another_job_has_compacted_are_not_compacted_again() {
+fn runs_compacted_by_another_job_are_not_compacted_again() {
     let mut state = requested();
     let merging = CompactionSpec::new(vec![run(2), run(1)], 1);
     let now = with(files(&[], &[2, 1], false), &[&merging]);
@@ -99,15 +99,11 @@ fn runs_that_another_job_has_compacted_are_not_compacted_again() {
 }
 
 #[test]
-fn a_compaction_that_would_change_nothing_is_not_begun() {
+fn a_compaction_without_effect_is_not_started() {
     let mut own = files(&[], &[1], true);
     own.shared = false;
     let mut state = requested();
-    assert_eq!(
-        state.next(&own),
-        Next::Default,
-        "it shares nothing any more"
-    );
+    assert_eq!(state.next(&own), Next::Default, "it no longer shares files");
     assert_eq!(state, State::Idle);
     let mut state = State::Requested { shared: false };
     assert_eq!(state.next(&own), Next::Default, "it is one run");

@@ -6,11 +6,11 @@
 //!  background:                           frozen memtables become files ─▶ one manifest each names the checkpoint
 //! ```
 //!
-//! - Between two groups nothing is in flight, in any database. A checkpoint that begins there holds exactly the acknowledged batches
-//!   and those about to be, none in part; those of several databases fit each other.
-//! - Files that a pin names are never collected: SlateDB's garbage collection and detaching respect all checkpoints, and
-//!   [`super::removal::remove`] removes no database that has one.
-//! - A pin whose caller gave up may still be made. The caller compares [`pins`] with those it knows.
+//! - Between two groups nothing is in flight, in any database. A checkpoint that begins there holds exactly the durable
+//!   batches, each of them whole, and the checkpoints of several databases are consistent with each other.
+//! - The files of a pin are never collected: SlateDB's garbage collection and detaching respect all checkpoints, and
+//!   [`super::removal::remove`] keeps databases with a checkpoint.
+//! - A cancelled call may still create its pins. The caller compares [`pins`] with the pins in its records.
 
 mod request;
 
@@ -34,7 +34,7 @@ use crate::{
 
 pub(super) use self::request::PinRequest;
 
-/// How long the rows in memory may take to become files. On a full disk it takes until there is room.
+/// The deadline for flushing rows in memory to files. On a full disk the flush waits until there is space.
 const FILES_DEADLINE: Duration = FLUSH_DEADLINE;
 
 /// Pins open databases at one point.
@@ -44,7 +44,7 @@ pub(super) async fn pin(
     ranges: &[RangeId],
 ) -> Result<Pinned, ChangeError> {
     let (handles, pause) = {
-        // Keeps the supervisor from opening the databases again meanwhile. Writing the files needs no lock.
+        // Blocks the supervisor from reopening the databases during the pause. Writing the files needs no lock.
         let _change = core.lock_change().await;
         let mut databases = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -121,7 +121,7 @@ pub(super) async fn open(
     let checkpoint = find(core, range, pin).await?;
     let cache = Arc::clone(&core.context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let options = DbReaderOptions {
-        // All rows of a pin are in files, and the WAL is not SlateDB's.
+        // All rows of a pin are in files, and SlateDB cannot read Partita's WAL.
         skip_wal_replay: true,
         ..DbReaderOptions::default()
     };
@@ -137,7 +137,7 @@ pub(super) async fn open(
     }))
 }
 
-/// The files of a pin, or of a range as it is now. None if the database is missing.
+/// The files of a pin, or the current files of a range. Empty if the database is missing.
 pub(super) async fn files(
     core: &Core,
     range: RangeId,
@@ -159,7 +159,7 @@ pub(super) async fn files(
             bytes: view.estimate_size(),
         })
         .collect();
-    // A merged range can see two parts of one file.
+    // A merged range can read two parts of the same file.
     files.sort_unstable();
     files.dedup_by(|a, b| a.name == b.name);
     Ok(files)

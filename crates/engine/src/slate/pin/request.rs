@@ -1,4 +1,4 @@
-//! The request of a pin to the commit loop.
+//! Pin requests to the commit loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 
 use crate::slate::database::Database;
 
-/// The name of our checkpoints, which tells them from those of clones and compactions.
+/// The name of pin checkpoints, which separates them from checkpoints of clones and compactions.
 pub(super) const PIN_NAME: &str = "pin";
 
-/// How long the commit loop pauses at most. Usually microseconds, unless the store is slow: the task that writes a database's manifest
-/// must take note.
+/// The longest pause of the commit loop. Usually it takes microseconds, longer if the store is slow: the manifest task
+/// of each database must respond.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 
 /// A request to the commit loop: pause, and begin a checkpoint of these databases.
@@ -46,7 +46,7 @@ impl PinRequest {
         let beginning = futures::future::try_join_all(beginning);
         let handles = tokio::time::timeout(PAUSE_MAX, beginning).await.ok();
         let pause = SystemClock.monotonic() - started;
-        // Fails when the caller gave up: no record will name these pins.
+        // Fails if the caller was dropped; then no snapshot record will name these pins.
         let _ = self.begun.send(Begun { handles, pause });
     }
 }

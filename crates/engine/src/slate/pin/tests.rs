@@ -42,14 +42,14 @@ async fn names(set: &SlateEngineSet, pin: Option<&PinId>) -> BTreeSet<String> {
     files.into_iter().map(|file| file.name).collect()
 }
 
-/// Those of these files that are on the disk.
+/// The given files that exist on the disk.
 fn existing(directory: &Path, files: &BTreeSet<String>) -> BTreeSet<String> {
     let folder = directory.join("store/range-1/compacted");
     let is_there = |name: &&String| folder.join(format!("{name}.sst")).exists();
     files.iter().filter(is_there).cloned().collect()
 }
 
-/// Compacts and collects until none of these files is left.
+/// Compacts and collects garbage until all given files are deleted.
 async fn collect(directory: &Path, engine: &dyn Engine, files: &BTreeSet<String>) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !existing(directory, files).is_empty() {
@@ -78,9 +78,9 @@ async fn first_value(set: &SlateEngineSet, pin: &PinId) -> Bytes {
     rows[0].1.slice(..1)
 }
 
-/// The files of a pin stay, across a restart too, while garbage beside them is collected. They go when the pin does.
+/// The files of a pin survive garbage collection and a restart. They are removed after the unpin.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pin_keeps_its_files_as_long_as_it_lasts() {
+async fn the_files_of_a_pin_stay_until_the_unpin() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let (set, engine) = open(path).await;

@@ -1,8 +1,8 @@
-//! Clones that detach from their sources, and files that stay or go with them.
+//! Clones that detach from their sources, and the removal of unused files.
 
 use super::*;
 
-/// The life of a parent: its children share its files, compact them, detach, and the parent is removed.
+/// The life cycle of a parent: its children share its files, compact them and detach; then the parent is removed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_parent_is_removed_once_its_children_are_detached() {
     for detach_at_once_bytes in [u64::MAX, 0] {
@@ -56,7 +56,7 @@ async fn a_parent_is_removed(settings: Settings) {
         assert_eq!(set.remove(source).await.unwrap(), Removal::Needed);
         engines.push(engine);
     }
-    // A checkpoint of a clone that was removed only in part does not block the removal.
+    // A checkpoint of a partly removed clone does not block the removal.
     let left = CheckpointOptions::default();
     let admin = admin::admin(&set.core, source);
     admin.create_detached_checkpoint(&left).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_parent_is_removed(settings: Settings) {
                 made.insert(file.unwrap().file_name());
             }
         }
-        // A request before the database has seen the first outcome may cause a second one.
+        // A request before the database has loaded the result of the first compaction may cause a second compaction.
         assert!(made.len() <= 2, "{made:?}");
     }
     assert_eq!(set.removable(&[source]).await.unwrap(), [source]);
@@ -94,8 +94,8 @@ async fn a_parent_is_removed(settings: Settings) {
     set.close().await;
 }
 
-/// A file that was made by a compaction and compacted again is newer than all flushed files. It stays until a flush, and the engine
-/// reports that.
+/// A compaction output that is compacted again is newer than all flushed files. It stays until the next flush, and the
+/// engine reports this as [`Collected::UntilFlush`].
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_compacted_twice_stays_until_a_flush() {
     let directory = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ async fn a_file_compacted_twice_stays_until_a_flush() {
     one.close().await;
 }
 
-/// Waits until another file is the newest one made by a compaction.
+/// Waits until a compaction has made a newer file than `before`.
 async fn compacted_after(engine: &dyn Engine, before: Option<&String>) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {

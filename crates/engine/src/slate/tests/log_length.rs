@@ -1,10 +1,11 @@
-//! The length of the WAL: every range is flushed in time, however it writes.
+//! The length of the WAL: every range is flushed in time, for every write pattern.
 
 use tempfile::TempDir;
 
 use super::*;
 
-/// Commits a row so many times. Each takes a sector, so 2,500 fill about twenty segments, but far less memory than triggers a flush.
+/// Commits one small row for each number. Each takes a WAL sector, so 2,500 rows fill about 20 segments, but the
+/// memtable stays far below its flush size.
 async fn write_many(engine: &dyn Engine, numbers: std::ops::Range<u32>) {
     for number in numbers {
         commit(engine, put("key", number.to_string()))
@@ -34,7 +35,7 @@ fn assert_short(stats: &Stats) {
     assert!(live <= most, "{live} segments");
 }
 
-/// A few rows are flushed once they fill some segments, so that a start has a bounded amount to read.
+/// Small rows are flushed once they fill some segments, so that the WAL that a start reads is bounded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_wal_stays_short_when_rows_are_few() {
     let directory = tempfile::tempdir().unwrap();
@@ -51,7 +52,7 @@ async fn the_wal_stays_short_when_rows_are_few() {
 
 /// A range that stopped writing is flushed too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_range_does_not_keep_the_wal_long() {
+async fn an_idle_range_does_not_pin_the_wal() {
     let (_directory, _disk, set, idle, busy) = two_ranges().await;
     commit(&*idle, put("idle", "1")).await.unwrap();
     write_many(&*busy, 0..2_500).await;
@@ -60,9 +61,9 @@ async fn an_idle_range_does_not_keep_the_wal_long() {
     set.close().await;
 }
 
-/// So is a range that writes once in four segments, which is too seldom for its own database to flush it in time.
+/// A range that writes only once in four segments is flushed, although its own database would flush it too late.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_range_that_writes_seldom_does_not_keep_the_wal_long() {
+async fn a_range_with_rare_writes_does_not_pin_the_wal() {
     let (_directory, _disk, set, seldom, busy) = two_ranges().await;
     for round in 0..5 {
         commit(&*seldom, put("key", round.to_string()))
@@ -74,9 +75,9 @@ async fn a_range_that_writes_seldom_does_not_keep_the_wal_long() {
     set.close().await;
 }
 
-/// So is a range that is closed, like the source of a split. It can be opened again.
+/// A closed range, such as the source of a split, is flushed too. It can be reopened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_range_does_not_keep_the_wal_long() {
+async fn a_closed_range_does_not_pin_the_wal() {
     let (directory, disk, set, closed, busy) = two_ranges().await;
     commit(&*closed, put("kept", "1")).await.unwrap();
     closed.close().await;
@@ -85,7 +86,7 @@ async fn a_closed_range_does_not_keep_the_wal_long() {
     commit(&*again, put("later", "2")).await.unwrap();
     set.close().await;
     drop((closed, again, busy, set));
-    // Releasing the records of its first tenure loses neither row.
+    // Releasing the records from before the close loses neither row.
     let set = set_on(&disk, directory.path()).await;
     let again = set.open(RangeId(1)).await.unwrap();
     assert_eq!(again.get(b"kept").await.unwrap().unwrap(), "1");

@@ -1,11 +1,11 @@
-//! Databases over an object store and a WAL in memory, which outlive them as a disk outlives a process.
+//! Databases over an in-memory object store and WAL, which survive a simulated crash of the process.
 
 use partita_wal::memory::MemoryStorage;
 use slatedb::object_store::memory::InMemory;
 
 use super::*;
 
-/// What survives a crash.
+/// The storage that survives a simulated crash.
 #[derive(Clone, Default)]
 struct World {
     store: Arc<InMemory>,
@@ -23,7 +23,7 @@ impl World {
         started.unwrap()
     }
 
-    /// With the first range open.
+    /// An engine set with its first range open.
     async fn open(&self) -> One {
         One::of(self.start().await).await.unwrap()
     }
@@ -36,9 +36,9 @@ async fn conforms() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Each life ends with a crash or a stop.
+    /// Each process lifetime ends with a crash or a clean stop.
     #[test]
-    fn does_what_an_ordered_map_does(lives in proptest::collection::vec((steps(20), any::<bool>()), 1..4)) {
+    fn behaves_like_an_ordered_map(lives in proptest::collection::vec((steps(20), any::<bool>()), 1..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut model = BTreeMap::new();
@@ -54,9 +54,9 @@ proptest! {
     }
 }
 
-/// Rows that only the WAL has are replayed, also those of clones.
+/// Rows that are only in the WAL are replayed, also the rows of clones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crash_loses_nothing_acknowledged() {
+async fn a_crash_loses_no_acknowledged_rows() {
     let world = World::default();
     let one = world.open().await;
     commit(&*one, put("flushed", "1")).await.unwrap();
@@ -104,7 +104,7 @@ async fn after_a_failed_append_the_outcome_is_unknown_and_the_engine_recovers() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_wal_refuses_writes_until_there_is_room() {
+async fn a_full_wal_refuses_writes_until_it_has_space() {
     let world = World::default();
     let one = world.open().await;
     world.wal.set_full(true);

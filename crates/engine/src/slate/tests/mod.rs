@@ -85,7 +85,7 @@ async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> One {
     One::of(set_on(disk, directory).await).await.unwrap()
 }
 
-/// Waits until the engine is in this state; the supervisor looks twice a second.
+/// Waits until the engine is in this state; the supervisor checks twice a second.
 async fn wait_for(engine: &dyn Engine, health: Health) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while engine.health() != health {
@@ -159,12 +159,12 @@ async fn conforms() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn does_what_an_ordered_map_does(lives in proptest::collection::vec(steps(20), 1..4)) {
+    fn behaves_like_an_ordered_map(lives in proptest::collection::vec(steps(20), 1..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let directory = tempfile::tempdir().unwrap();
         runtime.block_on(async {
             let mut model = BTreeMap::new();
-            // Lazy, because thousands of syncs show nothing here: the process lives on.
+            // Without real syncs, because the test never cuts the power and would sync thousands of times.
             let disk = FaultyDisk::lazy();
             for steps in lives {
                 let engine = open_faulty(directory.path(), &disk).await;
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// Batches that wait together are one group: one record, one sync.
+/// Waiting batches form one group: one record, one sync.
 #[tokio::test]
 async fn waiting_batches_share_a_sync() {
     let directory = tempfile::tempdir().unwrap();
@@ -191,12 +191,12 @@ async fn waiting_batches_share_a_sync() {
     assert!(groups < 20, "200 batches in {groups} groups");
     assert!(
         disk.sync_count() - before.0 < 20 + 8,
-        "a sync for a group, some for a new segment"
+        "one sync per group, and some for new segments"
     );
     engine.close().await;
 }
 
-/// Batches that are longer than a segment, and rows between them, are replayed after a failed sync.
+/// Batches longer than a segment, and small batches between them, are replayed after a failed sync.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_longer_than_a_segment_are_durable() {
     let directory = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ async fn after_a_failed_sync_the_outcome_is_unknown_and_the_engine_recovers() {
         assert_eq!(
             engine.get(b"unknown").await.unwrap(),
             seen,
-            "a row that was read once stays"
+            "a row that was read is never lost"
         );
         assert_eq!(engine.get(b"afterwards").await.unwrap().unwrap(), "3");
         engine.close().await;
@@ -269,7 +269,7 @@ async fn a_full_disk_refuses_writes_and_serves_reads() {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
-        assert!(written < 1_000, "the disk is never full");
+        assert!(written < 1_000, "the disk did not become full");
     };
     assert_eq!(refused, WriteError::Refused(Refusal::DiskFull));
     assert_eq!(engine.health(), Health::DiskFull);
@@ -280,7 +280,7 @@ async fn a_full_disk_refuses_writes_and_serves_reads() {
     let found = rows(&*engine, KeyRange::all(), 100).await.len();
     assert_eq!(
         found, written as usize,
-        "all acknowledged rows and no refused one"
+        "all acknowledged rows and no refused row"
     );
 
     disk.set_full(false);
@@ -289,7 +289,7 @@ async fn a_full_disk_refuses_writes_and_serves_reads() {
     engine.close().await;
 }
 
-/// Damage that no crash makes: an acknowledged record with others behind it.
+/// Damage that no crash can cause: an acknowledged record before later records.
 #[tokio::test]
 async fn a_damaged_wal_is_refused_with_its_file_name() {
     let directory = tempfile::tempdir().unwrap();
@@ -313,7 +313,7 @@ async fn a_damaged_wal_is_refused_with_its_file_name() {
     );
 }
 
-/// A database without its WAL has lost rows, so it must not open.
+/// A database whose WAL is missing has lost rows, so it must not open.
 #[tokio::test]
 async fn a_missing_wal_is_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -328,7 +328,7 @@ async fn a_missing_wal_is_refused() {
     assert!(text.contains("the WAL is missing"), "{text}");
 }
 
-/// Why the engine did not open, with all causes.
+/// The error of a failed open, with all its causes.
 async fn refusal_to_open(directory: &Path) -> String {
     let refused = match set_in(directory).await {
         Err(error) => error,
@@ -380,7 +380,7 @@ async fn a_damaged_file_is_an_error() {
     engine.close().await;
 }
 
-/// When one range fails, all are opened again, and none loses an acknowledged row.
+/// When one range fails, all ranges are reopened, and no acknowledged row is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ranges_recover_together() {
     let directory = tempfile::tempdir().unwrap();

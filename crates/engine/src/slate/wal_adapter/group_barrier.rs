@@ -1,8 +1,8 @@
 //! One sync for all databases that write in a group.
 //!
-//! The commit loop hands the databases of a group their rows at the same time; each adds its record here and waits. The last one to
-//! arrive appends the group for all. A database that fails before it arrives leaves the group, so that the others do not wait for it.
-//! All of this happens on the commit thread.
+//! The commit loop gives the databases of a group their rows at the same time; each database adds its record here and
+//! waits. The last database to arrive appends the group for all. A database that fails before it arrives leaves the
+//! group, so that the other databases do not wait for it. All of this runs on the commit thread.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::RangeId;
 
 type Outcome = Result<(), AppendError>;
 
-/// Where the databases of a group wait for each other.
+/// The barrier at which the databases of a group wait for each other.
 pub(super) struct GroupBarrier {
     wal: Arc<dyn Wal>,
     state: Mutex<State>,
@@ -26,7 +26,7 @@ pub(super) struct GroupBarrier {
 struct State {
     /// Ranges of the group that have not arrived.
     absent: Vec<RangeId>,
-    /// Those that have arrived and wait for the outcome.
+    /// The databases that have arrived and wait for the outcome.
     waiting: Vec<oneshot::Sender<Outcome>>,
 }
 
@@ -45,8 +45,8 @@ impl GroupBarrier {
         state.absent.extend(ranges);
     }
 
-    /// Adds the record of a range and returns once the group is durable. A local WAL blocks the commit thread for the write and the
-    /// sync: nothing else that could go on meanwhile runs there.
+    /// Adds the record of a range and returns once the group is durable. A local WAL blocks the commit thread during
+    /// the write and the sync: the thread has no other work at that time.
     pub(super) async fn append(&self, record: RecordHeader, rows: &[RowEntry]) -> Outcome {
         let added = self.add(record, rows);
         let others = {
@@ -61,7 +61,7 @@ impl GroupBarrier {
             }
         };
         match others {
-            // The sender is dropped unused only if the append is: then the outcome is unknown.
+            // The sender is dropped unused only if the append was dropped; then the outcome is unknown.
             Some(others) => others.await.unwrap_or(Err(AppendError::Poisoned)),
             None => {
                 let outcome = self.append_if_complete().await;
@@ -85,7 +85,7 @@ impl GroupBarrier {
             state.absent.len() < before
         };
         if was_absent {
-            // The ranges that wait get the outcome.
+            // The waiting ranges get the outcome.
             let _ = self.append_if_complete().await;
         }
     }
@@ -100,7 +100,7 @@ impl GroupBarrier {
         };
         let outcome = self.wal.append_group().await;
         for waiting in waiting {
-            // A receiver that is gone belongs to a database that was closed.
+            // Fails only if the database was closed.
             let _ = waiting.send(outcome.clone());
         }
         outcome
@@ -157,7 +157,7 @@ mod tests {
         }]
     }
 
-    /// Appends a record of `A`, which waits for `B` until `finish` has run, and returns the outcomes of both.
+    /// Appends a record of `A`, which waits for `B`, runs `finish`, and returns both outcomes.
     async fn append_beside<T>(
         barrier: &GroupBarrier,
         finish: impl Future<Output = T>,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_to_arrive_syncs_for_all() {
+    async fn the_last_range_to_arrive_syncs_the_group() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
         let before = disk.sync_count();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_range_waits_for_one_that_left() {
+    async fn a_range_that_left_does_not_block_the_group() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
         let (first, ()) = append_beside(&barrier, barrier.leave(B)).await;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failed_sync_fails_all() {
+    async fn a_failed_sync_fails_all_ranges_of_the_group() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
         let row = row(ValueDeletable::Value("v".into()));
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_that_does_not_fit_fails_alone() {
+    async fn a_record_that_does_not_fit_does_not_fail_the_group() {
         let (disk, directory) = (FaultyDisk::default(), tempfile::tempdir().unwrap());
         let barrier = group_of_two(&disk, directory.path()).await;
         let merge = row(ValueDeletable::Merge("x".into()));

@@ -1,4 +1,4 @@
-//! Opening a database over the WAL: the checks, and the replay of records that its files lack.
+//! Opens a database with the WAL: checks the WAL, and replays the records that are not in the database's files.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::rows;
 use super::writer::RangeWriter;
 use crate::RangeId;
 
-/// Bytes of rows that a replay hands over at once.
+/// Bytes of rows in one step of a replay.
 const REPLAY_BYTES: usize = 1 << 20;
 
 /// Gives SlateDB its writer and the records to replay.
@@ -25,7 +25,7 @@ pub(super) struct RangeInit {
 }
 
 impl RangeInit {
-    /// The records that the store's files lack, without a gap.
+    /// The records that are not in the store's files, checked to have no gap.
     fn unflushed(&self, flushed: WalId) -> Result<VecDeque<Record>, WalError> {
         let mut records = self.wal.take_recovered(self.range);
         records.retain(|record| record.header.wal_id > flushed);
@@ -33,12 +33,12 @@ impl RangeInit {
         for record in &records {
             if record.header.wal_id.0 != last.0 + 1 {
                 return Err(data_error(
-                    "the WAL lacks records that the store's files do not have",
+                    "records are missing: neither the WAL nor the store's files have them",
                 ));
             }
             last = record.header.wal_id;
         }
-        // A database opened twice in one life, and written to in between: its rows would be lost.
+        // The database was opened twice in this process, with writes in between: their rows would be lost.
         if self
             .wal
             .last_of(self.range)
@@ -56,7 +56,7 @@ impl WriterInit for RangeInit {
         &self,
         manifest: &mut WriterManifest,
     ) -> Result<WriterInitResult, WalError> {
-        // The WAL is made before the database, so only a database that is opened for the first time may have a new one.
+        // The WAL is created before the databases, so only a new database may have a new WAL.
         if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
             return Err(data_error("the WAL is missing"));
         }
@@ -79,7 +79,7 @@ impl WriterInit for RangeInit {
     }
 }
 
-/// The records beyond the store's files, in order.
+/// The unflushed records, in order.
 struct Replay {
     records: VecDeque<Record>,
     last: WalId,

@@ -1,11 +1,11 @@
-//! SlateDB's WAL on top of a [`Wal`], which makes each group durable before it is answered.
+//! SlateDB's WAL on top of a [`Wal`], which makes each group durable before its batches complete.
 //!
-//! SlateDB hands each batch to [`writer::RangeWriter`], which returns once the batch is durable. So a batch is durable before it is
-//! readable, nothing is ever buffered, and a flush of the WAL has nothing to do. To SlateDB each record is a WAL file of its own. All
-//! databases of the process write to one WAL, and those that write in one group share its sync.
+//! SlateDB hands each batch to [`writer::RangeWriter`], which returns once the batch is durable. So a batch is durable
+//! before it is readable, nothing is buffered, and a flush of the WAL is a no-op. For SlateDB each record is a separate
+//! WAL file. All databases of the process write to one WAL, and the databases of one group share its sync.
 //!
-//! Fencing: of all logs opened in one storage only the last may append, and the supervisor poisons the old one before it opens the
-//! next one.
+//! Fencing: only the most recently opened WAL of a storage can append, and the supervisor poisons the old WAL before it
+//! opens the next one.
 
 mod group_barrier;
 mod init;
@@ -30,14 +30,14 @@ use crate::{OpenError, RangeId, Refusal};
 /// How long a group waits for a flush before it is refused.
 const FLUSH_WAIT: Duration = Duration::from_secs(5);
 
-/// The WAL of the process, as the commit loop, the supervisor and the databases see it.
+/// The WAL of the process, for the commit loop, the supervisor and the databases.
 #[derive(Clone)]
 pub(super) struct WalAdapter {
     wal: Arc<dyn Wal>,
     barrier: Arc<GroupBarrier>,
     /// Notified when records were released.
     released: Arc<Notify>,
-    /// Notified when the WAL wants maintenance.
+    /// Notified when the WAL needs maintenance.
     maintenance: Arc<Notify>,
 }
 
@@ -53,8 +53,8 @@ impl WalAdapter {
         })
     }
 
-    /// What the database of `range` needs to write to this WAL, and to replay its records. `is_known` says that it was opened or
-    /// cloned in this process.
+    /// The parts that let the database of `range` write to this WAL and replay its records. `is_known`: the range was
+    /// opened or cloned in this process.
     pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
         Box::new(RangeInit {
             wal: Arc::clone(&self.wal),
@@ -64,7 +64,7 @@ impl WalAdapter {
         })
     }
 
-    /// Makes sure that a group of at most these records can be written. Writes nothing. Waits while too much is not flushed.
+    /// Reserves space for a group of at most these records. Writes nothing. Waits while too many bytes are unflushed.
     pub(super) async fn make_room(
         &self,
         mut records: impl Iterator<Item = RecordSize>,
@@ -97,12 +97,12 @@ impl WalAdapter {
             .map_err(|_elapsed| Refusal::Busy)
     }
 
-    /// Whether so much is not flushed that no group can be written.
+    /// Whether too many bytes are unflushed to accept another group.
     pub(super) fn is_backlogged(&self) -> bool {
         self.wal.is_backlogged()
     }
 
-    /// Begins a group in which these ranges write, all at once; see [`GroupBarrier`].
+    /// Begins a group in which these ranges write at the same time; see [`GroupBarrier`].
     pub(super) fn begin_group(&self, ranges: impl Iterator<Item = RangeId>) {
         self.barrier.begin(ranges);
     }
@@ -128,7 +128,7 @@ impl WalAdapter {
         written
     }
 
-    /// Releases the records that the store's files have, by range up to these records, and maintains the WAL.
+    /// Releases the flushed records, for each range up to the given record, and maintains the WAL.
     pub(super) async fn maintain(&self, flushed: &[(RangeId, WalId)]) -> std::io::Result<()> {
         for (range, wal_id) in flushed {
             self.wal.release(*range, *wal_id);
@@ -138,19 +138,19 @@ impl WalAdapter {
         maintained
     }
 
-    /// Releases the records of all ranges but these.
+    /// Releases the records of all ranges except `known`.
     pub(super) fn retain(&self, known: impl Iterator<Item = RangeId>) {
         self.wal.retain(&known.collect::<BTreeSet<RangeId>>());
         self.notify_released();
     }
 
-    /// Releases the records of a range that the store's files have.
+    /// Releases the flushed records of a range.
     pub(super) fn release(&self, range: RangeId, flushed: WalId) {
         self.wal.release(range, flushed);
         self.notify_released();
     }
 
-    /// Releases the records of a range that was removed and never comes back.
+    /// Releases all records of a removed range.
     pub(super) fn release_all(&self, range: RangeId) {
         self.release(range, WalId(u64::MAX));
     }
@@ -160,17 +160,17 @@ impl WalAdapter {
         self.maintenance.notify_one();
     }
 
-    /// Ranges that keep much of the WAL and do not flush by themselves.
+    /// Ranges that pin much of the WAL and do not flush without a request.
     pub(super) fn stragglers(&self) -> Vec<RangeId> {
         self.wal.stragglers()
     }
 
-    /// Whether the WAL has no record of `range` behind `wal_id`.
+    /// Whether the WAL has no record of `range` after `wal_id`.
     pub(super) fn is_flushed(&self, range: RangeId, wal_id: WalId) -> bool {
         self.wal.last_of(range).is_none_or(|last| last <= wal_id)
     }
 
-    /// Waits until the WAL wants maintenance. Cancel safe.
+    /// Waits until the WAL needs maintenance. Cancel safe.
     pub(super) async fn maintenance_wanted(&self) {
         self.maintenance.notified().await;
     }

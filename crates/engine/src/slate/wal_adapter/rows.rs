@@ -1,9 +1,10 @@
-//! SlateDB's rows and the WAL's: the same bytes under two types.
+//! Conversion between SlateDB's row type and the WAL's: the same bytes under two types.
 
 use partita_wal::{RecordSize, Row, RowRef};
 use slatedb::{RowEntry, ValueDeletable};
 
-/// How large a record of these rows is. `None` when the WAL cannot hold one of them: a merge operand, which this engine never writes.
+/// The size of a record of these rows. `None` if the WAL cannot store a row: a merge operand, which this engine never
+/// writes.
 pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     let mut payload_bytes = 0;
     for row in rows {
@@ -18,7 +19,7 @@ pub(in crate::slate) fn record_size(rows: &[RowEntry]) -> Option<RecordSize> {
     })
 }
 
-/// Lends a row to the WAL.
+/// Borrows a row of SlateDB as a row of the WAL.
 pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     RowRef {
         key: &row.key,
@@ -31,7 +32,7 @@ pub(in crate::slate) fn lend(row: &RowEntry) -> RowRef<'_> {
     }
 }
 
-/// A row of the WAL as SlateDB replays it.
+/// Converts a row of the WAL into a row of SlateDB for the replay.
 pub(super) fn entry(row: Row, seq: u64) -> RowEntry {
     RowEntry {
         key: row.key,
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_the_same_after_the_log() {
+    fn a_row_survives_the_round_trip_through_the_wal() {
         for value in [ValueDeletable::Value("v".into()), ValueDeletable::Tombstone] {
             let before = row(value);
             let lent = lend(&before);

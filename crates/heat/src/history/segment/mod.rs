@@ -18,7 +18,8 @@ use thiserror::Error;
 const VERSION: u32 = 3;
 const OLD_MAGIC: &[u8] = b"PARTHEAT";
 const ZSTD_LEVEL: i32 = 3;
-/// Decompressed. An hour of slots, each with different busy partitions and the longest keys, is smaller.
+/// The limit on the decompressed size. An hour of slots, each with different busy partitions and the longest keys, is
+/// smaller.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
 /// The largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
 const COUNT_MAX: u64 = 1 << 48;
@@ -56,7 +57,7 @@ impl fmt::Display for SegmentName {
     }
 }
 
-/// Why a segment is not read.
+/// Why a segment is unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(super) enum SegmentFault {
     /// Damaged bytes, or not a segment.
@@ -70,7 +71,7 @@ pub(super) enum SegmentFault {
 /// The content of a segment after its version.
 #[derive(Serialize, Deserialize)]
 struct Document {
-    /// As in the name.
+    /// The tier, as in the name.
     span: Time,
     from: Time,
     to: Time,
@@ -103,19 +104,19 @@ struct StoredLoad {
     latency: Vec<(u8, u32)>,
 }
 
-/// Encodes slots, which are in order of time and within the time range of the name.
+/// Encodes slots, which must be in order of time and within the time range of the name.
 pub(super) fn encode<'s>(
     name: SegmentName,
     slots: impl Iterator<Item = &'s Slot> + Clone,
 ) -> Vec<u8> {
     let document = document(name, slots);
-    let document =
-        postcard::to_allocvec(&(VERSION, document)).expect("the document's types serialize");
+    let document = postcard::to_allocvec(&(VERSION, document))
+        .expect("the types of the document are serializable");
     let mut zstd = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is valid");
     zstd.include_checksum(true)
         .expect("the parameter exists in every zstd");
     zstd.compress(&document)
-        .expect("zstd compresses any bytes into a buffer of its bound")
+        .expect("the buffer has the size that zstd requires")
 }
 
 fn document<'s>(name: SegmentName, slots: impl Iterator<Item = &'s Slot> + Clone) -> Document {

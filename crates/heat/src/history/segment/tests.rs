@@ -16,7 +16,7 @@ fn load() -> impl Strategy<Value = Box<LoadSum>> {
     })
 }
 
-/// Partitions that do not repeat themselves, in order.
+/// Distinct partitions, in order.
 fn spots() -> impl Strategy<Value = Vec<Spot>> {
     let key = prop::collection::vec(any::<u8>(), 0..40);
     let spots = prop::collection::btree_map(key, load(), 0..6);
@@ -30,7 +30,7 @@ fn spots() -> impl Strategy<Value = Vec<Spot>> {
     })
 }
 
-/// Extents that do not repeat themselves, in any order.
+/// Distinct extents, in any order.
 fn cells() -> impl Strategy<Value = Vec<Cell>> {
     let extent = (
         prop::collection::vec(any::<u8>(), 0..40),
@@ -71,7 +71,7 @@ fn name() -> SegmentName {
     }
 }
 
-/// A segment of any document, packed as [`encode`] does.
+/// Packs any document into a segment, as [`encode`] does.
 fn pack(version: u32, document: &Document) -> Vec<u8> {
     pack_bytes(&postcard::to_allocvec(&(version, document)).unwrap())
 }
@@ -174,7 +174,7 @@ fn bytes_are_those_of_the_format_document() {
 }
 
 #[test]
-fn names_are_read_as_they_are_written_only() {
+fn only_names_as_written_are_parsed() {
     assert_eq!(SegmentName::parse("0177000000-0177000360-6"), Some(name()));
     for other in [
         "",
@@ -204,9 +204,13 @@ fn documents_that_break_a_bound_are_refused() {
         ("another tier", |it| it.span = 1),
         ("another begin", |it| it.from += 1),
         ("another end", |it| it.to += 1),
-        ("a slot before the segment", |it| it.slots[0].start -= 1),
-        ("a slot after the segment", |it| it.slots[0].start = it.to),
-        ("two slots of one time", |it| {
+        ("a slot before the start of the segment", |it| {
+            it.slots[0].start -= 1
+        }),
+        ("a slot after the end of the segment", |it| {
+            it.slots[0].start = it.to
+        }),
+        ("two slots with the same time", |it| {
             it.slots.extend(one_slot().slots);
         }),
         ("a missing key", |it| it.slots[0].cells[0].start = 2),
@@ -242,7 +246,7 @@ fn documents_that_break_a_bound_are_refused() {
 }
 
 #[test]
-fn other_versions_are_named() {
+fn an_unknown_version_is_reported() {
     let read = |segment: &[u8]| decode(name(), segment, &mut Keys::default());
     let newer = pack(4, &one_slot());
     assert_eq!(read(&newer), Err(SegmentFault::Version(4)));
@@ -254,7 +258,7 @@ fn other_versions_are_named() {
 }
 
 #[test]
-fn a_document_that_unpacks_to_more_than_its_bound_is_refused() {
+fn a_document_above_its_size_limit_is_refused() {
     let zeros = pack_bytes(&vec![0; DOCUMENT_BYTES_MAX + 1]);
     assert!(zeros.len() < 64 << 10);
     let read = decode(name(), &zeros, &mut Keys::default());
@@ -271,11 +275,11 @@ proptest! {
     }
 
     #[test]
-    fn damage_changes_nothing_unnoticed((name, slots) in segment(), at: prop::sample::Index, bit in 0..8) {
+    fn every_damaged_bit_is_detected_or_harmless((name, slots) in segment(), at: prop::sample::Index, bit in 0..8) {
         let bytes = encode(name, slots.iter());
         let mut damaged = bytes.clone();
         damaged[at.index(bytes.len())] ^= 1_u8 << bit;
-        // zstd ignores one bit of its header; the content is the same then.
+        // zstd ignores one bit of its header; a change of that bit does not change the content.
         if let Ok(read) = decode(name, &damaged, &mut Keys::default()) {
             prop_assert_eq!(read, slots);
         }
@@ -284,10 +288,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused((name, slots) in segment(), at: prop::sample::Index, byte: u8, any: Vec<u8>) {
+    fn random_bytes_are_decoded_or_refused((name, slots) in segment(), at: prop::sample::Index, byte: u8, any: Vec<u8>) {
         let _ = decode(name, &any, &mut Keys::default());
         let _ = decode(name, &pack_bytes(&any), &mut Keys::default());
-        // Nearly valid, with a valid checksum: deeper into the reader than other bytes.
+        // Nearly valid bytes with a valid checksum reach code that random bytes do not reach.
         let mut document = postcard::to_allocvec(&(VERSION, document(name, slots.iter()))).unwrap();
         let at = at.index(document.len());
         document[at] = byte;

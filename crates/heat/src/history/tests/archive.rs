@@ -1,4 +1,4 @@
-//! What is kept in a store, and what comes back of it.
+//! Saving the history to a store, and loading it.
 
 use super::*;
 use object_store::memory::InMemory;
@@ -79,7 +79,7 @@ async fn a_day_of_64_busy_ranges_stays_within_its_bounds() {
         })
         .collect();
     let key = |number: u32| Bytes::from(format!(" account tableid8partition-{number:06}"));
-    // Counts differ from window to window, so that little of them repeats.
+    // Counts differ from window to window, so that they compress little.
     let mut state = 1_u64;
     let mut varied = |counts: &Counts| {
         let mut vary = |count: u64| {
@@ -142,7 +142,7 @@ async fn a_day_of_64_busy_ranges_stays_within_its_bounds() {
 }
 
 #[tokio::test]
-async fn a_killed_server_loses_a_minute_at_most() {
+async fn a_killed_server_loses_at_most_one_minute() {
     let mut world = World::new();
     let folder = tempfile::tempdir().unwrap();
     let disk = DataDir::open(folder.path()).unwrap();
@@ -166,7 +166,7 @@ async fn a_killed_server_loses_a_minute_at_most() {
             }
         }
     }
-    // An hour was written coarser, and its minutes are there again, as if they had not been removed yet.
+    // An hour was rewritten coarser, and its minute segments reappear, as if their deletion had failed.
     let kept = objects(&*disk.store()).await;
     for ((path, _), bytes) in early.iter().zip(early_bytes) {
         assert!(!kept.iter().any(|(other, _)| other == path));
@@ -177,7 +177,7 @@ async fn a_killed_server_loses_a_minute_at_most() {
     world.check_sums(&loaded, 0..906);
     let whole = loaded.map(world.time(0), world.clock.now(), shape(Metric::Requests));
     assert!((sum(&whole) - world.total(0..906, Metric::Requests) as f64).abs() < 1e-3);
-    // There is nothing new to write, and what is of no use goes.
+    // No slots are left to write, and obsolete segments are deleted.
     let at_hand = loaded.with(|tiers| archive.pending(tiers, Time::MAX).puts.len());
     assert_eq!(at_hand, 0);
     archive.save(&loaded, world.clock.now()).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_killed_server_loses_a_minute_at_most() {
 }
 
 #[tokio::test]
-async fn what_the_store_did_not_take_is_saved_later() {
+async fn slots_of_a_failed_save_are_saved_later() {
     for pause in [30, 700, 2_900] {
         let (mut world, reference) = (World::new(), HeatHistory::new());
         let folder = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ async fn what_the_store_did_not_take_is_saved_later() {
         let store: Arc<dyn ObjectStore> = disk.store();
         let mut archive = Archive::new(Arc::clone(&store), Path::from("heat"));
         let history = archive.load(world.clock.now()).await;
-        // A file where the folder should be.
+        // A file at the path of the folder makes writes fail.
         let blocker = Path::from("heat");
         store.put(&blocker, "in the way".into()).await.unwrap();
         for count in 1..=pause {
@@ -216,9 +216,9 @@ async fn what_the_store_did_not_take_is_saved_later() {
     }
 }
 
-/// Watching may end right behind a full minute, when that is being saved.
+/// Watching may end right after a full minute, while that minute is being saved.
 #[tokio::test]
-async fn what_comes_while_it_is_saved_is_saved_next() {
+async fn load_recorded_during_a_save_is_in_the_next_save() {
     let (mut world, history) = (World::new(), HeatHistory::new());
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn ObjectStore> = DataDir::open(folder.path()).unwrap().store();
@@ -246,7 +246,7 @@ async fn what_comes_while_it_is_saved_is_saved_next() {
 }
 
 #[tokio::test]
-async fn unreadable_pieces_are_passed_over() {
+async fn unreadable_segments_are_skipped() {
     let (mut world, history) = (World::new(), HeatHistory::new());
     let store = Arc::new(InMemory::new());
     let mut first = archive(&store);
@@ -268,7 +268,8 @@ async fn unreadable_pieces_are_passed_over() {
             .await
             .unwrap()
     };
-    // The third is damaged, the fifth is of a later version, the seventh is empty; the last object is not a segment.
+    // The third segment is damaged, the fifth has a later version, the seventh is empty; the last object is not a
+    // segment.
     let mut damaged = bytes_of(2).await.to_vec();
     damaged[40] ^= 1;
     let mut later = zstd::bulk::decompress(&bytes_of(4).await, 1 << 20).unwrap();
@@ -283,12 +284,12 @@ async fn unreadable_pieces_are_passed_over() {
     let mut second = archive(&store);
     let loaded = second.load(world.clock.now()).await;
     assert_eq!(second.unreadable.len(), 3);
-    // Each piece is a minute: six windows.
+    // Each segment is a minute: six windows.
     let map = loaded.map(world.time(0), world.clock.now(), shape(Metric::Requests));
     let lost = [12..18, 24..30, 36..42].map(|part| world.total(part, Metric::Requests));
     let left = world.total(0..60, Metric::Requests) - lost.iter().sum::<u64>();
     assert!((sum(&map) - left as f64).abs() < 1e-3);
-    // It goes on: a day later all of them are gone, and the foreign object is not.
+    // Saves continue: a day later all these segments are deleted, but the foreign object is not.
     for count in 1..=8_700 {
         world.step(&[&loaded]);
         if count % 30 == 0 {

@@ -37,7 +37,7 @@ fn value(metric: Metric, counts: &Counts) -> u64 {
     }
 }
 
-/// Latencies of requests that took so many microseconds.
+/// A histogram of these latencies in microseconds.
 fn latency(us: &[u64]) -> Latency {
     let heat = Heat::new(Instant::now());
     for &us in us {
@@ -71,7 +71,7 @@ fn reads(reads: u64) -> Window {
     window(counts, Latency::new())
 }
 
-/// What a partition did: so many reads, each of a hundred microseconds.
+/// The window of a partition with `reads` reads of 100 µs each.
 fn partition(name: impl Into<Bytes>, reads: u64) -> PartitionWindow {
     let counts = Counts {
         reads,
@@ -86,14 +86,14 @@ fn partition(name: impl Into<Bytes>, reads: u64) -> PartitionWindow {
     }
 }
 
-/// A cluster whose ranges come and go.
+/// A simulated cluster with splits and merges.
 struct World {
     clock: ManualClock,
-    /// Where ranges begin; the first is the empty key.
+    /// The start keys of the ranges; the first one is empty.
     starts: Vec<Bytes>,
     latencies: Vec<Latency>,
     seed: u64,
-    /// What happened in each window, from the first on.
+    /// The counts of each window.
     happened: Vec<Counts>,
     began: SystemTime,
 }
@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// A number below `end`, by chance.
+    /// A random number below `end`.
     fn chance(&mut self, end: u64) -> u64 {
         self.seed = self
             .seed
@@ -125,7 +125,7 @@ impl World {
         (self.seed >> 33) % end
     }
 
-    /// Lets a window pass and records it, and now and then splits or merges.
+    /// Advances one window and records it, with an occasional split or merge.
     fn step(&mut self, histories: &[&HeatHistory]) {
         if self.chance(20) == 0 {
             self.change_map();
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// When window `index` began.
+    /// The start time of window `index`.
     fn time(&self, index: usize) -> SystemTime {
         self.began + WINDOW * u32::try_from(index).unwrap()
     }
@@ -199,7 +199,7 @@ impl World {
         windows.map(|counts| value(metric, counts)).sum()
     }
 
-    /// Whether a map of some windows has the sums of what content.
+    /// Checks that the sums of a map of these windows equal the recorded counts.
     fn check_sums(&self, history: &HeatHistory, windows: std::ops::Range<usize>) {
         if windows.is_empty() {
             return;
@@ -248,14 +248,14 @@ fn all_slots(history: &HeatHistory) -> [Vec<Slot>; 3] {
     history.with(|tiers| Tier::ALL.map(|tier| tiers.of(tier).iter().cloned().collect()))
 }
 
-/// The windows from which on each tier begins, when `count` have passed: in whole minutes, and whole five minutes.
+/// The first window of each tier after `count` windows, aligned to minutes and to five minutes.
 fn borders(count: usize) -> [usize; 3] {
     let [fine, medium, coarse] = [360, 2_160, 8_640].map(|kept| count.saturating_sub(kept));
     [fine - fine % 6, medium - medium % 30, coarse - coarse % 30]
 }
 
 #[test]
-fn sums_stay_while_slots_get_coarser() {
+fn sums_do_not_change_when_slots_become_coarser() {
     let (mut world, history) = (World::new(), HeatHistory::new());
     let mut most_slots = 0;
     for count in 1..=9_500 {
@@ -268,7 +268,7 @@ fn sums_stay_while_slots_get_coarser() {
             world.check_sums(&history, medium..count);
             world.check_sums(&history, coarse..count);
             world.check_sums(&history, coarse..medium);
-            // Nothing is left of what is older.
+            // Older load is dropped.
             let everything = history.map(world.time(0), world.clock.now(), shape(Metric::Bytes));
             let kept = world.total(coarse..count, Metric::Bytes) as f64;
             assert!((sum(&everything) - kept).abs() <= kept * 1e-9);
@@ -322,7 +322,8 @@ fn a_clock_set_back_loses_nothing() {
         record();
     }
     assert_eq!((total(), history.slots()), (200, 100));
-    // A year ahead: all else is too old. And back: the future goes, or nothing would be seen for a year.
+    // A clock set a year ahead makes all other slots too old. Set back again, the future slots are dropped; otherwise
+    // no new slots would be visible for a year.
     clock.set_wall(start + Duration::from_secs(31_536_000));
     record();
     assert_eq!((total(), history.slots()), (0, 1));
@@ -333,7 +334,7 @@ fn a_clock_set_back_loses_nothing() {
 }
 
 #[test]
-fn more_ranges_than_a_slot_tells_apart_are_joined() {
+fn ranges_above_the_cell_limit_are_joined() {
     let history = HeatHistory::new();
     let clock = clock();
     let start = clock.now();
@@ -358,7 +359,7 @@ fn more_ranges_than_a_slot_tells_apart_are_joined() {
     };
     let map = history.map(start, clock.now(), shape);
     assert!((sum(&map) - 10_990.0).abs() < 1e-6);
-    // The hot ones are still by themselves.
+    // Hot ranges are not joined with others.
     let hot = map
         .values
         .iter()
@@ -368,7 +369,7 @@ fn more_ranges_than_a_slot_tells_apart_are_joined() {
 }
 
 #[test]
-fn a_map_shows_where_and_when() {
+fn a_map_shows_load_by_key_and_time() {
     let history = HeatHistory::new();
     let clock = clock();
     let start = clock.now();
@@ -424,14 +425,14 @@ fn a_map_shows_where_and_when() {
     };
     assert_eq!(coarse.rows[0], first);
     assert_eq!(coarse.rows[1].end, None);
-    // Nothing is known of another day.
+    // Another day has no data.
     let day = Duration::from_secs(86_400);
     let other = history.map(start - day, start - day / 2, shape(Metric::Reads));
     assert_eq!((other.rows.len(), sum(&other)), (0, 0.0));
 }
 
 #[test]
-fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
+fn a_map_of_a_key_range_shows_the_overlapping_ranges() {
     let history = HeatHistory::new();
     let clock = clock();
     let start = clock.now();
@@ -471,11 +472,11 @@ fn a_map_within_bounds_has_the_ranges_that_overlap_them() {
 }
 
 #[test]
-fn percentiles_add_up_over_windows_and_ranges() {
+fn percentiles_cover_several_windows_and_ranges() {
     let history = HeatHistory::new();
     let clock = clock();
     let start = clock.now();
-    // 98 % take 100 µs, in one range; the rest 50 ms, in two others.
+    // 98 % of the requests take 100 µs, in one range; the others take 50 ms, in two other ranges.
     let counts = |reads| Counts {
         reads,
         ..Counts::default()

@@ -36,7 +36,7 @@ fn named(map: &[PartitionRow]) -> Vec<(&[u8], &[Option<f64>])> {
 }
 
 #[test]
-fn those_with_most_come_first_each_with_its_times() {
+fn partitions_are_sorted_by_metric_with_their_time_columns() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     record(&history, &clock, &[("a", 5), ("b", 7)]);
@@ -55,7 +55,7 @@ fn those_with_most_come_first_each_with_its_times() {
     );
     let latency = map(shape(Metric::P99Us, 1, 1), &Bounds::all());
     assert_eq!(named(&latency), [(&b"c"[..], &[Some(112.0)][..])]);
-    // What has none of it is not shown.
+    // Partitions with a metric of 0 are not shown.
     assert_eq!(map(shape(Metric::Writes, 3, 9), &Bounds::all()), []);
 
     let some = Bounds {
@@ -67,11 +67,11 @@ fn those_with_most_come_first_each_with_its_times() {
 }
 
 #[test]
-fn a_slot_keeps_the_hottest() {
+fn a_slot_keeps_the_hottest_partitions() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     let names: Vec<String> = (0..500).map(|number| format!("{number:03}")).collect();
-    // Each has more than the one before.
+    // Each has more reads than the previous one.
     let many: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(1..).collect();
     record(&history, &clock, &many);
     let map = history.partitions(
@@ -88,11 +88,11 @@ fn a_slot_keeps_the_hottest() {
 }
 
 #[test]
-fn a_partition_that_stays_hot_adds_up_over_a_day() {
+fn the_load_of_a_hot_partition_is_exact_over_a_day() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     for window in 0..8_640_u64 {
-        // Others come and go beside it, more than a slot keeps of any five minutes.
+        // The other partitions change often, so that a slot of five minutes cannot keep all of them.
         let other = format!("other-{}", window % 97);
         record(&history, &clock, &[("hot", 50), (&other, 3)]);
     }
@@ -116,7 +116,7 @@ fn a_partition_that_stays_hot_adds_up_over_a_day() {
 }
 
 #[test]
-fn what_is_hottest_over_a_minute_need_not_be_so_at_any_time() {
+fn the_hottest_of_a_minute_may_lead_no_single_window() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     let names: Vec<String> = (0..40).map(|number| format!("burst-{number}")).collect();
@@ -136,7 +136,7 @@ fn what_is_hottest_over_a_minute_need_not_be_so_at_any_time() {
 }
 
 #[test]
-fn keys_that_no_slot_names_are_let_go() {
+fn unused_keys_are_dropped() {
     let (clock, history) = (clock(), HeatHistory::new());
     for window in 0..1_000 {
         let names: Vec<String> = (0..100)
@@ -148,6 +148,6 @@ fn keys_that_no_slot_names_are_let_go() {
     let kept = all_slots(&history).concat();
     let named: usize = kept.iter().map(|slot| slot.spots().len()).sum();
     let known = history.with(|tiers| tiers.keys.partitions.len());
-    // Those of the last minute may be more: they are looked through when slots get coarser.
+    // The last minute may add keys: they are dropped when its slots become coarser.
     assert!(known <= named + 6 * PARTITIONS_MAX, "{known} for {named}");
 }

@@ -5,8 +5,8 @@
 //!                                             invisible                        the whole table appears at once
 //! ```
 //!
-//! A step that fails because the storage is busy is retried, because giving up would waste all rows written so far. A kill leaves a dropped
-//! table, whose rows the sweep removes. The sweep skips the tables that this process is restoring.
+//! A step is retried if the storage is busy, because a failure would waste all rows written so far. A kill leaves a
+//! dropped table, whose rows the sweep removes. The sweep skips the tables that this process is restoring.
 
 use super::record::TableRecord;
 use super::{CHUNK_BYTES, CHUNK_ROWS, name_key};
@@ -22,8 +22,8 @@ use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a failing step is retried, counted from its first failure, and the pause between tries. A read or write takes up to 10 s to
-/// fail, and a few of them must not waste a copy of an hour.
+/// How long a failing step is retried after its first failure, and the pause between attempts. A read or write takes up
+/// to 10 s to fail, and a few failures must not waste a copy of an hour.
 const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -32,13 +32,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 pub struct SnapshotTable {
     /// Its account.
     pub account: String,
-    /// Its name in the case it was created with.
+    /// The name in its original case.
     pub name: String,
-    /// When it was created.
+    /// The creation time.
     pub created: DateTime,
 }
 
-/// How much a restore has written.
+/// The progress of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Restored {
     /// Entities.
@@ -80,7 +80,7 @@ impl Service {
     /// Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from before the snapshot does not match. The
     /// table appears once it is complete. Calls `note` with the progress.
     ///
-    /// Cancel safe: dropped early, the sweep removes the rows.
+    /// Cancel safe: after a cancel the sweep removes the rows.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named `into` exists.
@@ -98,7 +98,7 @@ impl Service {
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
-        // Entities that had expired are not restored: a new Timestamp would revive them.
+        // Entities already expired in the snapshot are not restored, because a new Timestamp would revive them.
         let then = snapshot.record().created;
         let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
         let key = name_key(account, into);
@@ -130,11 +130,12 @@ impl Service {
         Ok(restored)
     }
 
-    /// Writes the record of the complete table, in place of its dropped record.
+    /// Replaces the dropped record by the record of the complete table.
     async fn publish(&self, table: &(Bytes, Bytes), dropped: &(Bytes, Bytes)) -> Result<(), Error> {
         let locked = self.lock(&[table.0.clone(), dropped.0.clone()]).await?;
         if locked.read(&dropped.0).await?.as_ref() != Some(&dropped.1) {
-            // An earlier try with an unknown outcome published the table, and a client may have renamed or dropped it since.
+            // An earlier attempt with an unknown outcome published the table, and a client may have renamed or dropped
+            // it after that.
             return Ok(());
         }
         if locked.read(&table.0).await?.is_some() {
@@ -158,7 +159,7 @@ impl Service {
             if rows.is_empty() {
                 return Ok(restored);
             }
-            // One Timestamp for all rows, as in a transaction: they are different entities.
+            // One Timestamp for all rows, as in a transaction, because they are different entities.
             let now = self.timestamps().next();
             let mut copied = Vec::with_capacity(rows.len());
             for (key, row) in rows {
@@ -174,7 +175,8 @@ impl Service {
         }
     }
 
-    /// Writes rows that have no other writer, in key order, with one commit for each range. Retries failed commits.
+    /// Writes rows in key order, without locks because they have no other writer, with one commit for each range.
+    /// Retries failed commits.
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
@@ -208,7 +210,7 @@ struct Patience {
 }
 
 impl Patience {
-    /// Waits after a failure that a retry may solve. Returns other failures, and those that last too long.
+    /// Waits after a temporary failure. Returns permanent failures, and temporary failures that last too long.
     async fn bear(&mut self, error: Error) -> Result<(), Error> {
         let now = Instant::now();
         let until = *self.until.get_or_insert(now + PATIENCE);
@@ -239,7 +241,7 @@ impl<'s> SnapshotRows<'s> {
         }
     }
 
-    /// The next rows; none at the end.
+    /// The next rows; empty at the end.
     async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, Error> {
         let mut patience = Patience::default();
         loop {
@@ -259,7 +261,7 @@ impl<'s> SnapshotRows<'s> {
     }
 }
 
-/// Which rows are copied, and where.
+/// The source and the target of a copy of rows.
 struct Copy {
     from: TableSpace,
     to: TableSpace,
@@ -295,7 +297,7 @@ impl Drop for Restoring<'_> {
     }
 }
 
-/// The next key after another.
+/// The smallest key after `key`.
 fn behind(key: &Bytes) -> Bytes {
     let mut behind = key.to_vec();
     behind.push(0);

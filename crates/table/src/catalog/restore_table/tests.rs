@@ -73,7 +73,7 @@ impl World {
         self.service.change_entity(table, change).await.unwrap();
     }
 
-    /// A snapshot of the table `People` with so many rows.
+    /// A snapshot of the table `People` with `rows` rows.
     async fn snapshot_with(&self, rows: i32) -> (SnapshotReader, Arc<Table>) {
         let table = self.create("People").await;
         for number in 0..rows {
@@ -83,7 +83,7 @@ impl World {
         (self.snapshot().await, table)
     }
 
-    /// The next writes that show a table meet this, so many of them.
+    /// Injects `fault` into the next `times` writes that publish a table.
     fn fail_showing(&self, fault: Fault, mut times: u32) {
         self.databases.faults().of_writes(move |batch| {
             let is_dropped = |key: &Bytes| key.first() == Some(&KeyKind::DROPPED_TABLE.byte());
@@ -117,7 +117,7 @@ impl World {
             .await
     }
 
-    /// All rows of the store, whatever they are.
+    /// All rows of the store, of every kind.
     async fn all(&self) -> Vec<(Bytes, Bytes)> {
         let mut all = Vec::new();
         for served in self.cluster.map().ranges().iter() {
@@ -131,7 +131,7 @@ impl World {
         all
     }
 
-    /// The entities of a table by their keys: what is stored but the Timestamp, and the ETag.
+    /// The entities of a table by their keys: the stored form without Timestamp, and the ETag.
     async fn entities(&self, table: &Table) -> BTreeMap<(String, String), (Bytes, ETag)> {
         let rows = self.all().await.into_iter();
         let rows = rows.filter(|(key, _)| key.starts_with(table.space.prefix()));
@@ -177,7 +177,7 @@ fn every_type(number: i32) -> Properties {
 }
 
 #[tokio::test]
-async fn a_table_comes_back_exactly_with_new_versions() {
+async fn a_restored_table_is_identical_except_for_its_versions() {
     let world = World::new().await;
     let table = world.create("People").await;
     let other = world.create("Other").await;
@@ -238,7 +238,7 @@ async fn a_table_comes_back_exactly_with_new_versions() {
         assert!(etag.0 > latest, "{keys:?}");
     }
 
-    // Under its own name, once that is free.
+    // Restores under the original name after that name is free.
     world
         .service
         .delete_table(&account(), &name("People"))
@@ -250,9 +250,9 @@ async fn a_table_comes_back_exactly_with_new_versions() {
     assert_eq!(world.entities(&other).await.len(), 1);
 }
 
-/// A restore that is broken off shows nothing, and what it wrote is removed; one that goes on meanwhile keeps its rows.
+/// An interrupted restore publishes no table, and its rows are removed; a running restore keeps its rows.
 #[tokio::test]
-async fn a_restore_that_is_broken_off_leaves_nothing() {
+async fn an_interrupted_restore_leaves_no_rows() {
     let world = World::new().await;
     let table = world.create("People").await;
     for number in 0..600 {
@@ -296,7 +296,7 @@ async fn a_restore_that_is_broken_off_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_had_expired_stays_away() {
+async fn expired_entities_are_not_restored() {
     let world = World::new().await;
     let table = world.create("People").await;
     world.put(&table, ("p", "r"), every_type(1)).await;
@@ -310,9 +310,9 @@ async fn what_had_expired_stays_away() {
     assert_eq!(world.table("Again").await.unwrap().ttl, Some(ttl));
 }
 
-/// All that was copied would be removed if the last write were given up at once.
+/// If the last write were not retried, all copied rows would be wasted.
 #[tokio::test(start_paused = true)]
-async fn the_write_that_shows_the_table_is_tried_again() {
+async fn the_write_that_publishes_the_table_is_retried() {
     let world = World::new().await;
     let (snapshot, people) = world.snapshot_with(3).await;
     for (fault, into) in [
@@ -329,7 +329,7 @@ async fn the_write_that_shows_the_table_is_tried_again() {
         let mut all = world.all().await.into_iter();
         assert!(!all.any(|(key, _)| key.first() == Some(&KeyKind::DROPPED_TABLE.byte())));
     }
-    // Not for ever.
+    // Retries are limited.
     world.fail_showing(Fault::Refused, u32::MAX);
     let began = Instant::now();
     let given_up = world.restore(&snapshot, "People", "Fourth").await;
@@ -338,11 +338,11 @@ async fn the_write_that_shows_the_table_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_range_in_transit_is_waited_for_in_the_end() {
+async fn publishing_waits_for_a_range_in_transit() {
     let world = World::new().await;
     let (snapshot, _) = world.snapshot_with(3).await;
     let range = world.cluster.map().route(b"").range;
-    // All rows are written, and the table is about to be shown.
+    // All rows are written, and the table is about to be published.
     let freeze = |_: Restored| {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(pin!(range.freeze()).poll(&mut context).is_ready());
@@ -362,7 +362,7 @@ async fn a_range_in_transit_is_waited_for_in_the_end() {
 
 /// A client may drop the table while the outcome of its last commit is unknown.
 #[tokio::test(start_paused = true)]
-async fn a_table_that_was_dropped_since_is_not_shown_again() {
+async fn a_table_dropped_during_a_retry_is_not_published_again() {
     let world = World::new().await;
     let (snapshot, _) = world.snapshot_with(3).await;
     world.fail_showing(Fault::Unanswered, 1);
@@ -380,7 +380,7 @@ async fn a_table_that_was_dropped_since_is_not_shown_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_that_is_not_answered_is_tried_again_where_it_stood() {
+async fn a_failed_read_resumes_after_the_last_row() {
     let world = World::new().await;
     let (snapshot, people) = world.snapshot_with(600).await;
     let prefix = people.space.prefix().clone();
@@ -407,5 +407,5 @@ async fn a_read_that_is_not_answered_is_tried_again_where_it_stood() {
     let began = Instant::now();
     let refused = world.restore(&snapshot, "People", "Never").await;
     assert!(matches!(refused, Err(Error::Corrupt(_))), "{refused:?}");
-    assert_eq!(began.elapsed(), Duration::ZERO, "it will be no better");
+    assert_eq!(began.elapsed(), Duration::ZERO, "a retry does not help");
 }

@@ -1,4 +1,4 @@
-//! What the heat of a range sees of requests, on a clock that stands.
+//! The heat that requests produce, with a manual clock.
 
 use super::*;
 use partita_heat::Window;
@@ -23,21 +23,21 @@ fn clock() -> ManualClock {
     ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))
 }
 
-/// What was counted since the last time.
+/// The counts since the last call.
 fn window(service: &Service) -> Window {
     let range = service.route(&bytes::Bytes::new()).range;
     range.heat().roll(Instant::now())
 }
 
-/// Runs a request up to where it waits.
+/// Polls a request until it waits.
 fn begin<F: Future>(request: std::pin::Pin<&mut F>) {
     let mut context = std::task::Context::from_waker(Waker::noop());
     assert!(request.poll(&mut context).is_pending());
 }
 
-/// A client that sends only failing writes costs locks and reads.
+/// Failed writes are counted, because they cost locks and reads.
 #[tokio::test]
-async fn writes_whose_condition_fails_are_seen() {
+async fn writes_with_failed_conditions_are_counted() {
     let service = service_by(&clock());
     let table = table(&service).await;
     let there = insert(("p", "r"), 1);
@@ -66,14 +66,14 @@ async fn writes_whose_condition_fails_are_seen() {
     assert_eq!((counts.reads, counts.bytes_in, counts.bytes_out), (0, 0, 0));
     assert_eq!(latency.count(), 4);
     assert_eq!(partitions.len(), 1, "the partition is among the hottest");
-    // Their locks are free.
+    // The locks are free.
     let again = insert(("p", "new"), 1);
     service.change_entity(&table, again).await.unwrap();
 }
 
-/// What a write waits for is part of how long it takes.
+/// The latency of a write includes its waiting time.
 #[tokio::test]
-async fn a_write_takes_from_its_arrival_to_its_end() {
+async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     let clock = clock();
     let service = service_by(&clock);
     let table = table(&service).await;
@@ -108,7 +108,7 @@ async fn a_write_takes_from_its_arrival_to_its_end() {
     write.await.unwrap_err();
     assert!(
         (seconds() - 4.0).abs() < 0.1,
-        "admission of a request that is refused"
+        "admission of a refused request"
     );
 }
 
@@ -129,7 +129,7 @@ async fn bytes_are_those_of_keys_and_stored_rows() {
     assert_eq!(bytes(), (row, 0));
     service.entity(&table, "p", "r").await.unwrap();
     assert_eq!(bytes(), (0, row));
-    // A filter that lets nothing pass: the row was read.
+    // A filter that rejects all rows: the row is still counted as read.
     let filter = Filter::Compare {
         property: Property::Named("n".into()),
         op: Comparison::Equal,

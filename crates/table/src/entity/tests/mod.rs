@@ -15,7 +15,7 @@ use partita_rt::{Clock, SystemClock};
 use partita_service::Storage;
 use std::sync::Arc;
 
-/// A service over ranges that begin at these keys, besides the first.
+/// A service over a first range and ranges with these start keys.
 fn service_split_at(mut starts: Vec<bytes::Bytes>) -> Service {
     starts.sort();
     starts.dedup();
@@ -215,7 +215,7 @@ async fn a_transaction_is_all_or_nothing() {
 }
 
 #[tokio::test]
-async fn a_new_table_of_an_old_name_is_empty() {
+async fn a_new_table_with_a_deleted_name_is_empty() {
     let (service, old) = service_with(("p", "r")).await;
     let name = TableName::new("PEOPLE").unwrap();
     let exists = service.create_table(&account(), &name).await.unwrap_err();
@@ -233,7 +233,7 @@ async fn a_new_table_of_an_old_name_is_empty() {
 }
 
 #[tokio::test]
-async fn a_list_of_no_tables_ends_at_once() {
+async fn an_empty_list_of_tables_has_one_page() {
     let service = service();
     table(&service).await;
     let page = service.query_tables(&account(), None, 0, None).await;
@@ -241,9 +241,9 @@ async fn a_list_of_no_tables_ends_at_once() {
     assert_eq!((page.names.len(), page.next), (0, None));
 }
 
-/// Each patch writes a whole entity, of nearly a mebibyte by the service's formula and half as much again as it is stored.
+/// Each patch writes a whole entity, of nearly 1 MiB by the service's formula and 1.5 MiB in stored form.
 #[tokio::test]
-async fn small_patches_of_large_entities_are_taken() {
+async fn small_patches_of_large_entities_are_accepted() {
     let service = service();
     let table = table(&service).await;
     let rows: Vec<String> = (0..20).map(|number| format!("{number:03}")).collect();
@@ -329,7 +329,7 @@ fn page_query<'a>(
 }
 
 #[tokio::test]
-async fn what_the_answer_adds_to_each_row_counts_towards_the_page() {
+async fn response_overhead_counts_towards_the_page() {
     let service = service();
     let table = table(&service).await;
     for row in ["a", "b", "c", "d", "e"] {
@@ -353,7 +353,7 @@ async fn what_the_answer_adds_to_each_row_counts_towards_the_page() {
     }
 }
 
-/// All rows of a query, page by page, and how many pages it took.
+/// All rows of a query, and the number of its pages.
 async fn read_all(
     service: &Service,
     table: &Table,
@@ -382,7 +382,7 @@ async fn read_all(
 }
 
 #[tokio::test]
-async fn a_full_page_goes_on_only_if_a_row_that_passes_follows() {
+async fn a_full_page_continues_only_if_another_row_matches() {
     let service = service();
     let table = table(&service).await;
     for at in 0..4 {
@@ -412,7 +412,7 @@ async fn a_full_page_goes_on_only_if_a_row_that_passes_follows() {
     assert_eq!(
         (page.rows.len(), page.next),
         (1, None),
-        "rows follow, but none that passes"
+        "rows follow, but none of them match"
     );
     let page = service
         .query_entities(&table, page_query(None, 4, None))
@@ -427,7 +427,7 @@ async fn a_full_page_goes_on_only_if_a_row_that_passes_follows() {
 }
 
 #[tokio::test]
-async fn a_prefix_of_row_keys_reads_its_rows_and_no_others() {
+async fn a_row_key_prefix_reads_only_its_rows() {
     let service = service();
     let table = table(&service).await;
     for hundred in 0..30 {
@@ -455,7 +455,7 @@ async fn a_prefix_of_row_keys_reads_its_rows_and_no_others() {
 
 #[tokio::test]
 async fn a_page_ends_at_a_range_boundary() {
-    // The table's id is not known before it is made: split the key space of a table made by hand.
+    // The id of a table is unknown before its creation, so split the key space of a table made by hand.
     let space = TableSpace::new("account", TableId(7));
     let service = service_split_at(vec![space.partition("b"), space.partition("c")]);
     let table = Table {
@@ -490,7 +490,7 @@ async fn a_page_ends_at_a_range_boundary() {
 }
 
 #[tokio::test]
-async fn a_signature_hides_what_it_does_not_allow() {
+async fn a_signature_hides_rows_outside_its_key_range() {
     let service = service();
     let table = table(&service).await;
     for row in ["a", "b", "c"] {

@@ -5,7 +5,7 @@ use partita_model::ETag;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A change as a property test draws it: which entity, what, on which condition.
+/// A random change: the entity, the kind of change, the condition.
 #[derive(Debug, Clone)]
 enum Draw {
     Insert(i32),
@@ -34,10 +34,10 @@ fn draw() -> impl Strategy<Value = (usize, Draw)> {
     (0..6_usize, draw)
 }
 
-/// What the model knows of an entity: its value and its version.
+/// The model of the entities: value and version of each.
 type Model = BTreeMap<String, (i32, ETag)>;
 
-/// Whether the change goes through in the model, and what it leaves.
+/// The outcome of the change in the model, and the resulting value.
 fn expected(model: &Model, row: &str, draw: &Draw) -> Result<Option<i32>, &'static str> {
     let current = model.get(row);
     let holds = |pick: &Pick| match (pick, current) {
@@ -90,7 +90,7 @@ fn name_of(error: &Error) -> &'static str {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Transactions of random changes do to the service what they do to a map.
+    /// Transactions of random changes have the same effect on the service and on a map.
     #[test]
     fn transactions_follow_the_model(batches in prop::collection::vec(prop::collection::vec(draw(), 1..5), 1..20)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -137,9 +137,9 @@ proptest! {
         })?;
     }
 
-    /// Each row exactly once, in order, for any page size, over any ranges.
+    /// Pages return each row exactly once, in order, for any page size and any ranges.
     #[test]
-    fn pages_give_each_row_once(
+    fn pages_return_each_row_once(
         keys in prop::collection::btree_set(("[a-c\u{FFFD}\u{10000}]{0,2}", "[a-b]{0,3}"), 0..40),
         splits in prop::collection::btree_set("[a-c\u{FFFD}\u{10000}]{1,2}", 0..3),
         top in 1..9_usize,

@@ -1,4 +1,4 @@
-//! Targets of the Table service: what counts, what is refused, and that a refused request changes nothing.
+//! Targets of the Table service: what they count and refuse. A refused request changes nothing.
 
 use super::*;
 use crate::TableTargets;
@@ -111,7 +111,7 @@ const fn entities(partition: u32, table: u32, account: u32) -> TargetSettings {
 }
 
 #[tokio::test]
-async fn a_partition_over_its_target_is_refused_alone() {
+async fn a_partition_over_its_target_does_not_affect_others() {
     let world = world(entities(10, 0, 0)).await;
     for row in 0..10 {
         world.insert("hot", row).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_partition_over_its_target_is_refused_alone() {
     world.insert("cool", 0).await.unwrap();
     let read = world.service.entity(&world.table, "hot", "000000").await;
     assert_eq!(reason(&read.unwrap_err()).0, BusyReason::PartitionTarget);
-    // Refused requests were not charged: ten more after a second, and no eleventh.
+    // Refused requests were not charged: after a second ten more are accepted, and the eleventh is refused.
     world.pass(1_000);
     let absent = world.service.entity(&world.table, "hot", "000010").await;
     assert!(matches!(absent, Err(Error::EntityNotFound)));
@@ -160,7 +160,7 @@ async fn each_entity_of_a_transaction_counts() {
     let refused = world.batch("p", 100..200).await.unwrap_err();
     assert_eq!(reason(&refused).0, BusyReason::PartitionTarget);
     world.batch("p", 100..150).await.unwrap();
-    // Larger than the target: let in when nothing was charged for a second, with a debt after it.
+    // A request larger than the target: admitted if nothing was charged for a second, and leaves a debt.
     let world = self::world(entities(20, 0, 0)).await;
     world.batch("p", 0..100).await.unwrap();
     world.pass(4_000);
@@ -239,7 +239,7 @@ async fn bytes_count_in_both_directions() {
         ingress
     );
     world.pass(1_000);
-    // A read is charged after it, and may leave a debt.
+    // A read is charged afterwards, and may leave a debt.
     for _ in 0..1_000 {
         if let Err(refused) = world.service.entity(&world.table, "p", "000000").await {
             let egress = BusyReason::AccountTarget(AccountLimit::Egress);
@@ -247,7 +247,7 @@ async fn bytes_count_in_both_directions() {
             return;
         }
     }
-    panic!("reads never exceed the target");
+    panic!("reads do not exceed the target");
 }
 
 #[tokio::test]
@@ -266,8 +266,8 @@ async fn a_query_is_charged_for_what_it_reads() {
     };
     let page = world.page(Some(&nothing), None).await.unwrap();
     assert_eq!((page.rows.len(), page.report.rows_read), (0, 1_000));
-    // 500 were left, 500 are a debt: two milliseconds each, and two more for the next one. The same whether the query
-    // names the partition or reaches it.
+    // 500 were available and 500 are a debt: 2 ms each, and 2 ms for the next request. The same whether the query names
+    // the partition or reaches it.
     let named = Filter::Compare {
         property: Property::PartitionKey,
         op: Comparison::Equal,
@@ -321,7 +321,7 @@ async fn a_page_over_its_target_ends_early_and_the_next_resumes() {
 }
 
 #[tokio::test]
-async fn a_query_that_finds_nothing_counts_one() {
+async fn a_query_without_results_is_charged_as_one_entity() {
     let world = world(entities(0, 3, 0)).await;
     for _ in 0..3 {
         world.page(None, None).await.unwrap();
@@ -330,7 +330,7 @@ async fn a_query_that_finds_nothing_counts_one() {
 }
 
 #[test]
-fn presets_are_targets_and_the_default_is_none() {
+fn presets_set_targets_and_the_default_sets_none() {
     assert!(TargetSettings::default().is_off());
     assert!(!TargetSettings::azure().is_off());
     assert!(!TargetSettings::classic().is_off());

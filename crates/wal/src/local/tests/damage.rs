@@ -1,8 +1,8 @@
-//! Segments that were cut short or changed: a torn tail is told from damage.
+//! Truncated or changed segments: recovery distinguishes a torn tail from damage.
 
 use super::*;
 
-/// Opens a copy of the WAL whose first segment was changed.
+/// Opens a copy of the WAL with a changed first segment.
 fn open_changed(
     original: &Directory,
     change: impl FnOnce(&mut Vec<u8>),
@@ -23,7 +23,7 @@ fn open_changed(
     }
     let wal = copy.open(Resume::AfterStop)?;
     let found = ids(&wal);
-    // Whatever was dropped, the WAL goes on.
+    // After any loss, the WAL accepts new records.
     let next = found.last().map_or(1, |last| last + 1);
     append(&wal, next, 10).unwrap();
     drop(wal);
@@ -31,7 +31,7 @@ fn open_changed(
     Ok(found)
 }
 
-/// Three records of a sector and a half each, in one segment: at 512, 1536 and 2560.
+/// A segment with three records of 1.5 sectors each, at offsets 512, 1536 and 2560.
 fn three_records() -> Directory {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
@@ -41,7 +41,7 @@ fn three_records() -> Directory {
     directory
 }
 
-/// Bytes of one of these records without the filling: header, row, key and value.
+/// Bytes of such a record without padding: header, row, key and value.
 const RECORD_BYTES: usize = 48 + 1 + 2 + 4 + 8 + 5 + 700;
 
 fn assert_damaged(opened: Result<LocalWal, OpenWalError>) {
@@ -49,7 +49,7 @@ fn assert_damaged(opened: Result<LocalWal, OpenWalError>) {
 }
 
 #[test]
-fn a_tail_torn_at_any_byte_costs_the_last_record_only() {
+fn a_tail_torn_at_any_byte_loses_only_the_last_record() {
     let directory = three_records();
     for cut in 2560..2560 + RECORD_BYTES {
         let found = open_changed(&directory, |bytes| bytes.truncate(cut)).unwrap();
@@ -63,7 +63,7 @@ fn a_tail_torn_at_any_byte_costs_the_last_record_only() {
 }
 
 #[test]
-fn a_changed_byte_is_noticed_wherever_it_is() {
+fn every_changed_byte_is_detected() {
     let directory = three_records();
     for at in 0..2560 + 1024 {
         let found = open_changed(&directory, |bytes| bytes[at] ^= 0x40);
@@ -78,21 +78,21 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
 }
 
 #[test]
-fn a_record_missing_before_others_is_an_error() {
+fn a_missing_record_before_later_records_is_an_error() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     for id in 1..=30 {
         append(&wal, id, 700).unwrap();
     }
     drop(wal);
-    // The second segment begins with a record; without it the groups have a gap.
+    // The second segment begins with a record; if the file is missing, the group numbers have a gap.
     fs::remove_file(segment_path(directory.path(), 2)).unwrap();
     assert_damaged(directory.open(Resume::AfterStop));
 }
 
-/// Everything before it was released, so only its own header tells which group it is.
+/// All earlier records were released, so only the header of the record contains the group number.
 #[test]
-fn a_torn_group_may_be_the_first_of_all() {
+fn the_first_group_may_be_torn() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     append(&wal, 1, 600).unwrap();
@@ -115,9 +115,9 @@ fn a_torn_group_may_be_the_first_of_all() {
     assert_eq!(ids(&directory.reopen()), [3, 4]);
 }
 
-/// A first group that later ones follow, in the next segment, was acknowledged.
+/// A damaged first group was acknowledged if the next segment holds later groups.
 #[test]
-fn a_first_group_that_others_follow_in_the_next_segment_was_not_torn() {
+fn a_damaged_first_group_before_a_later_segment_is_an_error() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     for id in 1..=4 {

@@ -78,9 +78,9 @@ async fn conforms() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn keeps_what_it_acknowledged(steps in script::steps()) {
+    fn keeps_acknowledged_records(steps in script::steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        // Lazy, because the process lives on and syncs would show nothing.
+        // Without real syncs, because the test never cuts the power.
         let subject = Directory::new(FaultyDisk::lazy());
         runtime.block_on(script::play(&subject, &steps));
     }
@@ -90,14 +90,14 @@ fn row(key: &str, value: &str) -> Row {
     conformance::row(key, value.to_owned())
 }
 
-/// Makes room for a record. A local WAL answers at once.
+/// Makes room for a record. A local WAL returns without waiting.
 fn make_room(wal: &LocalWal, value_bytes: usize) -> Result<(), RoomError> {
     let size = size(&[row("key 100", &"v".repeat(value_bytes))]);
     let made = wal.make_room(&mut [size].into_iter());
     made.now_or_never().unwrap()
 }
 
-/// Appends a group of one record of one row with a value of so many bytes.
+/// Appends a group of one record with one row and a value of `value_bytes`.
 fn append(wal: &LocalWal, id: u64, value_bytes: usize) -> Result<(), AppendError> {
     make_room(wal, value_bytes).unwrap();
     let rows = [row(&format!("key {id}"), &"v".repeat(value_bytes))];
@@ -119,7 +119,7 @@ fn ids(wal: &LocalWal) -> Vec<u64> {
 }
 
 #[test]
-fn segments_are_used_again() {
+fn segments_are_reused() {
     let directory = Directory::new(FaultyDisk::default());
     let mut last = 0;
     for _life in 0..4 {
@@ -139,7 +139,7 @@ fn segments_are_used_again() {
 }
 
 #[test]
-fn spares_are_made_once_they_will_be_needed() {
+fn spare_segments_are_created_before_they_are_needed() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     append(&wal, 1, 100).unwrap();
@@ -166,9 +166,10 @@ fn a_group_costs_one_sync() {
     assert_eq!(directory.disk.sync_count() - before, 5);
 }
 
-/// The ready segments have lower numbers than the long one that comes before them, and a start reads in the order of numbers.
+/// The ready segments have lower numbers than the long segment that is written first, and recovery reads in the order
+/// of numbers.
 #[test]
-fn a_record_longer_than_a_segment_gets_one_of_its_own() {
+fn a_record_longer_than_a_segment_gets_a_longer_segment() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     let lengths = [3_000, 40_000, 700, 40_000, 40_000, 3_000, 3_000, 3_000];
@@ -177,7 +178,7 @@ fn a_record_longer_than_a_segment_gets_one_of_its_own() {
         maintain(&wal);
     }
     assert!(wal.live_bytes() > 3 * 40_000);
-    assert!(wal.is_backlogged(), "its bytes count, not its files");
+    assert!(wal.is_backlogged(), "the limit counts bytes, not files");
     drop(wal);
     let wal = directory.reopen();
     let records = wal.take_recovered(RANGE);
@@ -189,12 +190,15 @@ fn a_record_longer_than_a_segment_gets_one_of_its_own() {
     assert_eq!(wal.live_bytes(), OPTIONS.segment_bytes);
     append(&wal, 9, 10).unwrap();
     drop(wal);
-    assert!(directory.file_count() <= 4, "long ones are not kept");
+    assert!(
+        directory.file_count() <= 4,
+        "long segments are not kept for reuse"
+    );
     assert_eq!(ids(&directory.reopen()).last(), Some(&9));
 }
 
 #[test]
-fn a_torn_long_record_costs_itself_only() {
+fn a_torn_long_record_loses_no_other_record() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     append(&wal, 1, 700).unwrap();
@@ -220,7 +224,7 @@ fn a_torn_long_record_costs_itself_only() {
 }
 
 #[test]
-fn a_disk_too_full_for_a_long_record_keeps_ready_segments() {
+fn ready_segments_stay_if_the_disk_is_too_full_for_a_long_record() {
     let directory = Directory::new(FaultyDisk::default());
     let wal = directory.reopen();
     append(&wal, 1, 3_000).unwrap();
@@ -257,17 +261,17 @@ proptest! {
     }
 
     #[test]
-    fn other_bytes_are_not_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+    fn random_bytes_are_not_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
         let bytes = Bytes::from(bytes);
         prop_assert!(format::decode_record(1, &bytes).is_none());
         prop_assert!(SegmentHeader::decode(&bytes).is_err());
     }
 }
 
-/// A group of several ranges of which a crash left only some parts: whole parts before the first gap may be kept; those behind it
-/// are never read, also not after later groups were written.
+/// A crash left only some records of a group: complete records before the first gap may be recovered, records after the
+/// gap never, also not after later groups were written.
 #[test]
-fn parts_of_a_torn_group_never_come_back() {
+fn records_after_a_gap_in_a_torn_group_are_never_recovered() {
     const RANGES: [RangeId; 3] = [RangeId(1), RangeId(2), RangeId(3)];
     for kept in [
         [true, false, true],
