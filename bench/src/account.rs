@@ -1,7 +1,7 @@
 //! A client's storage account, and its Shared Key signature.
 //!
 //! Source of the string to sign: "Authorize with Shared Key", section on the Table service. Only path-style URLs are
-//! signed here, so the account stands twice in the canonicalized resource.
+//! signed here, so the account occurs twice in the canonicalized resource.
 
 use anyhow::Context;
 use base64::Engine;
@@ -76,7 +76,7 @@ mod tests {
     const DATE: &str = "Tue, 02 Jan 2024 03:04:05 GMT";
 
     #[test]
-    fn signs_as_the_official_clients_do() {
+    fn signs_like_the_official_clients() {
         let account = Account::well_known();
         let create = account.sign(
             "POST",

@@ -56,7 +56,7 @@ pub fn await_rewriting(admin: SocketAddr) -> anyhow::Result<()> {
 /// A port of this machine that was free a moment ago.
 ///
 /// # Errors
-/// When there is none.
+/// When no port is free.
 pub fn free_port() -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?)
@@ -72,7 +72,7 @@ pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
     serde_json::from_value(body).context("the list of ranges")
 }
 
-/// Does something to a range; status and body.
+/// Runs an action on a range; returns status and body.
 ///
 /// # Errors
 /// When the port does not answer.
@@ -85,7 +85,7 @@ pub fn act(
     send(admin, "POST", &format!("ranges/{range}/{action}"), body)
 }
 
-/// Does something with a snapshot; the body of the answer.
+/// Runs an action on a snapshot; returns the body of the answer.
 ///
 /// # Errors
 /// When the port does not answer, or refuses.

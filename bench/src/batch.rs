@@ -1,6 +1,6 @@
 //! Entity group transactions of a client: `POST /$batch` and its answer.
 //!
-//! Source: "Performing Entity Group Transactions"; the framing is that of the official Python client.
+//! Source: "Performing Entity Group Transactions"; the framing is copied from the official Python client.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use crate::Account;
 use crate::client::Response;
 
-// Boundaries as long as those of the official clients. Fixed, because no server can know.
+// As long as the boundaries of the official clients. A fixed boundary is enough for a benchmark.
 const BOUNDARY: &str = "batch_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
 const CHANGES: &str = "changeset_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
 
@@ -30,7 +30,7 @@ pub struct Batch {
 pub struct BatchPart {
     /// HTTP status.
     pub status: u16,
-    /// The entity's new tag, where there is one.
+    /// The entity's new ETag, if it has one.
     pub etag: Option<String>,
     /// The whole part, for messages.
     pub text: String,
@@ -79,7 +79,7 @@ impl Batch {
     }
 }
 
-/// The parts of a batch's answer, in order; a refused batch has one.
+/// The parts of the answer to a batch, in order; the answer to a refused batch has one part.
 ///
 /// # Errors
 /// When the answer has another status than 202.

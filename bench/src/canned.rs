@@ -33,7 +33,7 @@ pub fn page() -> String {
     text + "]}"
 }
 
-/// The answer to a batch of 100 inserts done.
+/// The answer to a successful batch of 100 inserts.
 pub fn batch() -> String {
     let changes = "changesetresponse_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
     let batch = "batchresponse_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_whole_json_of_the_promised_size() {
+    fn answers_are_valid_json_of_the_right_size() {
         let one: serde_json::Value = serde_json::from_str(&entity()).unwrap();
         assert_eq!(one["odata.etag"], ETAG);
         let page: serde_json::Value = serde_json::from_str(&page()).unwrap();

@@ -84,7 +84,7 @@ impl Response {
     /// Checks the status.
     ///
     /// # Errors
-    /// The status and the body of another answer.
+    /// The answer has another status. The error has its status and body.
     pub fn expect(self, status: u16) -> anyhow::Result<Self> {
         ensure!(self.status == status, "{} {}", self.status, self.text());
         Ok(self)

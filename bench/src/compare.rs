@@ -15,7 +15,8 @@ use crate::{Account, LoadRun, Workload, WorkloadKind, prepare, project};
 /// Reads before the first measured point get: they fill the entity cache with the 100,000 rows.
 const WARM_READS: Duration = Duration::from_secs(6);
 
-/// Least length of a measurement of Azurite: it includes two of its saves, which stop it every five seconds.
+/// Shortest measurement of Azurite. Azurite stops every five seconds to save its state, and each measurement must
+/// include two saves.
 const AZURITE_MEASURED_MIN: Duration = Duration::from_secs(10);
 
 /// Longest wait until all servers are idle before a run.

@@ -7,7 +7,7 @@
 //! - All targets of one run get the same requests, interleaved, so that a noisy machine disturbs them alike.
 //! - An answer with another status or size than the expected one counts as an error, never as throughput.
 //!
-//! It shares no code with the server's crates, so a fault in their parsing or signing cannot hide itself.
+//! It shares no code with the server's crates, so it finds faults in their parsing and signing.
 
 mod account;
 pub mod admin;

@@ -58,10 +58,10 @@ pub struct Options {
     /// Program of this project's server; built from this tree by default
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Program of another build of it, for the target `before`
+    /// Program of another build of this project's server, for the target `before`
     #[arg(long, value_name = "FILE")]
     pub(crate) before: Option<PathBuf>,
-    /// Folder for the servers' data; in memory, durable figures mean nothing
+    /// Folder for the servers' data, on a disk: figures of durable writes are meaningless in memory
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
 }

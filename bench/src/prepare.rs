@@ -1,4 +1,4 @@
-//! Creates the tables of the workloads and fills the one that is read.
+//! Creates the tables of the workloads, and fills the table for reads.
 
 use std::net::SocketAddr;
 
@@ -63,7 +63,7 @@ pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> 
     admin::await_rewriting(admin)
 }
 
-/// Splits the range that contains a key; the others refuse it.
+/// Splits the range that contains a key. Tries all ranges, as the others refuse the split.
 fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
     let mut refused = serde_json::Value::Null;
     for range in admin::ranges(admin)?.ranges {

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-/// The words before the address in the ready line: Azurite's when it serves all services, which test helpers of
-/// several languages wait for and the servers here print, and Azurite's when it serves tables alone.
+/// The words before the address in the ready line. The first is the line of Azurite with all services, for which test
+/// helpers of several languages wait; the servers of this project print it too. The second is the line of Azurite with
+/// tables alone.
 const READY_WORDS: [&str; 2] = [
     "Table service is successfully listening at http://",
     "Table service successfully started on ",
@@ -152,7 +153,7 @@ pub(crate) fn cpu_s(pid: &str) -> anyhow::Result<f64> {
     let (_, fields) = stat
         .rsplit_once(')')
         .context("no command in the process stat")?;
-    // In user mode, and in the kernel on its behalf.
+    // Time in user mode and in the kernel.
     let ticks: Vec<&str> = fields.split_ascii_whitespace().skip(11).take(2).collect();
     let [user, system] = ticks[..] else {
         bail!("the process stat is short");
@@ -160,7 +161,7 @@ pub(crate) fn cpu_s(pid: &str) -> anyhow::Result<f64> {
     Ok((user.parse::<f64>()? + system.parse::<f64>()?) / TICKS_PER_SECOND)
 }
 
-/// Reads a stream to its end on a thread of its own, so that the child never blocks on a full pipe.
+/// Reads a stream to its end on its own thread, so that the child never blocks on a full pipe.
 fn drain(
     stream: impl std::io::Read + Send + 'static,
     log: Arc<Mutex<VecDeque<String>>>,

@@ -19,8 +19,9 @@ pub fn root() -> PathBuf {
 
 /// Cargo, started in the project's folder.
 ///
-/// The variables by which the calling cargo describes the running package are removed: build scripts of the cryptography
-/// libraries depend on them, so they and everything above them would be rebuilt here and again by the next build by hand.
+/// Removes the variables in which the calling cargo describes the running package. Build scripts of the cryptography
+/// libraries depend on them: otherwise these libraries and all crates above them would be rebuilt here, and again by
+/// the next `cargo build`.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());

@@ -17,11 +17,11 @@ pub struct Measurement {
     pub workload: String,
     /// Connections, each with one request under way.
     pub connections: usize,
-    /// Right answers while measuring.
+    /// Correct answers while measuring.
     pub requests: u64,
-    /// Right answers a second.
+    /// Correct answers a second.
     pub requests_per_s: f64,
-    /// The same of every run of which this is the median, in their order.
+    /// Correct answers a second of each run, in order; this measurement is their median.
     pub runs_requests_per_s: Vec<f64>,
     /// Entities written or read a second.
     pub entities_per_s: f64,
@@ -35,7 +35,7 @@ pub struct Measurement {
     pub driver_cpu_us: f64,
     /// Memory of the server at the end, MiB.
     pub rss_mib: f64,
-    /// Bytes of a mean answer's body.
+    /// Mean size of an answer's body, in bytes.
     pub body_bytes: f64,
     /// Wrong answers and broken connections.
     pub errors: u64,
@@ -278,11 +278,11 @@ mod tests {
                 .map(|&requests| measurement(target, requests));
             Measurement::median(runs.collect()).unwrap()
         };
-        // Each turn has another speed: nine tenths at all turns but one, unlike the medians.
+        // Each turn has another speed. The ratio is 0.9 in two turns of three; the ratio of the medians differs.
         let ours = runs(TargetKind::Partita, &[900, 450, 90]);
         let theirs = runs(TargetKind::Before, &[1_000, 500, 800]);
         assert!((ours.ratio(&theirs) - 0.9).abs() < 1e-9);
-        // Azurite has one long run.
+        // Azurite has only one long run.
         let alone = runs(TargetKind::Azurite, &[225]);
         assert!((ours.ratio(&alone) - 2.0).abs() < 1e-9);
     }

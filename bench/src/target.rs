@@ -1,4 +1,4 @@
-//! The servers of the comparison, each started on an empty directory of its own.
+//! The servers of the comparison, each started on its own empty directory.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -67,7 +67,7 @@ fn check(row: RowReader<'_, '_>) {
         );
         Ok(())
     })
-    .expect("an own body is right");
+    .expect("the client reads a body that it wrote");
 }
 
 fn properties(row: RowReader<'_, '_>) -> Option<Vec<(String, Value)>> {

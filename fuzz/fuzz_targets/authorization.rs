@@ -61,6 +61,6 @@ fuzz_target!(|text: &str| {
         };
         request
             .verify(&made, &keys, &caller)
-            .expect("the signature is that of the request");
+            .expect("the signature matches the request");
     }
 });

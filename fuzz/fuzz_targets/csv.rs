@@ -13,12 +13,13 @@ fuzz_target!(|data: &[u8]| {
     if entities.iter().any(|entity| schema.add(entity).is_err()) {
         return;
     }
-    let mut writer = EntityWriter::new(Format::Csv, &schema, Vec::new()).expect("memory takes all");
+    let mut writer =
+        EntityWriter::new(Format::Csv, &schema, Vec::new()).expect("writing to memory cannot fail");
     for entity in &entities {
         writer.write(entity).expect("the schema has its columns");
     }
-    let written = writer.finish().expect("memory takes all");
-    let again = read(&written).expect("an own file is right");
+    let written = writer.finish().expect("writing to memory cannot fail");
+    let again = read(&written).expect("the reader accepts a file of the writer");
     assert_eq!(again.len(), entities.len());
     for (again, entity) in again.iter().zip(&entities) {
         assert_eq!(text(again), text(entity));
@@ -29,7 +30,8 @@ fn read(data: &[u8]) -> Result<Vec<Entity>, FormatError> {
     EntityReader::of_bytes(Bytes::copy_from_slice(data), Format::Csv)?.collect()
 }
 
-/// Debug text, because NaN differs from itself; properties by name, because the columns' order is the file's.
+/// Debug text, because NaN differs from itself; properties are sorted by name, because a file may have its columns in
+/// any order.
 fn text(entity: &Entity) -> String {
     let mut properties: Vec<_> = entity.iter().collect();
     properties.sort_by_key(|(name, _)| *name);

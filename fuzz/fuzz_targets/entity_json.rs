@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let timestamp = DateTime::parse("2026-01-01T00:00:00.1234567Z").expect("a date");
     let bytes = draft.properties.into_stored(timestamp);
-    let stored = Stored::open(&bytes).expect("what was just stored");
+    let stored = Stored::open(&bytes).expect("stored bytes can be opened");
     let entity = Entity {
         partition_key: Cow::Borrowed(partition_key.as_str()),
         row_key: Cow::Borrowed(row_key.as_str()),
@@ -36,8 +36,8 @@ fuzz_target!(|data: &[u8]| {
         let mut json = Vec::new();
         writer
             .single(&entity, &mut json)
-            .expect("what was stored can be written");
-        let again = read_entity(&json).expect("what was written can be read");
+            .expect("a stored entity can be written as JSON");
+        let again = read_entity(&json).expect("JSON that was written can be read");
         assert_eq!(again.partition_key.as_deref(), Some(partition_key.as_str()));
         assert_eq!(again.row_key.as_deref(), Some(row_key.as_str()));
         // JSON without metadata has no types, so only the keys are the same.

@@ -26,7 +26,7 @@ fuzz_target!(|text: &str| {
     let row = Entity {
         partition_key: Cow::Borrowed("p"),
         row_key: Cow::Borrowed("r"),
-        stored: Stored::open(&bytes).expect("what was just stored"),
+        stored: Stored::open(&bytes).expect("stored bytes can be opened"),
     };
     let passes = filter.matches(&row).expect("the row can be read");
     let negated = Filter::Not(Box::new(filter));

@@ -16,7 +16,7 @@ use crate::setup::{self, ServerProgram, scratch};
 /// Memory of an idle server, MiB (design section 9).
 const IDLE_MIB_MAX: f64 = 60.0;
 
-/// Memory of one that serves 1 GiB of rows, MiB.
+/// Memory of a server that serves 1 GiB of rows, MiB.
 const SERVING_MIB_MAX: f64 = 1_024.0;
 
 /// Time from start to ready, also after a kill.
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Seconds of point reads, and of inserts before each kill
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Fail when it is more than the design allows: on a quiet machine
+    /// Fail when memory or time exceeds the limits of the design; needs an idle machine
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let directory = scratch("footprint")?;
     let account = Account::well_known();
     let mut report = Report::default();
-    println!("| | ready after ms | memory MiB | most until then |");
+    println!("| | ready after ms | memory MiB | peak MiB |");
     println!("| --- | ---: | ---: | ---: |");
 
     let start = || setup::start(&program, directory.path());
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     report.line("idle, with these rows", &server, SERVING_MIB_MAX)?;
     ensure!(
         !arguments.check || report.faults.is_empty(),
-        "more than the design allows: {}",
+        "over the limits of the design: {}",
         report.faults.join("; ")
     );
     Ok(())

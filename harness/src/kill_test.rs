@@ -59,7 +59,7 @@ impl KillTestArguments {
 }
 
 impl KillTest {
-    /// Takes a started server into account.
+    /// Records how long a server took to start.
     pub(crate) fn started(&mut self, server: ServerProcess) -> ServerProcess {
         self.slowest_start = self.slowest_start.max(server.ready_after());
         server
@@ -72,7 +72,7 @@ impl KillTest {
         Ok(client)
     }
 
-    /// A random time of load.
+    /// A random duration of the load.
     pub(crate) fn load_time(&mut self, ms_min: u64, ms_max: u64) -> Duration {
         Duration::from_millis(ms_min + self.random.below(ms_max))
     }

@@ -1,7 +1,8 @@
 //! Tests of the whole server as a process: `cargo harness NAME`.
 //!
-//! Each test starts the release build of `partita` on a folder of its own, drives it over HTTP, kills or limits it, and compares
-//! the stored rows with the acknowledged ones. The crates themselves test everything that needs no process boundary.
+//! Each test starts the release build of `partita` on a new folder, drives it over HTTP, kills or limits it, and
+//! compares the stored rows with the acknowledged ones. The crates themselves test everything that needs no process
+//! boundary.
 //!
 //! stdout is a test's result, stderr its progress. A test that finds a fault ends with status 1.
 //!

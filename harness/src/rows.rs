@@ -34,7 +34,7 @@ pub(crate) fn load_and_kill(
     load: &LoadRun<'_>,
     server: &mut ServerProcess,
 ) -> anyhow::Result<LoadResult> {
-    // The first edge is the beginning.
+    // The callback runs at the start and at the end of measuring.
     let mut edges = 0;
     load.run(|| {
         edges += 1;

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: builds the fuzz targets on stable Rust and runs them for a while each.
 //!
-//! It does what `cargo fuzz run --sanitizer none` does, without nightly: flags that stable accepts switch on the compiler's
+//! It replaces `cargo fuzz run --sanitizer none`, without nightly: flags that stable accepts switch on the compiler's
 //! coverage pass, and the crate `libfuzzer-sys` contains libFuzzer.
 
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn host_triple() -> anyhow::Result<String> {
         .context("starting rustc")?;
     let text = String::from_utf8(output.stdout)?;
     let line = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(line.context("rustc names no host")?.to_owned())
+    Ok(line.context("rustc did not print its host")?.to_owned())
 }
 
 fn start(root: &Path, programs: &Path, target: &str, seconds: u64) -> anyhow::Result<Child> {

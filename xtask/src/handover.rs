@@ -1,4 +1,4 @@
-//! `cargo xtask crash` and the like: passes the tests of `cargo harness` on, under their names here.
+//! Runs the tests of `cargo harness` under `cargo xtask` too, such as `cargo xtask crash`.
 
 use std::ffi::OsString;
 
@@ -16,7 +16,7 @@ const TESTS: [&str; 7] = [
     "pressure",
 ];
 
-/// Runs the test with the same words.
+/// Runs the test with the same arguments.
 pub(crate) fn run(words: &[OsString]) -> anyhow::Result<()> {
     let name = words.first().and_then(|name| name.to_str());
     let name = name.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Tasks of the project: `cargo xtask NAME`.
 //!
-//! stdout is a task's result, stderr its progress. A task that finds a fault ends with status 1.
-//! Tests of the whole server are `cargo harness NAME`; `cargo xtask NAME` passes their names on.
+//! stdout is a task's result, stderr its progress. A task that finds a fault ends with status 1. Tests of the whole
+//! server are `cargo harness NAME`; `cargo xtask NAME` runs them too.
 
 #![allow(
     clippy::print_stdout,

@@ -1,7 +1,7 @@
 //! `cargo xtask sim`: runs the simulation of many seeds, or one seed twice to compare the traces.
 //!
-//! Each world has a process of its own (`partita-sim`), so that no state of one seed reaches the next, and as many run at a time as
-//! the machine has cores. The first seed of a series runs twice, and its traces must be the same.
+//! Each world has its own process (`partita-sim`), so that no state of one seed reaches the next. As many run at a time
+//! as the machine has cores. The first seed of a series runs twice, and its traces must be the same.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// Builds the program: without all optimisations as a part of the workspace's tests, with their profile and features, so that
+/// Builds the program. Without `--release` it is built with the profile and features of the workspace's tests, so
 /// `cargo nextest run --workspace` has built it already.
 fn build(release: bool) -> anyhow::Result<PathBuf> {
     if release {
@@ -95,7 +95,7 @@ impl Simulation {
         std::thread::scope(|scope| {
             for _ in 0..cores {
                 scope.spawn(|| {
-                    // A statement of its own, or the lock would be held in the loop.
+                    // A separate closure, so that the lock is released before the loop body runs.
                     let next = || locked(&queue).pop_front();
                     while let Some(seed) = next() {
                         let answer = self.one(seed, None);

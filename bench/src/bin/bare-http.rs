@@ -68,8 +68,8 @@ async fn answer(
     canned: Arc<Canned>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    // Gathered into one piece, as any server that parses it must do. Dropping the pieces as they come would reuse one
-    // buffer that never leaves the processor's cache: three times faster for batches than any server can be.
+    // Collects the body into one piece, as any server that parses it must do. A server that drops each piece reuses one
+    // buffer in the processor's cache: three times faster for batches than any real server can be.
     if let Ok(body) = body.collect().await {
         std::hint::black_box(body.to_bytes());
     }

@@ -4,10 +4,10 @@ use anyhow::bail;
 
 use super::head::BodyLength;
 
-/// Where in the body the reader stands.
+/// The position of the reader in the body, with the bytes left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyState {
-    /// Content of known length, or of the present chunk.
+    /// Content of known length.
     Fixed(u64),
     /// The hexadecimal size of a chunk; the value so far.
     ChunkSize(u64),
@@ -17,7 +17,7 @@ enum BodyState {
     ChunkData(u64),
     /// The line end after a chunk's content.
     ChunkEnd,
-    /// Lines after the last chunk; whether the present one is still empty.
+    /// Lines after the last chunk; whether the current line is still empty.
     Trailer(bool),
     Done,
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_chunks_cut_anywhere() {
+    fn reads_chunks_split_at_any_byte() {
         let input = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nTrailer: 1\r\n\r\nHTTP";
         for piece in 1..input.len() {
             let (content, used, done) = read(BodyLength::Chunked, input, piece);

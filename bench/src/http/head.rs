@@ -8,7 +8,7 @@ const HEAD_BYTES_MAX: usize = 16 * 1_024;
 /// How long the body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyLength {
-    /// That many bytes.
+    /// This number of bytes.
     Bytes(u64),
     /// Chunked transfer coding.
     Chunked,

@@ -16,13 +16,13 @@ const SAMPLE_BYTES: usize = 400;
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
-    /// The request; belongs to the workload between two answers.
+    /// The request. The workload may change it between an answer and the next request.
     pub(super) slot: Vec<u8>,
     sent_bytes: usize,
-    /// The part of a head that came without its end.
+    /// The bytes of an incomplete head.
     partial: Vec<u8>,
     answer: Option<(Head, BodyReader)>,
-    /// The start of the present answer, kept only when its status is not the expected one.
+    /// The start of the current answer, kept only when its status is not the expected one.
     sample: Vec<u8>,
 }
 

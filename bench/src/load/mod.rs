@@ -31,10 +31,10 @@ pub struct LoadRun<'a> {
     pub measured: Duration,
 }
 
-/// What the driver saw while measuring.
+/// The driver's results while measuring.
 #[derive(Clone, Debug, Default)]
 pub struct LoadResult {
-    /// Right answers.
+    /// Correct answers.
     pub requests: u64,
     /// Requests refused with 503, by `x-partita-reason` where there is one.
     pub refused: Counts,
@@ -42,7 +42,7 @@ pub struct LoadResult {
     pub errors: u64,
     /// The first error.
     pub first_error: Option<String>,
-    /// Bytes of the right answers' bodies.
+    /// Bytes in the bodies of correct answers.
     pub body_bytes: u64,
     /// Time measured, seconds.
     pub elapsed_s: f64,
@@ -64,7 +64,7 @@ impl<'a> LoadRun<'a> {
         }
     }
 
-    /// Runs it. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
+    /// Runs the load. `on_edge` is called when measuring starts and again when it ends, for samples of the server's
     /// processor time.
     ///
     /// # Errors
@@ -78,7 +78,8 @@ impl<'a> LoadRun<'a> {
         Ok(result)
     }
 
-    /// Runs it, and measures while `work` runs instead of for `measured`. Also returns what `work` returned.
+    /// Runs the load, and measures as long as `work` runs, not for the time `measured`. Also returns the result of
+    /// `work`.
     ///
     /// # Errors
     /// When connecting or `work` fails.
@@ -167,7 +168,7 @@ impl LoadResult {
         self.refused.values().sum()
     }
 
-    /// Right answers a second.
+    /// Correct answers a second.
     pub fn requests_per_s(&self) -> f64 {
         self.requests as f64 / self.elapsed_s
     }

@@ -202,7 +202,7 @@ impl Sender for ConnectionSender<'_> {
     type Request = ();
     type Outcome = anyhow::Result<Answer>;
 
-    /// The request stays in the connection's slot, where most of the one before can be kept.
+    /// Writes the request into the connection's slot, which keeps most bytes of the previous request.
     #[inline]
     fn prepare(&mut self, _: u64) {
         let mut workload = self.shared.workload.borrow_mut();
@@ -232,7 +232,7 @@ impl Sender for ConnectionSender<'_> {
 }
 
 impl ConnectionSender<'_> {
-    /// Records an answer, and opens a connection anew that broke or is about to close.
+    /// Records an answer, and reopens a connection that broke or is about to close.
     ///
     /// # Errors
     /// When the run has failed.

@@ -49,7 +49,7 @@ impl WorkloadKind {
         matches!(self, Self::InsertMany | Self::InsertOne | Self::Batch)
     }
 
-    /// The table it works on.
+    /// The table of the workload.
     pub fn table(self) -> &'static str {
         match self {
             Self::PointGet | Self::Page => "benchread",
@@ -59,7 +59,7 @@ impl WorkloadKind {
         }
     }
 
-    /// The status of a right answer.
+    /// The status of a correct answer.
     pub fn status(self) -> u16 {
         match self {
             Self::PointGet | Self::Page => 200,
@@ -68,8 +68,8 @@ impl WorkloadKind {
         }
     }
 
-    /// The least body of a right answer, bytes. It tells a whole page from an empty one, and a batch done from a
-    /// batch refused, whose answer has a single part.
+    /// The smallest body of a correct answer, bytes. An empty page and the answer to a refused batch, which has a
+    /// single part, are smaller.
     pub fn body_bytes_min(self) -> u64 {
         match self {
             Self::PointGet => 1_000,

@@ -1,7 +1,7 @@
 //! The five fixed workloads and their requests.
 //!
-//! Requests are prepared: a write is a template whose date, signature and keys are patched in place, a point get is
-//! one of 100,000 requests signed beforehand. So the driver's cost per request stays near zero, whatever the size.
+//! Requests are prepared: a write is a template whose date, signature and keys are patched in place, a point get is one
+//! of 100,000 requests signed beforehand. So the driver's cost per request stays near zero for requests of any size.
 
 mod kind;
 mod template;
@@ -81,13 +81,13 @@ impl Workload {
         self.kind
     }
 
-    /// Signs the template anew; call it about once a second, so that no server can profit from one fixed signature.
+    /// Signs the template again; call it about once a second, so that no server can profit from one fixed signature.
     pub(crate) fn refresh(&mut self) {
         self.template.sign();
     }
 
-    /// Puts the next request into `slot`, a buffer that belongs to one connection and still holds the connection's
-    /// request before.
+    /// Puts the next request into `slot`, the buffer of one connection, which still holds the connection's previous
+    /// request.
     pub(crate) fn fill(&mut self, slot: &mut Vec<u8>) {
         match self.kind {
             WorkloadKind::PointGet => {
@@ -117,8 +117,8 @@ impl Workload {
         self.template.copy_to(slot);
         self.template
             .patch_keys(slot, &entity::key('p', partition), |index| {
-                // Scrambled, so that keys arrive in no order, as GUIDs would; the top bits cut off by the key are those
-                // of a bijection of 60 bits, so rows stay distinct.
+                // Scrambled, so that keys arrive in random order, like GUIDs. The scrambling is a bijection of 60 bits
+                // and a key holds 60 bits, so rows stay distinct.
                 entity::key('r', scramble(first + index))
             });
     }

@@ -93,7 +93,7 @@ impl Template {
         template
     }
 
-    /// Overwrites date and signature with present ones.
+    /// Overwrites date and signature with current ones.
     pub(super) fn sign(&mut self) {
         let date = rfc1123_now();
         let signature = self
@@ -159,8 +159,8 @@ pub(super) fn get_request(
     )
 }
 
-/// The head without its blank line, with placeholders for date and signature: that of the official clients without
-/// their long user agent.
+/// The head without its blank line, with placeholders for date and signature. It equals the head of the official
+/// clients, without their long user agent.
 fn head(
     account: &Account,
     addr: SocketAddr,

@@ -57,7 +57,7 @@ fn every_request_is_signed_and_has_its_length() {
 }
 
 #[test]
-fn signing_anew_keeps_the_request_right() {
+fn signing_again_keeps_the_request_valid() {
     let mut source = source(WorkloadKind::Batch);
     let mut slot = Vec::new();
     source.fill(&mut slot);

@@ -1,4 +1,4 @@
-//! The name by which the binary was called: `azurite` and `azurite-table` have a command line of their own.
+//! The name by which the binary was called: `azurite` and `azurite-table` have their own command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::path::Path;
 /// Which command line to read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Argv0 {
-    /// That of `partita`.
+    /// The command line of `partita`.
     Partita,
-    /// That of `azurite` or `azurite-table`.
+    /// The command line of `azurite` or `azurite-table`.
     AzuriteTable,
     /// Azurite's name for a service that this server does not have.
     OtherService(String),

@@ -1,6 +1,7 @@
 //! What all commands share: how they run, and the flags that a command has beside its own.
 //!
-//! The file of a command defines its own flags and its run. It implements one of these traits, which provide shared things:
+//! The file of a command defines its own flags and its run. It implements one of these traits, which provide the shared
+//! parts:
 //!
 //! | trait | the command gets | shared flags |
 //! | --- | --- | --- |
@@ -8,7 +9,7 @@
 //! | [`AccountCommand`] | the connection to an account, and its progress | [`ConnectionArgs`] |
 //! | [`AdminPortCommand`] | the admin port of a server, and its progress | [`AdminPortArgs`] |
 //!
-//! [`commands!`] declares the commands of a folder, and runs the one that the command line names.
+//! [`commands!`] declares the commands of a folder, and runs the command that the command line names.
 
 pub(crate) use crate::args::connection::Connection;
 pub(crate) use crate::error::{CommandError, CommandResult, Outcome};
@@ -65,7 +66,7 @@ impl<C: AdminPortCommand> Command for OnAdminPort<C> {
 impl<C: Args, F: Args> Args for With<C, F> {
     fn augment_args(command: clap::Command) -> clap::Command {
         let command = C::augment_args(command);
-        // The description of the shared flags must not replace that of the command.
+        // The description of the shared flags must not replace the description of the command.
         let about = command.get_about().cloned().unwrap_or_default();
         let command = F::augment_args(command).about(about);
         command.next_help_heading(None::<&str>)
@@ -110,7 +111,8 @@ impl<C: Args + Command, S: Subcommand + Command> Command for OrSubcommand<C, S> 
     }
 }
 
-/// Declares an enum of commands, and runs the one that was named. Each variant is a subcommand and holds a [`Command`].
+/// Declares an enum of commands, and runs the command that was named. Each variant is a subcommand and holds a
+/// [`Command`].
 macro_rules! commands {
     ($visibility:vis enum $name:ident { $($(#[$attribute:meta])* $verb:ident($command:ty),)+ }) => {
         #[derive(clap::Subcommand)]
@@ -129,7 +131,7 @@ macro_rules! commands {
 }
 pub(crate) use commands;
 
-/// Runs a command on threads of its own.
+/// Runs a command on its own threads.
 pub(crate) fn block_on(command: impl Future<Output = CommandResult>) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

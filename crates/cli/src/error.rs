@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
     Done,
     /// Nothing was found: exit code 1.
     NothingFound,
-    /// What was compared or checked differs: exit code 1.
+    /// The compared or checked data differs: exit code 1.
     Differs,
     /// The load is over its targets: exit code 1.
     OverTarget,
@@ -162,7 +162,7 @@ impl CommandError {
     }
 }
 
-/// Says what failed, in front of an error of another crate.
+/// Adds what failed to an error of another crate.
 pub(crate) trait Because<T> {
     fn because(self, what: impl Into<String>) -> Result<T, CommandError>;
 }

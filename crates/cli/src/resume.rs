@@ -1,7 +1,7 @@
 //! The token that an interrupted command prints: its position and its counts so far.
 //!
-//! It is compressed, because a scan with many jobs has hundreds of similar open steps. A token that is too long for a command line can
-//! be given as a file.
+//! The token is compressed, because a scan with many jobs has hundreds of similar open steps. A token that is too long
+//! for a command line can be given as a file.
 
 use crate::error::{Because as _, CommandError};
 use crate::progress::message;
@@ -61,7 +61,7 @@ impl<S: Serialize + DeserializeOwned> ScanResume<S> {
     }
 }
 
-/// Says how to resume from a position.
+/// Prints how to resume from a position.
 pub(crate) fn print_token(command: &str, position: &impl Serialize) {
     // Text and numbers only: this cannot fail.
     let token = pack(command, position).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Many small allocations of short life on all threads are what a server does; mimalloc is small and good at it.
+/// A server makes many small, short-lived allocations on all threads; mimalloc is small and fast at them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

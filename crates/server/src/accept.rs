@@ -9,7 +9,7 @@ use partita_rt::Shutdown;
 use partita_rt::net::{Listener, Stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Pause after a failed accept, most likely for want of file descriptors: a retry at once would only use up a core.
+/// Pause after a failed accept. Most likely no file descriptor is free, and immediate retries would only use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Opens each accepted connection, until shutdown. A connection counts until its permit is dropped.

@@ -1,6 +1,7 @@
 //! `partita explain`: the query plan of a filter, without a server.
 //!
-//! Uses the server's planner. The JSON is that of the `x-partita-explain` header, without the counts of an execution.
+//! Uses the server's planner. The JSON has the form of the `x-partita-explain` header, without the counts of an
+//! execution.
 
 use partita_model::{EntityBound, EntityRange};
 use partita_table::{Plan, QueryClass};

@@ -1,6 +1,6 @@
 //! Jobs: work that takes longer than a request of the admin port. One request starts a job, others poll it.
 //!
-//! - A job goes on when its caller disconnects. It ends with an error when the server stops.
+//! - A job continues when its caller disconnects. It ends with an error when the server stops.
 //! - The last [`JOBS_MAX`] jobs are remembered, until the process ends.
 
 use std::collections::BTreeMap;

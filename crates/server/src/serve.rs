@@ -52,11 +52,11 @@ pub enum Error {
     /// An address is not available for listening.
     #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
     Bind {
-        /// As in the settings.
+        /// The value of the settings.
         host: String,
-        /// As in the settings.
+        /// The value of the settings.
         port: u16,
-        /// The flag that would change it.
+        /// The flag that changes the port.
         flag: &'static str,
         /// The system's reason.
         source: std::io::Error,
@@ -273,7 +273,7 @@ fn bearer_rules(oauth: &Oauth) -> Result<Option<BearerRules>, Error> {
     Ok(Some(BearerRules::verified(issuer, audiences, keys)))
 }
 
-/// The URL in the challenge where clients get a token: the issuer's, or the one that Azurite sends.
+/// The URL in the challenge, where clients get a token: the URL of the issuer, or the URL that Azurite sends.
 fn authorization_uri(oauth: &Oauth) -> String {
     match oauth {
         Oauth::Verified { issuer, .. } => {

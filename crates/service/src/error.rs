@@ -10,13 +10,13 @@ use thiserror::Error;
 /// Why storage did not complete an operation. A failed write either did not happen, or has an unknown outcome.
 #[derive(Debug, Clone, Error)]
 pub enum Error {
-    /// It did not happen, and a retry may succeed.
+    /// The operation did not happen, and a retry may succeed.
     #[error(transparent)]
     Busy(#[from] Busy),
-    /// The write exceeds the largest size; it did not happen.
+    /// The write exceeds the size limit, and did not happen.
     #[error("the write is too large")]
     TooLarge,
-    /// It may have happened.
+    /// The write may have happened.
     #[error("the outcome is unknown")]
     OutcomeUnknown,
     /// Stored bytes cannot be read.

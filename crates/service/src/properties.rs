@@ -19,8 +19,8 @@ fn read(row: Option<Bytes>) -> Result<ServiceProperties, Error> {
 }
 
 impl Storage {
-    /// The properties of an account in one service; the defaults before they are set. `kind` is that of the service's
-    /// rows, such as [`KeyKind::TABLE_SERVICE_PROPERTIES`].
+    /// The properties of an account in one service; the defaults before they are set. `kind` is the key kind of the
+    /// service's rows, such as [`KeyKind::TABLE_SERVICE_PROPERTIES`].
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -33,8 +33,8 @@ impl Storage {
         read(self.get(&key).await?)
     }
 
-    /// Changes some of these properties: `change` receives the current ones. Cancel-safe: dropped during the write, it
-    /// still completes.
+    /// Changes some of these properties: `change` receives the current ones. Cancel safe: if the future is dropped
+    /// during the write, the write still completes.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -62,7 +62,7 @@ mod tests {
 
     /// The stored form must not change: servers read the rows of older versions.
     #[test]
-    fn the_stored_form_is_as_documented() {
+    fn the_stored_form_is_the_documented_one() {
         let properties = ServiceProperties {
             cors: vec![CorsRule {
                 allowed_origins: vec!["*".into()],

@@ -1,5 +1,5 @@
-//! The stored form of small rows, such as those of a catalog: a version byte, then JSON. These rows are few and rarely written,
-//! so a readable form costs little.
+//! The stored form of small rows, such as rows of a catalog: a version byte, then JSON. These rows are few and rarely
+//! written, so a readable form costs little.
 //!
 //! Unknown versions and fields are refused. `docs/format/catalog.md` lists the records.
 

@@ -66,7 +66,7 @@ impl Storage {
         &self.admission
     }
 
-    /// The targets, if there are any.
+    /// The targets; `None` for a server without limits.
     #[must_use]
     pub fn targets(&self) -> Option<&Targets> {
         self.targets.as_deref()
@@ -111,8 +111,8 @@ impl Storage {
         Ok(self.map.lock_at_once(keys).await?)
     }
 
-    /// Charges a request on the row at `key` to its targets, if there are any. A refusal counts in the heat of the range, so
-    /// that heat shows the demand.
+    /// Charges a request on the row at `key` to the targets, if the server has targets. A refusal counts in the heat of
+    /// the range, so that heat shows the demand.
     ///
     /// # Errors
     /// [`Busy`]: nothing was charged.

@@ -5,8 +5,9 @@ use partita_rt::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall into one
-/// tick. The caller ensures that it is later than the entity's last one, which another process may have given.
+/// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall
+/// into one tick. The caller ensures that it is later than the entity's last Timestamp, which another process may have
+/// assigned.
 #[derive(Debug)]
 pub struct Timestamps {
     clock: Arc<dyn Clock>,
@@ -23,7 +24,7 @@ impl Timestamps {
         }
     }
 
-    /// The current time, at or after every Timestamp given so far.
+    /// The current time, not before any Timestamp assigned so far.
     #[must_use]
     pub fn now(&self) -> DateTime {
         let last = self.last_ticks.load(Ordering::Relaxed);

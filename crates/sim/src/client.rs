@@ -27,7 +27,7 @@ impl Answer {
     /// Checks the status.
     ///
     /// # Errors
-    /// The status and the body of another answer.
+    /// The answer has another status. The error has its status and body.
     pub(crate) fn expect(&self, status: u16) -> anyhow::Result<()> {
         ensure!(self.status == status, "{} {}", self.status, self.text());
         Ok(())

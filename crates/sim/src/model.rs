@@ -45,7 +45,7 @@ pub(crate) struct Write {
     pub(crate) key: Key,
     pub(crate) change: RowChange,
     pub(crate) values: Values,
-    /// The condition, `*` for any ETag; only for changes with one.
+    /// The condition, `*` for any ETag; only for changes that have a condition.
     pub(crate) if_match: Option<String>,
 }
 

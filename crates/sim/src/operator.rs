@@ -14,7 +14,7 @@ use crate::scenario::{ADMIN_PORT, Scenario};
 use crate::trace::Trace;
 use crate::workload::Progress;
 
-/// Number of ranges from which on none is split.
+/// With this many ranges, no further range is split.
 const RANGES_MAX: usize = 10;
 
 /// The actions so far.
@@ -90,7 +90,7 @@ impl Operator<'_> {
             (200, "split") => self.changes.splits += 1,
             (200, "merge") => self.changes.merges += 1,
             (200, _) => self.changes.others += 1,
-            // No key to split at, no neighbour, no such range any more, or rolled back.
+            // No key to split at, no neighbour, the range was replaced, or the change was rolled back.
             (404 | 409 | 503, _) => self.changes.refused += 1,
             (status, _) => anyhow::bail!("{action} of range {range}: {status} {}", answer.text()),
         }

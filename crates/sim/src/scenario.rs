@@ -21,7 +21,7 @@ pub(crate) struct Scenario {
     pub(crate) seed: Seed,
     /// Operations of all sessions together.
     pub(crate) operations: u64,
-    /// Clients, each with a connection and rows of its own.
+    /// Clients, each with its own connection and rows.
     pub(crate) sessions: u64,
     /// Tables, which all sessions share.
     pub(crate) tables: u64,

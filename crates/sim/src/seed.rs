@@ -1,6 +1,7 @@
 //! A seed, and its independent streams of random numbers.
 //!
-//! Every part of a simulation draws from a stream of its own, by name. So one more draw in one part does not change the others.
+//! Every part of a simulation has its own stream, by name. So one more number drawn in one part does not change the
+//! others.
 
 use ring::digest::{Digest, SHA256, digest};
 

@@ -1,6 +1,7 @@
 //! The trace: all requests, store calls and warnings, in order, with the virtual time.
 //!
-//! Two runs of a seed must give the same bytes. So a line has the call and its outcome, and nothing of the machine.
+//! Two runs of a seed must give the same bytes. So a line has the call and its outcome, and nothing that depends on the
+//! machine.
 
 use std::fmt::{Debug, Formatter};
 use std::fs::File;

@@ -33,7 +33,7 @@ pub(crate) fn watch(trace: &Trace) {
     let shown = Targets::new()
         .with_default(Level::WARN)
         .with_target("partita", Level::INFO);
-    // It fails only in a second world of the process, which `mad_turmoil::rand::set_rng` refuses before.
+    // Fails only in a second world of one process, which `mad_turmoil::rand::set_rng` has refused already.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
         .with(Errors.with_filter(LevelFilter::ERROR))

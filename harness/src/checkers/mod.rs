@@ -79,7 +79,7 @@ impl Checkers {
         fail_on(&faults)
     }
 
-    /// Starts the load of all clients, each on a thread of its own, which ends with the server.
+    /// Starts the load of all clients, each on its own thread, which ends with the server.
     pub(crate) fn load<'scope>(
         &'scope mut self,
         scope: &'scope Scope<'scope, '_>,
@@ -118,7 +118,7 @@ pub(crate) fn fail_on(faults: &[String]) -> anyhow::Result<()> {
     bail!("{} faults", faults.len());
 }
 
-/// The same for faults found while a server was up; the error has the server's log.
+/// Like [`fail_on`], for faults found while a server was running; the error includes the server's log.
 pub(crate) fn fail_with_log(faults: &[String], server: &ServerProcess) -> anyhow::Result<()> {
     fail_on(faults).with_context(|| format!("the server's log:\n{}", server.log()))
 }

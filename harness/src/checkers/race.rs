@@ -1,5 +1,5 @@
-//! Rows that all writers race for: after a 409 ("already exists") or a 412 ("has changed"), the row of the winning write must be
-//! stored after the crash, although the winner may have got no answer.
+//! Rows that all writers race for: after a 409 ("already exists") or a 412 ("has changed"), the row of the winning
+//! write must be stored after the crash, even if the crash came before the answer to the winner.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -87,7 +87,7 @@ impl Races {
         let race = board.last_mut()?;
         let id = next_write_id();
         let next = match &race.inserted {
-            // Another writer has to lose the insert first.
+            // Updates begin only after another writer got a 409.
             Some((etag, _)) if race.conflict_seen => {
                 race.updates.push(id);
                 Move::Update(id, etag.clone())
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_conflict_promises_the_row() {
+    fn after_a_409_the_row_must_be_stored() {
         let race = Race {
             inserts: vec![1, 2],
             conflict_seen: true,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_mismatch_promises_the_change() {
+    fn after_a_412_the_change_must_be_stored() {
         let race = Race {
             inserts: vec![1],
             inserted: Some(("e1".to_owned(), 1)),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decided_race_stays_decided() {
+    fn the_winner_of_a_race_stays_the_same() {
         let mut race = Race {
             inserts: vec![1, 2],
             ..Race::default()

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shown_row_must_stay() {
+    fn a_row_shown_to_a_reader_must_stay_stored() {
         let key = Key {
             partition: "w".to_owned(),
             row: "r".to_owned(),

@@ -14,7 +14,7 @@ pub(crate) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
         for entity in page.entities()? {
             let (key, row) = parse(&entity)?;
             if rows.insert(key.clone(), row).is_some() {
-                bail!("the scan gave {key:?} twice");
+                bail!("the scan returned {key:?} twice");
             }
         }
         Ok(())

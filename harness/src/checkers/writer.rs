@@ -151,7 +151,7 @@ impl Writer {
         }
     }
 
-    /// A random change of one of the keys; mostly an acceptable one.
+    /// A random change of one of the keys, mostly with a valid condition.
     fn step(&mut self, index: u64) -> Step {
         let keys = &self.ledger.keys;
         let key = keys[index as usize % keys.len()].clone();

@@ -3,10 +3,10 @@
 //! One data directory lives through all rounds. In each round:
 //! 1. the server starts (in some rounds it is first killed while starting) and must be ready within a second;
 //! 2. everything is read back and compared with the clients' models;
-//! 3. six writers and a reader load it over connections of their own, until it is killed (`SIGKILL`) a random time
-//!    later.
+//! 3. six writers and a reader load the server, each over its own connection, until it is killed (`SIGKILL`) a random
+//!    time later.
 //!
-//! [`crate::checkers`] lists the invariants. The point in the server's work at which the kill strikes does not follow from the seed.
+//! [`crate::checkers`] lists the invariants. The seed does not determine what the server is doing when it is killed.
 
 mod sustained;
 

@@ -1,11 +1,11 @@
 //! `cargo harness diskfull`: writes, reads, snapshots and backups while the server's disk is full, on a small file system in memory.
 //!
-//! 1. Writes go on until the server refuses one with 500 or 503.
+//! 1. The test writes until the server refuses a write with 500 or 503.
 //! 2. While the disk is full, the server answers reads and writes in time, refuses snapshots, and aborts a backup to the same disk,
 //!    leaving no visible snapshot and no finished backup.
 //! 3. The test deletes a ballast file: writing resumes by itself, and a snapshot and a backup succeed on the next try.
-//! 4. Then, and again after a kill and a restart, every acknowledged row is stored and no row that was answered with 503,
-//!    which means "not executed".
+//! 4. Then, and again after a kill and a restart, every acknowledged row is stored, and no row whose insert was
+//!    answered with 503 ("not executed").
 
 mod mount;
 mod snapshots;
@@ -33,23 +33,23 @@ const TABLE: &str = "diskfull";
 /// Size of the file system, MiB.
 const DISK_MIB: u64 = 544;
 
-/// Size of the file that is deleted to make room, MiB: more than the rest of the disk, because a compaction writes all rows once
-/// more, and the replaced files stay for a while, and for the snapshot.
+/// Size of the file that is deleted to make room, MiB. It is more than half of the disk: a compaction writes all rows
+/// again, while the snapshot and running reads still need the replaced files.
 const BALLAST_MIB: u64 = 320;
 
 /// Characters of one row's text: large, so that the disk is full soon.
 const TEXT_LEN: u64 = 24 * 1_024;
 
-/// Rows in the snapshot that is created while there is room: more than the free space of a full disk holds.
+/// Rows in the snapshot that is created while the disk has room. A backup of them does not fit on the full disk.
 const SNAPSHOT_ROWS: u64 = 2_000;
 
-/// Longest time to a write's answer, also with a full disk.
+/// Longest time until a write is answered, also on a full disk.
 const ANSWER_MAX: Duration = Duration::from_secs(35);
 
 /// Longest time until writing resumes.
 const RESUME_MAX: Duration = Duration::from_secs(60);
 
-/// Refusals one after the other that mean that the disk stays full.
+/// After this many refusals in a row the disk counts as full.
 const REFUSALS: u32 = 20;
 
 /// Fill the server's disk, on a small file system in memory

@@ -33,7 +33,8 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily, because the server may still be ending. A failure leaves a folder in memory, which a restart clears.
+        // Unmounts lazily, because the server may still be stopping. After a failure the file system stays in memory
+        // until a reboot.
         let mut command = Command::new("umount");
         let _ = command.arg("--lazy").arg(&self.path).status();
         let _ = std::fs::remove_dir(&self.path);

@@ -8,9 +8,9 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// The snapshot that is created while there is room.
+/// The snapshot that is created while the disk has room.
 const BEFORE: &str = "before";
-/// The snapshot that is refused while there is none.
+/// The snapshot that is refused while the disk is full.
 const FULL: &str = "full";
 
 /// The commands, and the place of the backup.
@@ -30,16 +30,16 @@ impl Snapshots {
         }
     }
 
-    /// Before the disk is full.
+    /// Creates a snapshot before the disk is full.
     pub(super) fn before(&self) -> anyhow::Result<()> {
         self.done(&["snapshot", "create", BEFORE])?;
         Ok(())
     }
 
-    /// While the disk is full.
+    /// Checks that snapshots and backups fail while the disk is full.
     pub(super) fn while_full(&self) -> anyhow::Result<()> {
         let refused = self.refused(&["snapshot", "create", FULL])?;
-        // Either the log or the files behind it run out of room first.
+        // Either the WAL or the files of the databases run out of room first.
         ensure!(
             ["disk_full", "backlogged"]
                 .iter()
@@ -60,13 +60,13 @@ impl Snapshots {
         self.is_only(BEFORE)
     }
 
-    /// After the disk has room again.
+    /// Checks that snapshots and backups succeed once the disk has room again.
     pub(super) fn after(&self) -> anyhow::Result<()> {
         self.done(&["snapshot", "create", FULL])?;
         self.done(&self.backing_up())?;
         let verify = ["backup", "verify", self.place(), "--output", "json"];
         let verified: Value = serde_json::from_str(&self.done(&verify)?)?;
-        // Findings about its own files, and files that are not its own.
+        // Findings about files of the backup, and untracked files.
         let mut lists = verified.as_object().into_iter().flatten();
         let is_clean = lists.all(|(_, list)| list.as_array().is_none_or(Vec::is_empty));
         ensure!(
@@ -87,7 +87,7 @@ impl Snapshots {
         ["backup", BEFORE, "--to", self.place()]
     }
 
-    /// Checks that there is one snapshot, of this name.
+    /// Checks that exactly one snapshot exists, with this name.
     fn is_only(&self, name: &str) -> anyhow::Result<()> {
         let listed = self.done(&["snapshot", "list", "--output", "json"])?;
         let listed: Value = serde_json::from_str(&listed)?;

@@ -97,7 +97,7 @@ fn measure(
     (title, accounts): (&'static str, &Vec<String>),
 ) -> anyhow::Result<Row> {
     let measured = Duration::from_secs_f64(arguments.seconds);
-    // Numbers of their own, so that no two measurements write the same row.
+    // Each measurement has its own numbers, so that no two measurements write the same row.
     let first = abuse.map_or(0, |(_, run)| run + 1) * arguments.tenants;
     let mut tenants = (first..)
         .zip(accounts)

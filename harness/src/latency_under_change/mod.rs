@@ -1,9 +1,9 @@
 //! `cargo harness latency-under-change`: client latency during splits, merges and snapshots of a fully loaded server.
 //!
-//! The test fills the store and splits it into ranges of about equal size. Then half of the connections insert and half read, each
-//! always with a request under way, while ranges split and merge as fast as the server allows. The report has the clients' side:
-//! latencies, and the number of refused requests by reason; beside it the time that writes waited for each change by the server's
-//! own account, and the same load without changes. Then the same with snapshots.
+//! The test fills the store and splits it into ranges of about equal size. Then half of the connections insert and half
+//! read, each always with a request under way, while ranges split and merge as fast as the server allows. The report
+//! has the clients' side: latencies, and the number of refused requests by reason; beside it the time that writes
+//! waited for each change, as measured by the server, and the same load without changes. Then the same with snapshots.
 //!
 //! `cargo harness pressure` compares rows; this test does not.
 
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// Seed of the choice of ranges
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Fail when writes wait longer than the design allows: on a quiet machine
+    /// Fail when writes wait longer than the design allows; needs an idle machine
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let directory = scratch("latency")?;
     let mut command = partita_command(&arguments.server.path()?, directory.path());
     let admin = open_admin_port(&mut command)?;
-    // All changes are this test's.
+    // Only this test changes ranges.
     command.args(["--balance", "off"]);
     let server = setup::start_command(command)?;
     let outcome = measure(arguments, &server, admin);
@@ -104,7 +104,7 @@ fn measure(arguments: &Arguments, server: &ServerProcess, admin: SocketAddr) -> 
     );
     changes.print();
     snapshots.print();
-    println!("| load | requests/s | p50 ms | p99 ms | p99.9 ms | most ms | refused |");
+    println!("| load | requests/s | p50 ms | p99 ms | p99.9 ms | max ms | refused |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
     quiet.print("");
     changed.print(" with changes");

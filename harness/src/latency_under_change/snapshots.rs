@@ -20,7 +20,7 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Creates `count` snapshots, and deletes each after the next.
+    /// Creates `count` snapshots, and deletes each after creating the next.
     pub(super) fn make(&mut self, admin: SocketAddr, count: usize) -> anyhow::Result<()> {
         for number in 0..count {
             park_for(REST);

@@ -1,5 +1,5 @@
-//! Canary rows, which no writer changes, spread over the whole table: every complete scan shows each of them once, in order,
-//! although ranges split and merge meanwhile.
+//! Canary rows, which no writer changes, spread over the whole table: every complete scan shows each of them once, in
+//! order, although ranges split and merge during the scan.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::checkers::model::payload;
 /// Number of canary rows.
 pub(super) const COUNT: u64 = 260;
 
-/// Characters of ballast in each, so that there are files to share, to rewrite and to release: 6 MiB in all.
+/// Characters of random text in each row: 6 MiB in all, so that ranges share files, rewrite and release them.
 const BALLAST: usize = 24 << 10;
 
 const ROW_KEY: &str = "canary";
@@ -31,7 +31,7 @@ pub(super) fn partition(number: u64) -> String {
 /// Inserts all canary rows.
 pub(super) fn plant(client: &mut Client, random: &mut Random) -> anyhow::Result<()> {
     for number in 0..COUNT {
-        // Random, so that it does not compress well.
+        // Random text compresses badly.
         let ballast: String = (0..BALLAST)
             .map(|_| char::from(b' ' + 16 + u8::try_from(random.below(64)).unwrap_or(0)))
             .collect();

@@ -2,9 +2,9 @@
 //!
 //! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with the
 //! clients' models (as `cargo harness crash` does), and then, until the kill:
-//! - six writers change rows of their own and race for others, checking every answer;
-//! - a reader notes the rows it is shown, and a watcher scans everything over and over, in pages of random length; it continues a
-//!   scan that the kill interrupts with its token in the next round;
+//! - six writers change their own rows and race for shared rows, checking every answer;
+//! - a reader records the rows that it reads, and a watcher scans everything repeatedly, in pages of random length; a
+//!   scan interrupted by the kill continues with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
 //!
 //! Beyond the demands of the crash test: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Length of the test, minutes
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// Fail when writes wait longer than the design allows: on a quiet machine
+    /// Fail when writes wait longer than the design allows; needs an idle machine
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]

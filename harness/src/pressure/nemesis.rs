@@ -11,7 +11,7 @@ use super::canary_rows;
 use crate::checkers::TABLE;
 use crate::range_changes::RangeChanges;
 
-/// Number of ranges from which on none is split.
+/// With this many ranges, no further range is split.
 const RANGES_MAX: usize = 12;
 
 /// The actions so far.
@@ -50,7 +50,7 @@ fn act(admin: SocketAddr, random: &mut Random, actions: &mut NemesisActions) -> 
         30..45 if ranges.len() < RANGES_MAX => ("split", split_key(random)),
         0..75 => ("merge", String::new()),
         75..78 => ("flush", String::new()),
-        // For a second, so that it does not pin files at the end.
+        // One second, so that no checkpoint pins files at the end of the test.
         78..80 => ("checkpoint", r#"{"seconds":1}"#.to_owned()),
         80..88 => ("compact", String::new()),
         88..94 => ("collect", String::new()),

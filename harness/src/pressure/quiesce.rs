@@ -76,7 +76,7 @@ pub(super) fn await_usage(
         if began.elapsed() > DEADLINE {
             bail!("{usage}; {sharing} ranges share files and {orphans} old databases are left");
         }
-        // Maintenance does it every minute.
+        // Collects now; maintenance collects once a minute.
         for range in &now.ranges {
             admin::act(admin, range.id, "collect", "")?;
         }
@@ -84,7 +84,7 @@ pub(super) fn await_usage(
     }
 }
 
-/// Copies all rows to another server; returns the bytes of its files.
+/// Copies all rows to a fresh server; returns the bytes of that server's files.
 fn fresh_copy(server: &ServerProcess, program: &Path, directory: &Path) -> anyhow::Result<u64> {
     let (fresh, admin) = start(program, directory)?;
     copy_rows(server, &fresh)?;

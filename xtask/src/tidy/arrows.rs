@@ -88,7 +88,7 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> 
         })
 }
 
-/// A dependency under another name is still that dependency.
+/// The name of the package, if a dependency is renamed.
 fn real_name<'a>(key: &'a str, value: &'a Value) -> &'a str {
     value.get("package").and_then(Value::as_str).unwrap_or(key)
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ban_also_holds_for_a_renamed_dependency() {
+    fn a_banned_dependency_fails_under_another_name() {
         let manifest = "[package]\nname='low'\n[dependencies]\nh={package='hyper',version='1'}";
         assert_eq!(
             findings(manifest),

@@ -1,8 +1,9 @@
 //! Circles between the files of a crate: siblings that use each other, directly or through other files.
 //!
-//! A file uses another when one of its paths (in a `use` or in code) leads there. A name that a module only re-exports leads
-//! to the file that defines it. Two things do not count: tests, and a file that uses a module above it. `use super::Error`
-//! is how Rust's child modules work, so a folder and its `mod.rs` are one unit seen from inside.
+//! A file uses another when one of its paths (in a `use` or in code) leads there. A name that a module only re-exports
+//! leads to the file that defines it. Two things do not count: tests, and a file that uses a module above it. `use
+//! super::Error` is how Rust's child modules work, so for the files in a folder, the folder and its `mod.rs` are one
+//! unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ type ModulePath = Vec<String>;
 /// The modules of a crate.
 type Modules = BTreeMap<ModulePath, Module>;
 
-/// Longest chain of re-exports that is followed.
+/// The longest chain of re-exports to follow.
 const REEXPORTS_MAX: usize = 8;
 
 /// The circles of all crates, each reported at its first file.
@@ -89,14 +90,14 @@ impl Module {
 
 /// Collects the paths of a file.
 struct Reader {
-    /// The module being read: the file's, or an inline one of it.
+    /// The module being read: the module of the file, or an inline module in it.
     within: ModulePath,
     module: Module,
 }
 
 impl Reader {
-    /// A path from the root of the crate. A path without `crate`, `self` or `super` counts as a child's; one of another crate
-    /// leads back to this module, which does not count.
+    /// A path from the root of the crate. A path without `crate`, `self` or `super` counts as the path of a child
+    /// module. A path into another crate leads back to this module, and a module's use of itself does not count.
     fn absolute(&self, names: &[String]) -> ModulePath {
         let mut base = self.within.clone();
         let is_prefix = |name: &&String| matches!(name.as_str(), "crate" | "self" | "super");
@@ -181,7 +182,7 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 }
 
-/// Which modules each module uses, itself and those above it left out.
+/// The modules that each module uses, except itself and its ancestors.
 type Uses<'a> = BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>;
 
 fn uses(modules: &Modules) -> Uses<'_> {

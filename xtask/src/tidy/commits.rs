@@ -1,7 +1,7 @@
 //! Subjects of commits: `room: imperative`, at most 70 characters.
 //!
-//! It needs the history, which a shallow clone does not have, so it is not part of `./test`: `cargo xtask tidy --commits REV..`.
-//! Whether a verb is an imperative is guessed from its form; a noun in its place may pass.
+//! The rule needs the history, which a shallow clone does not have, so it is not part of `./test`: `cargo xtask tidy
+//! --commits REV..`. Whether a verb is an imperative is guessed from its form; a noun in its place may pass.
 
 use std::process::Command;
 
@@ -11,13 +11,13 @@ use partita_bench::project;
 /// Longest subject, characters.
 const SUBJECT_MAX: usize = 70;
 
-/// First words of statements.
+/// First words of subjects that are statements.
 const NOT_IMPERATIVE: [&str; 22] = [
     "a", "all", "an", "both", "each", "every", "how", "it", "its", "more", "no", "one", "only",
     "our", "some", "that", "the", "their", "there", "these", "this", "what",
 ];
 
-/// Imperatives that end like other forms.
+/// Imperatives whose endings look like another form of a verb.
 const IMPERATIVE: [&str; 8] = [
     "bring", "embed", "exceed", "feed", "focus", "need", "proceed", "seed",
 ];
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn orders_pass() {
+    fn imperatives_pass() {
         for subject in [
             "cluster: start despite leftover files of deleted databases",
             "engine, cli: use the field's names for clones",

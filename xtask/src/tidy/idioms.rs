@@ -1,11 +1,12 @@
 //! Idioms that keep readers out: people where a noun belongs (a caller, a client), and riddles by understatement.
 //!
-//! They are looked for in documents and in Rust sources, in comments, names and texts alike, also across the lines of a comment.
+//! The rule searches documents and Rust sources: comments, names and texts, also across the lines of a comment.
 
 use super::budgets::Counted;
 use super::tree::{File, Tree};
 
-/// Idioms word by word; `*` is any one word. Single words are written in two parts, or this file would find itself.
+/// Idioms word by word; `*` is any one word. Single words are written in two parts, so that the rule does not find this
+/// file.
 const IDIOMS: [&[&str]; 22] = [
     &[concat!("who", "ever")],
     &[concat!("no", "body")],
@@ -61,7 +62,7 @@ fn count_file(file: &File) -> Vec<Counted> {
     counted
 }
 
-/// The number of words of an idiom at the beginning.
+/// The number of words of the idiom that `words` begin with.
 fn idiom(words: &[Word]) -> Option<usize> {
     let matches = |idiom: &&[&str]| {
         words.len() >= idiom.len()
@@ -90,7 +91,8 @@ struct Word {
     line: usize,
 }
 
-/// The words of a text in lower case. A sentence's end is a word too, so that no idiom reaches into the next one.
+/// The words of a text in lower case. The end of a sentence counts as a word, so that no idiom reaches into the next
+/// sentence.
 fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_that_means_not_a_is_found() {
+    fn a_no_before_a_noun_is_found() {
         let riddle = concat!("This is", " no table");
         assert_eq!(found(riddle).len(), 1);
         assert_eq!(found(&riddle.replace("This", "There")).len(), 0);

@@ -49,7 +49,9 @@ fn broken(tree: &Tree, file: &File, target: &str) -> Option<String> {
         resolve(&file.path, path)
     };
     if !tree.exists(&path) {
-        return Some(format!("the link to {target} leads nowhere"));
+        return Some(format!(
+            "the link to {target} is broken: no such file or heading"
+        ));
     }
     let document = tree
         .get(&path)
@@ -62,7 +64,7 @@ fn broken(tree: &Tree, file: &File, target: &str) -> Option<String> {
     (!has_heading).then(|| format!("{path} has no heading for the link to {target}"))
 }
 
-/// A path seen from a file, as one from the project's folder.
+/// Turns a path relative to a file into a path relative to the project's folder.
 fn resolve(from: &str, path: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -78,7 +80,7 @@ fn resolve(from: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The anchor that forges make of a heading.
+/// The anchor that GitHub makes of a heading.
 fn slug(heading: &str) -> String {
     heading
         .trim()

@@ -5,10 +5,10 @@
 //! | text | means |
 //! | --- | --- |
 //! | `–` | no crate of ours |
-//! | names in backquotes | these |
-//! | names, then `and below` | these, and the crates in their own rows |
-//! | `not`, then names | not these |
-//! | `all of the above` | the crates of all rows before |
+//! | names in backquotes | these crates |
+//! | names, then `and below` | these crates, and those that their own rows list |
+//! | `not`, then names | without these crates |
+//! | `all of the above` | the crates of all rows above |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,7 +124,7 @@ fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String
     found.map(|(name, _)| name.clone()).collect()
 }
 
-/// Reads the column *may know* of a row; `known` has the rows before.
+/// Reads the column *may know* of a row; `known` has the rows above it.
 fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
     let mut listed = Names::new();
     for part in text.split(',').map(str::trim) {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_true_map_passes() {
+    fn a_correct_map_passes() {
         for high in [
             "`mid` and below",
             "`mid` `low`",

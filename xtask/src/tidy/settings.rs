@@ -18,7 +18,7 @@ pub(super) struct Settings {
     /// The crates of ours that each of our crates may know.
     #[serde(default)]
     pub(super) arrows: BTreeMap<String, Vec<String>>,
-    /// The crates of ours that the tests of each of our crates may know besides.
+    /// The further crates of ours that the tests of each of our crates may know.
     #[serde(default)]
     pub(super) test_arrows: BTreeMap<String, Vec<String>>,
     /// The only crates of ours that may know an outside crate.
@@ -27,10 +27,10 @@ pub(super) struct Settings {
     /// The outside crates that a crate of ours must never know.
     #[serde(default)]
     pub(super) never: BTreeMap<String, Vec<String>>,
-    /// Idioms that are left, by room.
+    /// Number of idioms that remain, by room.
     #[serde(default)]
     idioms: Budget,
-    /// Circles between files that are left, by crate.
+    /// Number of circles between files that remain, by crate.
     #[serde(default)]
     circles: Budget,
     /// For each protocol, the files of its operations.
@@ -56,14 +56,14 @@ pub(super) struct Operations {
     pub(super) files: BTreeMap<String, Vec<String>>,
 }
 
-/// An exception from the size of files or functions.
+/// An exception from the size limits of files or functions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SizeException {
     pub(super) path: String,
     /// The function; absent for a file.
     pub(super) name: Option<String>,
-    /// Why it must not be cut.
+    /// Why the file or function is not split.
     pub(super) reason: String,
 }
 

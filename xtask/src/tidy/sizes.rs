@@ -1,6 +1,7 @@
 //! Files and functions of a usual size.
 //!
-//! Counts lines of code outside tests, neither blanks nor comments, so that a comment never makes a function too long.
+//! Counts lines of code outside tests, without blank lines and comments, so that a comment never makes a function too
+//! long.
 
 use syn::visit::{self, Visit};
 
@@ -8,7 +9,7 @@ use super::Finding;
 use super::settings::{self, Settings, SizeException};
 use super::tree::{File, Tree, is_test_item};
 
-/// Lines of code from which a file is named in a note: look for the seam.
+/// From this many lines of code on, a note names the file: look for a place to split it.
 const FILE_LINES_NOTE: usize = 600;
 
 /// Lines of code that a file may have without a stated reason.
@@ -43,7 +44,7 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
     Ok(findings)
 }
 
-/// Files past the usual size that do not fail yet.
+/// Files that are long, but not longer than the limit.
 pub(super) fn notes(tree: &Tree) -> Vec<Finding> {
     tree.rust()
         .filter(|file| !is_test(&file.path))
@@ -72,7 +73,7 @@ fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// The file itself and its functions, those that are too long.
+/// The parts of a file that are too long: the file itself, and its functions.
 fn long_parts(file: &File) -> anyhow::Result<Vec<LongPart>> {
     let mut functions = Functions {
         file,

@@ -41,7 +41,7 @@ pub(super) fn is_test_item(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// All text files that are tracked or about to be.
+/// All text files that git tracks or would add.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     files: Vec<File>,
@@ -62,7 +62,7 @@ impl Tree {
         let mut tree = Self::default();
         let paths = String::from_utf8(output.stdout)?;
         for path in paths.split_terminator('\0') {
-            // git lists files that are deleted but not committed.
+            // git also lists files whose deletion is not committed.
             let Ok(bytes) = std::fs::read(root.join(path)) else {
                 continue;
             };

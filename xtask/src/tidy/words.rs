@@ -3,7 +3,7 @@
 use super::Finding;
 use super::tree::{File, Tree};
 
-/// Marks of unfinished work. Written apart here, or this file would find itself.
+/// Marks of unfinished work. Written in two parts, so that the rule does not find this file.
 const UNFINISHED: [&str; 3] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -51,7 +51,9 @@ fn check_file(file: &File) -> Vec<Finding> {
         }
         let is_source = is_cargo_lock && line.starts_with("source = ");
         if is_source && line != format!("source = \"{PUBLIC_INDEX}\"") {
-            report(format!("a package from elsewhere: {line}"));
+            report(format!(
+                "a package that is not from the public index: {line}"
+            ));
         }
         for host in REGISTRY_HOSTS {
             if line.contains(host) && !is_source {
@@ -69,7 +71,7 @@ fn check_file(file: &File) -> Vec<Finding> {
     findings
 }
 
-/// Whether `word` stands in the line by itself.
+/// Whether the line contains `word` as a whole word.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let letter = |c: char| c.is_alphanumeric() || c == '_';

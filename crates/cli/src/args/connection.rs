@@ -76,7 +76,7 @@ impl Connection {
         Self::tuned(args, &Arc::default(), |_| {})
     }
 
-    /// The same with options that have no flags. Requests are counted in `traffic`.
+    /// Like [`Self::new`]. `tune` sets options that have no flag; requests are counted in `traffic`.
     pub(crate) fn tuned(
         args: &ConnectionArgs,
         traffic: &Arc<Traffic>,
@@ -89,7 +89,7 @@ impl Connection {
         Self::open(place, args, traffic, tune)
     }
 
-    /// A connection to `place`. Everything else is as the flags say, and as `tune` changes it.
+    /// A connection to `place`. The flags give all other options, and `tune` may change them.
     pub(super) fn open(
         place: ConnectionString,
         args: &ConnectionArgs,
@@ -145,7 +145,7 @@ impl ConnectionArgs {
         self.ca.as_ref().map(read).into_iter().collect()
     }
 
-    /// The client's usual waits between retries, as many as the flag says.
+    /// The client's default waits between retries, with the number of retries that the flag gives.
     fn retry_policy(&self) -> RetryPolicy {
         let mut policy = RetryPolicy::MODERN;
         if let RetryPolicy::Exponential { retries, .. } = &mut policy {
@@ -157,7 +157,7 @@ impl ConnectionArgs {
 
 /// The flags that say where a table is.
 pub(super) struct PlaceFlags<'a> {
-    /// Before the name of each flag, in messages: `to-` for the second table.
+    /// The prefix of the flags' names, for messages: `to-` for the second table.
     pub(super) prefix: &'static str,
     pub(super) string: Option<&'a str>,
     pub(super) endpoint: Option<&'a str>,
@@ -167,7 +167,7 @@ pub(super) struct PlaceFlags<'a> {
 }
 
 impl PlaceFlags<'_> {
-    /// Endpoint and credential; `None` where neither flags nor the variable give any.
+    /// Endpoint and credential; `None` if neither the flags nor the variable give them.
     pub(super) fn place(
         &self,
         variable: Option<String>,

@@ -1,7 +1,7 @@
 //! Flags that several commands take, as groups to flatten into their arguments.
 //!
-//! The doc comments of a command and of its flags are the help texts. The comment of a flattened group is not shown: that of the
-//! command replaces it.
+//! The doc comments of a command and of its flags are the help texts. The comment of a flattened group is not shown:
+//! the comment of the command replaces it.
 
 pub(crate) mod admin_port;
 mod choice;
@@ -47,7 +47,7 @@ pub(crate) struct SelectArgs {
 }
 
 impl SelectArgs {
-    /// The properties that the user named, if so.
+    /// The properties that the user named; `None` for all properties.
     pub(crate) fn names(&self) -> Option<Vec<String>> {
         let names = self.select.iter().map(|name| name.trim().to_owned());
         let names: Vec<String> = names.collect();

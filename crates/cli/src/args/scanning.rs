@@ -28,7 +28,7 @@ pub(crate) struct ScanArgs {
     /// Only partitions before this PartitionKey
     #[arg(long, value_name = "KEY", conflicts_with = "through")]
     before: Option<String>,
-    /// Only partitions up to this PartitionKey, included
+    /// Only partitions up to and including this PartitionKey
     #[arg(long, value_name = "KEY")]
     through: Option<String>,
     /// Rows of a page, 1 to 1,000

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn it_makes_a_backup_or_verifies_one() {
+    fn the_command_creates_or_verifies_a_backup() {
         let parsed = |line: &str| {
             let backup = Backup::try_parse_from(line.split_whitespace()).unwrap();
             let BackupCommand {

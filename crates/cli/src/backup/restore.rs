@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Make a data directory from a backup
 #[derive(clap::Args)]
 #[command(
-    after_help = "Needs no server. Every file is checked as it is read. Everything is as it was when the snapshot was taken, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
+    after_help = "Needs no server. Every file is checked as it is read. The data equals the snapshot, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
 )]
 pub(crate) struct RestoreCommand {
     /// The backup: a path, or a URL

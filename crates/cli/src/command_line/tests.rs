@@ -1,7 +1,7 @@
 //! The command line is a promise to scripts: commands, flags, aliases, value names, values and defaults are those of
 //! `surface.txt`. Help texts may change.
 //!
-//! `PARTITA_REWRITE_SURFACE=1` writes the file anew, to be reviewed before it is committed.
+//! `PARTITA_REWRITE_SURFACE=1` rewrites the file; review it before you commit it.
 
 use super::{AzuriteCommandLine, CommandLine};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, Parser as _};
@@ -115,7 +115,7 @@ fn the_command_line_is_consistent() {
     AzuriteCommandLine::command().debug_assert();
 }
 
-/// No group of flags that is flattened into a command takes the place of its description.
+/// A flattened group of flags does not replace the description of its command.
 #[test]
 fn every_command_says_what_it_does() {
     fn check(command: &Command) {

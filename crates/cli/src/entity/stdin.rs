@@ -8,7 +8,7 @@ use std::io::Read;
 /// Reads entities one by one.
 pub(super) struct Entities<R: Read> {
     values: serde_json::StreamDeserializer<'static, serde_json::de::IoRead<R>, Box<RawValue>>,
-    /// The rest of an array that was read.
+    /// The objects of an array that are not returned yet.
     array: std::vec::IntoIter<Box<RawValue>>,
     count: usize,
 }
@@ -111,7 +111,7 @@ mod tests {
             let keys: Vec<_> = found.iter().map(Entity::row_key).collect();
             assert_eq!(keys, ["1", "2"], "{text}");
             assert_eq!(found[0].get("N"), Some(&Value::Int64(7)));
-            assert_eq!(found[0].etag(), None, "an entity to write has none");
+            assert_eq!(found[0].etag(), None, "entities to write have no ETag");
         }
         assert_eq!(all("", None).unwrap(), []);
         assert_eq!(all("[]", None).unwrap(), []);

@@ -72,7 +72,7 @@ impl AccountCommand for AppendCommand {
     }
 }
 
-/// The row of a line: its text as this property; without one, the line is a row as JSON.
+/// The row of a line: the line as the text of `property`; without a property, the line is a row as JSON.
 fn row(property: Option<&str>, (number, line): &Line) -> Result<Entity, CommandError> {
     let Some(property) = property else {
         return Entity::read(line.as_bytes()).map_err(|error| {
@@ -85,7 +85,7 @@ fn row(property: Option<&str>, (number, line): &Line) -> Result<Entity, CommandE
 }
 
 struct Appender<'a> {
-    /// `None` to write nothing.
+    /// The log to append to; `None` on a dry run.
     log: Option<LogTail>,
     progress: &'a Progress,
     rows: u64,

@@ -14,9 +14,9 @@ use partita_wire::table::push_value_text;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-/// Rows without `-n` and `--since`.
+/// Number of rows to show without `-n` and `--since`.
 const ROWS: usize = 10;
-/// Most rows to begin a follow with.
+/// The largest value of `-n`.
 const ROWS_MAX: usize = 100_000;
 /// Shortest pause between two polls.
 const WAIT_MIN: Duration = Duration::from_millis(10);

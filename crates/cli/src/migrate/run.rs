@@ -61,7 +61,7 @@ struct RunArgs {
     /// How long other runs must wait if this run dies; must be longer than any request takes
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
     lease: u32,
-    /// Take over the lease of another run before it ends: only if that run is known to be dead
+    /// Take over the lease of another run before it expires; use it only if that run has died
     #[arg(long)]
     take_over: bool,
     #[command(flatten)]
@@ -182,7 +182,7 @@ async fn until_stopped(
         message("stopping before the next write; press Ctrl-C again to stop at once");
     };
     let done = stoppable(running, stop).await;
-    // Before the last line or an error is written.
+    // Hidden before the last line or an error is written.
     progress.hide_bar();
     match done.unwrap_or(Err(MigrateError::Stopped)) {
         Err(MigrateError::Stopped) => {

@@ -71,7 +71,7 @@ fn number(number: u64) -> ValueRef<'static> {
 }
 
 impl OutputRow<'_> {
-    /// Whether it is an entity, whose values have types.
+    /// Whether the row is an entity. Only values of entities have types.
     pub(super) fn is_entity(&self) -> bool {
         !matches!(self, Self::Record(_))
     }

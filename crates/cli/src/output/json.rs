@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Writes objects as they come.
 pub(super) struct JsonWriter {
-    /// Whether they are the elements of an array.
+    /// Whether the objects are elements of one array.
     array: bool,
     is_first: bool,
     /// Reused for each object.

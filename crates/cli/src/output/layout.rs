@@ -7,7 +7,7 @@ use crate::screen::truncate;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Between two columns.
+/// The separator of two columns.
 const GAP: &str = "  ";
 /// Columns are not narrowed below this width.
 const WIDTH_MIN: usize = 8;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_columns_give_way() {
+    fn the_widest_columns_are_narrowed() {
         let rows = [
             texts(&["Key", "Text", "N"]),
             texts(&[
@@ -113,7 +113,7 @@ mod tests {
         assert!(narrow.iter().all(|line| line.width() <= 32), "{narrow:?}");
         assert!(narrow[1].contains('…') && narrow[1].ends_with("1234567"));
         assert!(narrow[0].ends_with("        N"), "{narrow:?}");
-        // Where nothing can give way, lines are longer than the terminal.
+        // If no column can be narrowed, lines are longer than the terminal.
         assert_eq!(align(&rows, &aligns, 3)[1].width(), 3 + 2 + 8 + 2 + 7);
     }
 }

@@ -3,7 +3,7 @@
 //! | format | entities | other results |
 //! | --- | --- | --- |
 //! | `jsonl` | one object a line, as in the protocol: types that JSON cannot express are annotated | one object a line |
-//! | `json` | the same objects in one array; a single entity alone | the same; of the admin API the whole document |
+//! | `json` | the same objects in one array; a single entity alone | the same; for the admin API its document |
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
 //! | `table` (alias `text`) | aligned columns: long values are truncated | the same |
 //!

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// Widest column of a table.
 const WIDTH_MAX: usize = 40;
-/// Widest value of a single object, which has a line of its own.
+/// Widest value of a single object: each value has its own line.
 const WIDTH_MAX_ALONE: usize = 200;
 
 /// Writes rows under columns that are fixed by the first rows; a single object as a line for each value.
@@ -101,7 +101,7 @@ fn layout(columns: &[String], lines: &[Vec<Option<Cell>>], line_width: Option<us
     Layout::new(widths.into_iter().zip(aligns).collect(), line_width)
 }
 
-/// One object, a line for each value; of an entity with its type.
+/// Writes one object, a line for each value. The values of an entity are shown with their types.
 fn write_upright(
     cells: NamedCells,
     is_entity: bool,

@@ -29,7 +29,7 @@ impl Bar {
         }
     }
 
-    /// Shows it from zero, with the time left where the total is known.
+    /// Shows the bar from zero, with the time left if the total is known.
     pub(crate) fn show(&self, noun: &str, total: Option<u64>) {
         let template = match total {
             None => format!("{{spinner}} {{human_pos}} {noun}  {{rate}}  {{msg}}  {{elapsed}}"),
@@ -40,7 +40,7 @@ impl Bar {
         self.show_as(&template, total);
     }
 
-    /// The same where the total is a number of bytes.
+    /// Like [`Self::show`], for a total in bytes.
     pub(crate) fn show_bytes(&self, total: u64) {
         let template = "{wide_bar} {done}/{total}  {msg}  {eta} left";
         self.show_as(template, Some(total));
@@ -77,7 +77,7 @@ impl Bar {
         self.set_position_with(done, "");
     }
 
-    /// Moves it, with a note beside it.
+    /// Moves the bar, and shows a note beside it.
     pub(crate) fn set_position_with(&self, done: u64, note: &str) {
         if !self.bar.is_hidden() {
             self.bar.set_position(done);

@@ -3,7 +3,7 @@
 use crate::error::CommandError;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-/// Asks whether to do something. Fails without a terminal for question and answer.
+/// Asks for confirmation of `what`. Fails unless stdin and stderr are terminals.
 pub(super) fn confirm(what: &str) -> Result<(), CommandError> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Err(CommandError::NeedsYes(what.to_owned()));

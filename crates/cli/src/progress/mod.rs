@@ -32,7 +32,7 @@ impl Progress {
         }
     }
 
-    /// Asks whether to do something. The time until the answer does not count.
+    /// Asks for confirmation of `what`. The measured time excludes the wait for the answer.
     pub(crate) fn confirm(&mut self, what: &str) -> Result<(), CommandError> {
         self.hide_bar();
         let asked = Instant::now();

@@ -12,7 +12,7 @@ use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 /// Delete every row that passes a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    after_help = "A row is deleted in the version that was found: a row that is written meanwhile is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
+    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name
@@ -54,7 +54,7 @@ impl AccountCommand for PurgeCommand {
         progress.hide_bar();
         if deleted.changed > 0 {
             let changed = many(deleted.changed, "row was", "rows were");
-            message(&format!("{changed} written meanwhile and kept"));
+            message(&format!("{changed} changed after the search, and kept"));
         }
         progress.finish(&summary(deleted));
         Ok(Outcome::Done)
@@ -127,7 +127,7 @@ fn summary(deleted: Deleted) -> String {
     let mut text = format!("{} deleted", many(deleted.rows, "row", "rows"));
     if deleted.gone > 0 {
         let gone = many(deleted.gone, "was", "were");
-        text.push_str(&format!(", {gone} gone already"));
+        text.push_str(&format!(", {gone} already deleted by another client"));
     }
     text
 }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_were_gone_are_counted() {
+    fn rows_deleted_by_other_clients_are_counted() {
         let summary = |rows, gone| {
             summary(Deleted {
                 rows,
@@ -146,7 +146,13 @@ mod tests {
             })
         };
         assert_eq!(summary(1, 0), "1 row deleted");
-        assert_eq!(summary(2, 1), "2 rows deleted, 1 was gone already");
-        assert_eq!(summary(0, 1_000), "0 rows deleted, 1,000 were gone already");
+        assert_eq!(
+            summary(2, 1),
+            "2 rows deleted, 1 was already deleted by another client"
+        );
+        assert_eq!(
+            summary(0, 1_000),
+            "0 rows deleted, 1,000 were already deleted by another client"
+        );
     }
 }

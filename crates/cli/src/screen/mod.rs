@@ -41,7 +41,7 @@ pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
 pub(crate) struct Screen(());
 
 impl Screen {
-    /// Enters it, if `condition` holds.
+    /// Enters the alternate screen if `condition` holds.
     pub(crate) fn enter_if(condition: bool) -> Result<Option<Self>, CommandError> {
         if !condition {
             return Ok(None);

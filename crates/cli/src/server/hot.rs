@@ -106,7 +106,7 @@ fn split_text(split: &SplitAdvice) -> Option<String> {
             "range {range}: {at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
         )),
         AdviceKind::GrowsAtOneEnd => Some(format!(
-            "range {range}: {share:.0} % of its load is at the end at which table {at} grows, and moves with it: no split can divide it"
+            "range {range}: {share:.0} % of its load is at the growing end of table {at}, which moves with each insert: no split can divide it"
         )),
         AdviceKind::NotEnoughLoad | AdviceKind::Other(_) => None,
     }

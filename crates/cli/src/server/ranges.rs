@@ -69,12 +69,11 @@ fn notes(ranges: &Ranges) -> Vec<String> {
     let change = ranges.change.as_ref().map(ToString::to_string);
     let orphans = ranges.orphans.len() as u64;
     let orphans = (orphans > 0).then(|| {
-        let databases = many(
+        many(
             orphans,
-            "database of a replaced range is",
-            "databases of replaced ranges are",
-        );
-        format!("{databases} kept until nothing reads their files")
+            "database of a replaced range is kept until nothing reads its files",
+            "databases of replaced ranges are kept until nothing reads their files",
+        )
     });
     change.into_iter().chain(orphans).collect()
 }

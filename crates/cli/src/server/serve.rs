@@ -49,7 +49,7 @@ impl Command for ServeCommand {
 }
 
 async fn serve(settings: Settings) -> Result<(), CommandError> {
-    // Before anything else, so that a signal during the start is not lost.
+    // Listens first, so that a signal during the start is not lost.
     let mut signals = StopSignals::listen().because("cannot listen for signals")?;
     let table = url(
         settings.tls.scheme(),

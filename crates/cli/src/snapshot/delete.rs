@@ -1,4 +1,4 @@
-//! `partita snapshot delete NAME`: also one that cannot be read.
+//! `partita snapshot delete NAME`: deletes a snapshot, even one that cannot be read.
 
 use super::SnapshotArgs;
 use crate::args::ConfirmArgs;

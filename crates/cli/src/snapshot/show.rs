@@ -1,4 +1,4 @@
-//! `partita snapshot show NAME`: what a snapshot holds, and the space that only it uses.
+//! `partita snapshot show NAME`: the contents of a snapshot, and the space that no other snapshot or range needs.
 
 use super::SnapshotArgs;
 use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Compare two reports: throughput, latencies, failures and refusals
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code 0: nothing is worse by more than the tolerance. 1: something is. 2: the reports cannot be compared."
+    after_help = "Exit code 0: no number is worse by more than the tolerance. 1: a number is. 2: the reports cannot be compared."
 )]
 pub(crate) struct CompareCommand {
     /// Report to compare with
@@ -21,7 +21,7 @@ pub(crate) struct CompareCommand {
     /// Report that must not be worse
     #[arg(value_name = "B")]
     after: PathBuf,
-    /// How much worse a number of B may be, in percent of A's
+    /// How much worse each number of B may be, in percent of the number of A
     #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u16).range(0..=1000), default_value_t = 10)]
     tolerance: u16,
     /// Compare runs with different settings
@@ -39,7 +39,7 @@ impl Command for CompareCommand {
             let list = different.join("; ");
             if !self.anyway {
                 return Err(CommandError::usage(format!(
-                    "the runs had different settings ({list}): --anyway compares them nevertheless"
+                    "the runs had different settings ({list}): add --anyway to compare them"
                 )));
             }
             message(&format!("the runs had different settings: {list}"));

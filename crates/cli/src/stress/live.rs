@@ -45,7 +45,7 @@ impl LivePage {
         self.operations
     }
 
-    /// All lines, for a terminal of so many columns and lines.
+    /// All lines, for a terminal of this size (columns, lines).
     pub(super) fn text(&self, live: &Live, size: Option<(usize, usize)>) -> String {
         let width = size.map_or(WIDTH, |(columns, _)| columns).max(WIDTH_MIN);
         let mut lines = vec![self.progress(live), self.head.clone(), String::new()];
@@ -73,7 +73,7 @@ impl LivePage {
         lines.push(named("refused", &listed(&live.tries.refused, "nothing")));
         let tries = &live.tries;
         let retries = format!(
-            "{} ({} as the server asked), {} operations succeeded by them",
+            "{} ({} waits by Retry-After), {} operations succeeded by a retry",
             count(tries.retried_sum()),
             count(tries.waits_asked),
             count(tries.saved)
@@ -222,7 +222,7 @@ refused/s  ▁▁▁▁████ max 40
 
 busiest    a\\u{1b}[2J: 456 entities requested in this second
 refused    partition-target 160
-retries    150 (150 as the server asked), 120 operations succeeded by them
+retries    150 (150 waits by Retry-After), 120 operations succeeded by a retry
 failed     503 ServerBusy 3
 ";
         assert_eq!(page().text(&live(), Some((200, 50))), expected);

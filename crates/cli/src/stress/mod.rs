@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_run_or_about_a_report() {
+    fn the_command_is_a_run_or_reads_reports() {
         let parsed = |line: &str| {
             let stress = Stress::try_parse_from(line.split_whitespace()).unwrap();
             let StressCommand {

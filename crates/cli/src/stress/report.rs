@@ -9,7 +9,7 @@ use partita_tools::stress::display::thousands;
 use partita_tools::stress::{Counts, Judged, OperationMetrics, PartitionMetrics, Report};
 use std::fmt::Write as _;
 
-/// Partitions in the table of the busiest.
+/// Rows in the table of the busiest partitions.
 const PARTITIONS_MAX: usize = 5;
 /// Columns where there is no terminal.
 const WIDTH: usize = 100;
@@ -150,7 +150,7 @@ fn notes(report: &Report) -> Vec<String> {
     if tries.retried_sum() > 0 {
         let waited = tries.waited_ms as f64 / 1000.0;
         notes.push(format!(
-            "retries   {} after waits of {} s in total, {} of them as the server asked; {} succeeded by them",
+            "retries   {} after waits of {} s in total, {} of them given by Retry-After; {} succeeded by a retry",
             count(tries.retried_sum()),
             thousands((waited * 10.0).round() / 10.0),
             count(tries.waits_asked),
@@ -163,13 +163,13 @@ fn notes(report: &Report) -> Vec<String> {
     }
     if report.not_begun > 0 {
         notes.push(format!(
-            "not begun {} that were due: all workers were waiting",
+            "not begun {} operations that were due: all workers were busy",
             count(report.not_begun)
         ));
     }
     if let Some(corrected) = report.all.corrected {
         notes.push(format!(
-            "corrected for callers that do not wait for each other: p50 {}, p99 {}, p99.9 {}",
+            "corrected for coordinated omission: p50 {}, p99 {}, p99.9 {}",
             latency(corrected.p50_us),
             latency(corrected.p99_us),
             latency(corrected.p999_us)
@@ -177,7 +177,7 @@ fn notes(report: &Report) -> Vec<String> {
     }
     let steady = thousands((report.steady_seconds * 10.0).round() / 10.0);
     notes.push(format!(
-        "pattern   {}; {}; rates of {steady} s",
+        "pattern   {}; {}; rates over {steady} s",
         report.settings.pattern, report.settings.schedule
     ));
     notes

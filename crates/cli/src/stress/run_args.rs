@@ -45,8 +45,8 @@ pub(crate) struct RunCommand {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Keys and rows")]
 pub(super) struct KeyArgs {
-    /// Pattern of PartitionKeys: one for all rows; evenly used; a few used most; ever greater; ever smaller; or those of --keys [default:
-    /// uniform]
+    /// PartitionKeys: single (one for all rows), uniform, zipf (a few have most rows), append (increasing), prepend
+    /// (decreasing), or sampled (from --keys) [default: uniform]
     #[arg(long, value_name = "HOW", value_enum)]
     pattern: Option<PatternArg>,
     /// Partitions of uniform and zipf, 1 to 1,000,000,000
@@ -70,7 +70,7 @@ pub(super) struct KeyArgs {
     /// Bytes of text in a row, 0 to 32,768
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(0..=ROW_BYTES_MAX), default_value_t = 1024)]
     row_bytes: u64,
-    /// Seed of keys and operations: the same seed gives the same ones
+    /// Seed: the same seed gives the same keys and operations
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Use an existing table: rows are added to it, and stay
@@ -124,10 +124,10 @@ pub(super) struct ResultArgs {
     /// Targets to judge by: azure (2,000 entities/s a partition, 20,000 an account), classic (500, 5,000), or off
     #[arg(long, value_name = "WHOSE", value_parser = targets(), default_value = "azure")]
     target: Targets,
-    /// Target of a partition in entities/s, instead of that of --target
+    /// Target of a partition in entities/s; overrides --target
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     target_partition: Option<u64>,
-    /// Target of an account in entities/s, instead of that of --target
+    /// Target of an account in entities/s; overrides --target
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     target_account: Option<u64>,
     /// Write the report to a file, JSON, for compare and page

@@ -24,7 +24,8 @@ commands! {
     }
 }
 
-/// A table on a server that has Partita's own operations, and the progress of a command on it: without the request of this check.
+/// Opens a table on a server that has Partita's own operations. Returns it with the progress of a command, which does
+/// not count the request of this check.
 async fn extended_table(
     connection: &Connection,
     name: &str,

@@ -30,7 +30,7 @@ impl TtlArg {
         }
         let time = parse_duration(text)?;
         if time.subsec_nanos() != 0 {
-            return Err("a time to live has whole seconds".to_owned());
+            return Err("a time to live must be in whole seconds".to_owned());
         }
         let ttl = TimeToLive::from_seconds(time.as_secs());
         ttl.map(|ttl| Self(Some(ttl)))
@@ -38,7 +38,7 @@ impl TtlArg {
     }
 }
 
-/// A time to live as `--ttl` reads it.
+/// A time to live in the form that `--ttl` accepts.
 pub(super) fn ttl_text(ttl: Option<TimeToLive>) -> String {
     ttl.map_or("none".to_owned(), |ttl| {
         duration(Duration::from_secs(ttl.seconds()))

@@ -236,7 +236,7 @@ fn sum(a: DiffCounts, b: DiffCounts) -> DiffCounts {
     }
 }
 
-/// All rows, and those that are not the same.
+/// The number of all rows, and of those that differ.
 fn rows(counts: DiffCounts) -> (u64, u64) {
     let different = counts.differ + counts.left_only + counts.right_only;
     (counts.same + different, different)

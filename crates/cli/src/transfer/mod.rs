@@ -106,7 +106,7 @@ async fn run_transfer<T>(
     })
 }
 
-/// Says how to resume, if the error allows it.
+/// Prints how to resume, if the run can be resumed after this error.
 fn suggest_resume(error: &CommandError) {
     let helps = match error {
         CommandError::Interrupted => true,

@@ -1,5 +1,5 @@
-//! The progress file, in which an import or a copy records its position. The same command with `--resume` continues from there, also
-//! after `kill -9`. `--state` names the file; its default name is made of source and destination.
+//! The progress file, in which an import or a copy records its position. The same command with `--resume` continues
+//! from there, also after `kill -9`. `--state` names the file; its default name is derived from source and destination.
 
 use crate::error::{Because as _, CommandError};
 use partita_tools::transfer::TransferError;
@@ -34,7 +34,7 @@ pub(super) struct Job<'a> {
 /// The progress file of a run.
 pub(super) struct ProgressFile {
     command: &'static str,
-    /// `None` if the user has no directory for it, and for a dry run.
+    /// The progress file; `None` on a dry run, and if the user has no directory for such files.
     pub(super) path: Option<PathBuf>,
     /// Whether there is a run to resume.
     pub(super) is_resumed: bool,
@@ -82,7 +82,7 @@ impl ProgressFile {
         })
     }
 
-    /// Says how to resume after an error, if there is something to resume.
+    /// Adds to an error how to resume, if a run can be resumed.
     pub(super) fn explain(&self, error: CommandError) -> CommandError {
         if matches!(&error, CommandError::Transfer(error) if matches!(**error, TransferError::OtherJob(_)))
         {

@@ -41,7 +41,7 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
     ])
 }
 
-/// A table as a place. Table names ignore case.
+/// Account and table as one text, which names a progress file. Table names ignore case.
 pub(super) fn place(connection: &Connection, table: &str) -> String {
     let endpoint = connection.service.endpoint();
     format!("{endpoint}/{}", table.to_ascii_lowercase())

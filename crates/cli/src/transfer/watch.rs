@@ -39,7 +39,7 @@ impl TransferWatch {
         })
     }
 
-    /// The observer, as transfers take it.
+    /// The observer to pass to a transfer.
     pub(super) fn observer(self: &Arc<Self>) -> Arc<dyn Observer> {
         Arc::<Self>::clone(self)
     }

@@ -31,7 +31,7 @@ fn stopped(world: &World, gate: &Gate, line: &str, how: &str) -> Stopped {
 }
 
 impl Stopped {
-    /// Checks that a signal led to an error with the way to resume; a kill leads to nothing.
+    /// Checks that the command explained how to resume after a signal, and printed nothing after a kill.
     fn check(&self, how: &str) {
         let Self { code, talk, .. } = self;
         if how == "-KILL" {
@@ -72,7 +72,7 @@ fn world() -> World {
     world
 }
 
-/// Asserts that a table is the same as the one of [`world`].
+/// Asserts that a table equals the table of [`world`].
 fn assert_same(world: &World, table: &str) {
     let (code, data, talk) = world.run(&format!("diff many {table}"));
     assert_eq!((code, &*data), (0, ""), "{talk}");
@@ -80,7 +80,7 @@ fn assert_same(world: &World, table: &str) {
     assert!(talk.starts_with(expected), "{talk}");
 }
 
-/// Whether the last line of the messages begins so.
+/// Whether the last line of the messages begins with `begin`.
 fn ends_with(talk: &str, begin: &str) -> bool {
     talk.lines()
         .last()
@@ -259,7 +259,7 @@ fn imports_and_copies_resume_after_kill_9_and_after_a_signal() {
             "import" => format!("import {file} {table} --mode {mode} --jobs 1"),
             _ => format!("copy many {table} --mode {mode} --jobs 1 --page-rows 100"),
         };
-        // Both check the table first; a copy also reads six pages. A write has a hundred rows of a partition.
+        // Both commands check the table first; a copy also reads six pages. Each write has 100 rows of one partition.
         let gate = world.gate(if verb == "import" { 4 } else { 7 });
         stopped(&world, &gate, &line, how).check(how);
         assert_eq!(world.states(), 1);
@@ -425,7 +425,7 @@ fn rows_go_to_another_account() {
     let across = format!("diff many here --to-connection-string {there}");
     assert_eq!(world.run(&across).0, 0);
     assert_eq!(world.run("table show here").0, 1);
-    // The same name elsewhere is another table.
+    // A table of the same name in another account is another table.
     let same = format!("copy many many --create-table --to-connection-string {there}");
     assert_eq!(world.run(&same).0, 0);
     let itself = world.run("copy many MANY");

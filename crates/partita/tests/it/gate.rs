@@ -1,11 +1,11 @@
-//! A proxy before a server that holds back all requests from the n-th one on, until it is opened. With it a test can stop a client at
-//! a known request, without a clock.
+//! A proxy in front of a server. It holds back all requests after the first n, until it is opened, so that a test can
+//! stop a client at a known request, without a clock.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Numbers of requests that may pass, and that arrived.
+/// The numbers of requests that may pass, and that have arrived.
 #[derive(Default)]
 struct Count {
     may_pass: usize,

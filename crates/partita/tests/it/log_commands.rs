@@ -27,7 +27,7 @@ fn end(mut child: Child) -> (i32, String) {
 }
 
 #[test]
-fn lines_go_in_and_come_out_the_newest_first() {
+fn appended_lines_are_shown_newest_first() {
     let world = World::new();
     let input: String = (0..1250).map(|n| format!("line {n} é\n")).collect();
     let (code, data, talk) = world.run_on("log append logs it's --create-table", &input);
@@ -52,7 +52,7 @@ fn lines_go_in_and_come_out_the_newest_first() {
 }
 
 #[test]
-fn a_follower_shows_what_comes_in_order() {
+fn a_follower_shows_new_rows_in_order() {
     let world = World::new();
     world.run_on("log append logs web --create-table", "1\n2\n3\n");
     let (child, mut lines) = follow(&world, "logs web -n 2 --text");
@@ -67,7 +67,7 @@ fn a_follower_shows_what_comes_in_order() {
     assert_eq!(code, 0, "{talk}");
     assert!(talk.starts_with("5 rows, "), "{talk}");
 
-    // A log without rows, in other formats.
+    // A log without rows at first, in another format.
     let (child, mut lines) = follow(&world, "logs other --select Line");
     world.run_on("log append logs other", "first\n");
     let row: serde_json::Value = serde_json::from_str(&line(&mut lines)).unwrap();

@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that cannot go on panics; the lint knows test functions only"
+    reason = "a failed test panics; the lint exempts test functions only, not their helpers"
 )]
 
 mod bulk;

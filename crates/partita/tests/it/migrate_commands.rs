@@ -39,7 +39,7 @@ fn number_before(text: &str, word: &str) -> u64 {
 }
 
 #[test]
-fn a_run_costs_what_its_plan_announced() {
+fn a_run_sends_as_many_requests_as_planned() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE), ("2.toml", INSERT)]);
     let (code, data, talk) = files.run(&world, "plan");
@@ -149,7 +149,7 @@ fn files_that_contradict_the_records_are_reported() {
 }
 
 #[test]
-fn a_lease_of_another_run_is_respected_until_it_is_taken_over() {
+fn a_lease_of_another_run_blocks_until_it_is_taken_over() {
     let world = World::new();
     let files = Files::new(&[("1.toml", CREATE)]);
     assert_eq!(world.run("table create versionData").0, 0);

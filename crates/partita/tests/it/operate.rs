@@ -102,10 +102,11 @@ fn ranges_are_split_and_merged_by_command() {
 }
 
 #[test]
-fn the_hottest_partition_is_named_with_what_helps() {
+fn the_hottest_partition_is_shown_with_advice() {
     let world = World::new();
     for _ in 0..10 {
-        // A page of a row each. The first is read twice: a window may end in between, and what is older weighs half.
+        // Each scan reads one row. p07 is read twice as often as p30, because a window may end in between, and the load
+        // of older windows counts half.
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p30 --before p31 --page-rows 1");
@@ -129,7 +130,7 @@ fn the_hottest_partition_is_named_with_what_helps() {
 }
 
 #[test]
-fn the_heat_map_is_of_a_known_table_and_time() {
+fn the_heat_map_needs_a_known_table_and_time() {
     let world = World::new();
     for (line, expected) in [
         ("heat --table pets", "TableNotFound: there is no table pets"),
@@ -155,7 +156,7 @@ fn the_heat_map_is_of_a_known_table_and_time() {
 }
 
 #[test]
-fn the_status_is_on_a_screen_and_in_every_form() {
+fn the_status_is_shown_on_a_screen_and_in_every_format() {
     let world = World::new();
     let screen = world.data("status -o table");
     let admin = world.server.admin();

@@ -189,7 +189,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Waits for the end. Returns exit code, the rest of stdout, and stderr.
+    /// Waits until the process ends. Returns exit code, the rest of stdout, and stderr.
     pub(crate) fn wait(mut self) -> (i32, String, String) {
         let mut data = String::new();
         if let Some(stdout) = &mut self.stdout {

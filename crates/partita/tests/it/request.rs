@@ -52,7 +52,7 @@ pub(crate) fn get(address: &str, path: &str, query: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// A request of which the server has the headers, and waits for the body.
+/// A request whose headers the server has received, and whose body it waits for.
 pub(crate) struct Held {
     stream: TcpStream,
     body: String,

@@ -69,7 +69,7 @@ fn the_key_of_a_configured_account_is_not_printed() {
 }
 
 #[test]
-fn a_directory_serves_one_process_at_a_time_and_comes_back() {
+fn a_directory_is_locked_by_one_process_and_keeps_its_data() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data").display().to_string();
     let first = Server::start(&["--location", &data]);
@@ -290,7 +290,7 @@ fn a_request_under_way_is_answered_before_the_end() {
 }
 
 #[test]
-fn the_drain_has_an_end() {
+fn a_stop_ends_after_the_drain_timeout() {
     let server = Server::start(&["--in-memory", "--drain-timeout", "50ms"]);
     let _held = Held::create_table(&server.table(), "held");
     let (code, data, talk) = server.end("-TERM");
@@ -305,7 +305,7 @@ fn the_drain_has_an_end() {
 }
 
 #[test]
-fn a_second_signal_does_not_wait() {
+fn a_second_signal_stops_without_waiting() {
     let mut server = Server::start(&["--in-memory", "--drain-timeout", "60m"]);
     server.line();
     let _held = Held::create_table(&server.table(), "held");

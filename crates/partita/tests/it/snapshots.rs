@@ -1,4 +1,4 @@
-//! Snapshots, backups and restores by commands, on a server with a directory that is killed in between.
+//! Snapshots, backups and restores by commands. The server has a data directory, and is killed in between.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -112,12 +112,16 @@ fn without_versions(entities: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_table_comes_back_from_a_snapshot() {
+fn a_table_is_restored_from_a_snapshot() {
     let world = World::new();
     world.done("table create people");
     world.insert("people", EXACT);
     let before = world.entities("people");
-    assert_eq!(world.run("snapshot list ADMIN").0, 1, "there is none yet");
+    assert_eq!(
+        world.run("snapshot list ADMIN").0,
+        1,
+        "no snapshot exists yet"
+    );
     let taken = world.json("snapshot create nightly ADMIN");
     assert!(taken["pause_ms"].as_f64().unwrap() < 1000.0, "{taken}");
     assert!(
@@ -162,7 +166,7 @@ fn a_table_comes_back_from_a_snapshot() {
 }
 
 #[test]
-fn a_backup_comes_back_with_its_versions_also_after_kills() {
+fn a_backup_restores_etags_and_timestamps_even_after_kills() {
     let mut world = World::new();
     world.done("table create people");
     world.insert("people", EXACT);
@@ -183,7 +187,7 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
     assert!(!world.path("elsewhere").exists());
     let climbing = world.refused("backup nightly --to file:///tmp/out/../elsewhere ADMIN");
     assert!(climbing.contains("`..`"), "{climbing}");
-    // Killed at once: the next try resumes from any state.
+    // Killed at once: the next run resumes from any state.
     let mut backup = world.command("backup nightly --to out/backup ADMIN");
     let mut backup = backup
         .stderr(Stdio::null())
@@ -201,7 +205,11 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
         .as_array()
         .unwrap()
         .clone();
-    assert_eq!(left.len(), 1, "the one for the backup is gone: {left:?}");
+    assert_eq!(
+        left.len(),
+        1,
+        "the snapshot of the backup was deleted: {left:?}"
+    );
 
     world.done("snapshot restore nightly --to-directory out/unpacked ADMIN");
     world.done("restore --from out/backup --location restored");
@@ -234,7 +242,7 @@ fn a_backup_comes_back_with_its_versions_also_after_kills() {
 }
 
 #[test]
-fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
+fn an_unnamed_backup_leaves_no_snapshot_after_it_is_resumed_or_abandoned() {
     let world = World::new();
     world.done("table create people");
     world.insert("people", EXACT);
@@ -243,12 +251,16 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
         let listed: Value = serde_json::from_str(&listed).unwrap();
         listed["snapshots"].as_array().unwrap().len()
     };
-    // A file has the name of the backup's directory.
+    // A file blocks the path of the backup's directory.
     std::fs::create_dir(world.path("out")).unwrap();
     std::fs::write(world.path("out/blocked"), "mine").unwrap();
     let talk = world.refused("backup --to out/blocked ADMIN");
     assert!(talk.contains("cannot create the directory"), "{talk}");
-    assert_eq!(snapshots(), 1, "kept, so that the backup can go on");
+    assert_eq!(
+        snapshots(),
+        1,
+        "the snapshot is kept, so that the backup can be resumed"
+    );
     std::fs::remove_file(world.path("out/blocked")).unwrap();
     let command = |talk: &str, before: &str| {
         let (_, command) = talk.split_once(before).unwrap();
@@ -258,7 +270,7 @@ fn a_backup_without_a_name_that_goes_on_leaves_no_snapshot_behind() {
     world.done(&command(&talk, "to resume: partita "));
     assert_eq!(snapshots(), 0);
     world.done("backup verify out/blocked");
-    // The other way to end it.
+    // The backup can also be abandoned.
     std::fs::write(world.path("out/again"), "mine").unwrap();
     let talk = world.refused("backup --to out/again ADMIN");
     assert_eq!(snapshots(), 1);

@@ -20,7 +20,7 @@ fn unpack() -> tempfile::TempDir {
     home
 }
 
-/// What a command prints that succeeds, in the fixture's directory.
+/// Runs a command in the fixture's directory, which must succeed. Returns its stdout.
 fn run(home: &Path, connection: &str, arguments: &[&str]) -> String {
     let mut command = command();
     let command = command.args(arguments).current_dir(home);
@@ -60,7 +60,7 @@ fn a_data_directory_of_an_earlier_version_is_served() {
     let rows = expected(home, "at-snapshot.jsonl").lines().count();
     assert_eq!(count.trim(), rows.to_string());
 
-    // What this version writes beside the old data is there after a kill.
+    // Rows that this version adds to the old data survive a kill.
     run(
         home,
         &connection,

@@ -145,7 +145,7 @@ fn reports_are_files_to_compare() {
     std::fs::write(&two, slower.to_string()).unwrap();
     let (code, _, talk) = compare(&one, &two, "");
     assert!(
-        code == 2 && talk.contains("had different settings (workers: 4 and 5): --anyway"),
+        code == 2 && talk.contains("had different settings (workers: 4 and 5): add --anyway"),
         "{talk}"
     );
     assert_eq!(compare(&one, &two, "--anyway --tolerance 50").0, 0);

@@ -81,7 +81,7 @@ fn a_token_is_valid_after_kills_splits_and_merges() {
     }
     world.run("entity insert people --stdin", &rows);
 
-    // After each page, a split before or behind the token changes its range.
+    // After each page, a split before or after the key of the token changes the range of that key.
     let changes = [
         "",
         "admin split 1 --table people --at p02",
@@ -103,5 +103,9 @@ fn a_token_is_valid_after_kills_splits_and_merges() {
         }
     }
     assert_eq!(seen, wanted, "each row once, in order");
-    assert_eq!(changes.next(), None, "there were pages enough");
+    assert_eq!(
+        changes.next(),
+        None,
+        "the scan had enough pages for all changes"
+    );
 }

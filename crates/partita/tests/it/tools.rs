@@ -34,12 +34,12 @@ impl World {
         &self.connection
     }
 
-    /// A gate before the server.
+    /// A gate in front of the server, which lets `may_pass` requests pass.
     pub(crate) fn gate(&self, may_pass: usize) -> Gate {
         Gate::before(&self.server.table(), may_pass)
     }
 
-    /// The same server's connection through a gate.
+    /// The connection string of the server through a gate.
     pub(crate) fn through(&self, gate: &Gate) -> String {
         let direct = self.server.table();
         self.connection.replace(&direct, gate.address())
@@ -65,7 +65,7 @@ impl World {
         read(self.command(arguments).output().unwrap())
     }
 
-    /// The same with text on stdin.
+    /// Like [`Self::run`], with text on stdin.
     pub(crate) fn run_on(&self, arguments: &str, input: &str) -> (i32, String, String) {
         let mut child = self.start(self.command(arguments).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
@@ -205,7 +205,7 @@ fn every_strategy_finds_the_same_rows() {
 
     let (code, serial, talk) = world.run("scan many --strategy serial");
     assert_eq!((code, keys(&serial).len()), (0, 36));
-    // A page ends where a range does.
+    // A page ends at the end of a range.
     assert!(talk.starts_with("36 rows, 2 requests, "), "{talk}");
     for strategy in ["prefix", "ranges", "auto"] {
         let line = format!("scan many --admin {admin} --strategy {strategy} --page-rows 7");
@@ -237,7 +237,7 @@ fn every_strategy_finds_the_same_rows() {
 }
 
 #[test]
-fn bounds_cut_the_table() {
+fn bounds_select_partitions() {
     let world = World::new();
     world.fill("many", &[("a", 1), ("b", 1), ("ba", 1), ("c", 1)]);
     for (bounds, expected) in [
@@ -296,7 +296,7 @@ fn a_purge_deletes_the_rows_that_it_announced() {
     assert_eq!(world.run("count many").1, "353\n");
     let (code, data, talk) = purge("--yes --jobs 2");
     assert_eq!((code, &*data), (0, ""), "{talk}");
-    // One request finds them, one finds them again.
+    // One request finds the rows for the cost, a second one finds them for the deletion.
     let (told, last) = talk.trim_end().split_once('\n').unwrap();
     assert!(
         told.starts_with(cost) && last.starts_with("350 rows deleted, 7 requests, "),
@@ -352,7 +352,7 @@ fn nothing_found_and_failure_have_different_exit_codes() {
 }
 
 #[test]
-fn inserted_rows_of_a_scan_are_the_same() {
+fn rows_of_a_scan_can_be_inserted_unchanged() {
     let world = World::new();
     let input = r#"{"PartitionKey":"é \"","RowKey":"","A@odata.type":"Edm.Int64","A":"5","B@odata.type":"Edm.Double","B":5.0,"C@odata.type":"Edm.Binary","C":"AAE=","D@odata.type":"Edm.DateTime","D":"1999-12-31T23:59:59.1234567Z","E@odata.type":"Edm.Guid","E":"01010101-0101-0101-0101-010101010101","F":true,"G":5,"H":"text\n"}"#;
     for table in ["one", "two", "three"] {

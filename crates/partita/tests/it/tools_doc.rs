@@ -96,7 +96,8 @@ fn plain(line: &str) -> String {
     if let Some((before, _)) = line.split_once("--resume ") {
         return format!("{before}--resume TOKEN");
     }
-    // The last line ends with bytes and seconds. A command polls a job of the server, so its number of requests differs too.
+    // The last line ends with bytes and seconds, which differ. The number of requests also differs, for a command that
+    // polls a job of the server.
     let mut line = line.to_owned();
     if line.ends_with(" s") && line.contains(" request") {
         let varying = if line.contains("snapshot") { 3 } else { 2 };
@@ -104,7 +105,7 @@ fn plain(line: &str) -> String {
         parts.truncate(parts.len().saturating_sub(varying));
         line = parts.join(", ");
     }
-    // How long writes waited, and sizes of packed rows: they differ with the Timestamps.
+    // The time that writes waited differs, and sizes of packed rows depend on the Timestamps.
     let line = without_numbers(
         &line,
         &[
@@ -116,7 +117,7 @@ fn plain(line: &str) -> String {
             "Expected",
         ],
     );
-    // A date-time whose last digits are zeros is shorter, and with it its column.
+    // A date-time whose last digits are zeros is shorter, and so is its column.
     let words: Vec<_> = line.split_whitespace().collect();
     let words = without_sizes(&words);
     without_process(&without_log_keys(&without_times(&words)))
@@ -158,7 +159,7 @@ fn without_process(line: &str) -> String {
     format!("{before}, process ID{rest}")
 }
 
-/// The line with each key of a log, 19 digits of this century and the next, replaced.
+/// The line with each key of a log replaced: 19 digits, for times of this century and the next.
 fn without_log_keys(line: &str) -> String {
     let is_key = |text: &str| text.len() == 19 && text.starts_with("25");
     let pieces = line.split_inclusive(|c: char| !c.is_ascii_digit());
@@ -172,7 +173,7 @@ fn without_log_keys(line: &str) -> String {
     pieces.map(piece).collect()
 }
 
-/// The line with each date-time, also one that is percent-encoded, replaced.
+/// The line with each date-time replaced, percent-encoded ones included.
 fn without_times(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

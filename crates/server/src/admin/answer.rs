@@ -27,7 +27,7 @@ impl Answer {
         Self { status, json }
     }
 
-    /// A refusal: a code for programs, a text for people.
+    /// A refusal, with a code for programs and a text for the operator.
     pub(super) fn refused(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         let error = ErrorText {
             code: code.to_owned(),

@@ -29,7 +29,7 @@ const COLUMNS: u64 = 360;
 const COLUMNS_MAX: u64 = 1_440;
 /// Rows by default.
 const ROWS: usize = 64;
-/// Columns times rows of an answer at most, about a megabyte of JSON.
+/// The most values (columns times rows) of an answer, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
 /// The kind of rows.
@@ -44,7 +44,7 @@ enum RowsBy {
 /// The parameters of a map, checked.
 #[derive(Debug, PartialEq, Eq)]
 struct MapQuery {
-    /// Both in seconds since 1970, and multiples of the step.
+    /// The start; `from_s` and `to_s` are in seconds since 1970, and multiples of the step.
     from_s: u64,
     to_s: u64,
     step_s: u64,
@@ -92,7 +92,7 @@ fn partition_rows(rows: &[PartitionRow], names: &TableNames) -> Vec<HeatRow> {
     rows.iter().map(row).collect()
 }
 
-/// Rounds to a thousandth: a sum that is spread over several rows is a long fraction.
+/// Rounds to a thousandth: a sum that is divided among several rows may have many decimals.
 fn rounded(values: &[Option<f64>]) -> Vec<Option<f64>> {
     let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
     values.iter().map(|value| value.map(rounded)).collect()
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_in_columns_of_ten_seconds_is_usual() {
+    fn the_default_map_is_an_hour_in_columns_of_ten_seconds() {
         let hour = read("").unwrap();
         assert_eq!((hour.from_s, hour.to_s), (1_769_996_520, 1_770_000_130));
         assert_eq!(

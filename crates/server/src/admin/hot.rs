@@ -59,7 +59,7 @@ fn partition(
 ) -> HotPartition {
     let id = served.range.id();
     let window = cluster.last_window(id);
-    // Without a closed window there is no length to divide by.
+    // The length of the last closed window, to divide by.
     let seconds = window.map(|window| window.elapsed.as_secs_f64());
     let seconds = seconds.filter(|seconds| *seconds > 0.0);
     let rate = |count: f64| seconds.map(|seconds| (count / seconds * 10.0).round() / 10.0);
@@ -102,9 +102,9 @@ fn split_helps(advice: &heat::SplitAdvice, hot: &heat::HotPartition) -> (bool, &
         ),
         GrowsAtOneEnd { .. } => (
             false,
-            "most of its range's load is at the end at which a table grows, and moves on with this end after any split",
+            "most of its range's load is at the growing end of a table, which moves on with each insert after any split",
         ),
-        NotEnoughLoad => (false, "its range has too little load for an advice"),
+        NotEnoughLoad => (false, "its range has too little load to judge"),
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     use serde_json::Value;
 
     #[tokio::test]
-    async fn the_hottest_partitions_come_first_with_what_can_be_done() {
+    async fn the_hottest_partitions_come_first_with_advice() {
         let heated = Heated::start(None).await;
         let (_, idle) = heated.get("/admin/v1/hot").await;
         assert_eq!(idle["partitions"], Value::Array(Vec::new()));

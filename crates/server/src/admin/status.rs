@@ -247,7 +247,7 @@ mod tests {
 
     const WINDOW: Duration = Duration::from_secs(10);
 
-    /// Counts so many reads of one partition in its range.
+    /// Counts `times` reads of one partition in its range.
     fn read(cluster: &Cluster, partition: &str, times: u64) {
         let key = TableSpace::new("account", TableId(1)).partition(partition);
         let route = cluster.map().route(&key);
@@ -264,10 +264,11 @@ mod tests {
         (load.reads_per_second, load.seconds)
     }
 
-    /// A split is often made where the load is: neither the window before it nor the window with it may lack that load.
+    /// Splits are often made in ranges with much load. The load must be counted in the window before the split and in
+    /// the window of the split.
     #[tokio::test(start_paused = true)]
-    async fn the_load_of_a_range_outlasts_its_split() {
-        // It stands at the beginning of a window, and tokio's time goes with it.
+    async fn the_load_of_a_split_range_is_counted() {
+        // The clock starts at the beginning of a window; the test advances it together with tokio's time.
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
         let store = Arc::new(InMemory::new());
         let records = Arc::new(ObjectSnapshotStore::new(store.clone()));

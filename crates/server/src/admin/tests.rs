@@ -35,7 +35,7 @@ async fn started(flags: &[(&str, &str)]) -> (Server, std::net::SocketAddr) {
 
 const IN_MEMORY: [(&str, &str); 2] = [("in-memory", "true"), ("table-port", "0")];
 
-/// Asks for a page; returns status and body.
+/// Requests a page; returns status and body.
 pub(super) async fn ask(address: std::net::SocketAddr, line: &str) -> (u16, String) {
     send(address, line, "Host: localhost\r\n", "").await
 }
@@ -173,7 +173,7 @@ async fn a_running_server_shows_everything_but_keys() {
 }
 
 #[tokio::test]
-async fn a_closed_store_makes_the_server_dead_and_a_stop_does_not() {
+async fn health_fails_with_a_closed_store_but_not_during_a_stop() {
     let (server, address) = started(&IN_MEMORY).await;
     server.close_store().await;
     let dead = (503, "the store is closed\n".to_owned());
@@ -227,7 +227,7 @@ pub(super) struct Heated {
 }
 
 impl Heated {
-    /// Starts on a data directory, or in memory, and makes the table People if it is not there.
+    /// Starts on a data directory, or in memory, and creates the table People unless it exists.
     pub(super) async fn start(directory: Option<&std::path::Path>) -> Self {
         let (server, admin) = match directory.and_then(std::path::Path::to_str) {
             Some(path) => started(&[("location", path), ("table-port", "0")]).await,
@@ -235,7 +235,7 @@ impl Heated {
         };
         let (account, table) = Self::names();
         let service = &server.status().open().unwrap().service;
-        // The second start finds it there.
+        // The table exists at the second start.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
     }
@@ -245,7 +245,7 @@ impl Heated {
         (account, partita_model::TableName::new("People").unwrap())
     }
 
-    /// Counts so many inserts into a partition, without making them.
+    /// Counts `times` inserts into a partition, without executing them.
     pub(super) async fn insert(&self, partition: &str, times: usize) {
         let status = self.server.status();
         let (account, table) = Self::names();
@@ -270,7 +270,8 @@ impl Heated {
     }
 }
 
-/// Ranges are shown with the words people know, split where they say, and merged again; what is wrong is named.
+/// Ranges are listed with the names of tables and keys, split at a named key, and merged again; errors name the wrong
+/// parameter.
 #[tokio::test]
 async fn ranges_are_shown_and_changed() {
     let (server, address) = started(&IN_MEMORY).await;
@@ -439,9 +440,9 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
     server.stop().await;
 }
 
-/// The snapshot is being read at the moment when the backup that it was taken for is done.
+/// The snapshot of the backup is still being read when the backup is done.
 #[tokio::test]
-async fn a_backup_is_done_though_its_snapshot_cannot_be_deleted_yet() {
+async fn a_backup_succeeds_although_its_snapshot_cannot_be_deleted_yet() {
     let places = tempfile::tempdir().unwrap();
     let place = places.path().to_str().unwrap();
     let (server, address) = started_with_place(place).await;

@@ -76,7 +76,7 @@ pub enum AccountsError {
     /// The name breaks the service's rule ("Storage account overview").
     #[error("invalid account name {0:?}: expected 3 to 24 lower-case letters and digits")]
     Name(String),
-    /// The same name twice.
+    /// Two accounts have the same name.
     #[error("account {0} is given twice")]
     Twice(String),
     /// No key, or more than two.

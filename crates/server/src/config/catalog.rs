@@ -6,8 +6,8 @@
 use super::setting::Takes::{Many, One, Switch};
 use super::setting::{Setting, Takes};
 
-/// Declares the settings of each help heading, and the list of all. A setting is
-/// `NAME = key, flag, what it takes, default, help`, then other fields of [`Setting`] where they differ from none.
+/// Declares the settings of each help heading, and the list of all. A setting is `NAME = key, flag, what it takes,
+/// default, help`, then other fields of [`Setting`] that differ from [`Setting::NONE`].
 macro_rules! settings {
     ($($group:literal {
         $($name:ident = $key:literal, $flag:literal, $takes:expr, $default:literal, $help:literal
@@ -103,7 +103,7 @@ settings! {
         BODY_BYTES_MAX = "limits.body-bytes-max", "body-bytes-max", One("BYTES"), "4MiB",
             "Size of a request body; the protocol's own limits are lower";
         REQUEST_TIMEOUT = "limits.request-timeout", "request-timeout", One("TIME"), "30s",
-            "From the end of a request's headers to the start of the answer";
+            "Time from the end of a request's headers to the start of the answer";
         HEADER_TIMEOUT = "limits.header-timeout", "header-timeout", One("TIME"), "10s",
             "Time for a client to send the headers of a request, and for the TLS handshake";
         STALL_TIMEOUT = "limits.stall-timeout", "stall-timeout", One("TIME"), "20s",

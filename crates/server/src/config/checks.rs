@@ -204,7 +204,7 @@ fn idle_timeout(values: &Values) -> Result<Duration, Error> {
         return Ok(idle);
     }
     match values.of(&c::IDLE_TIMEOUT).source {
-        // Azurite has only --tableKeepAliveTimeout, so raising that one alone has to work.
+        // Azurite has only --tableKeepAliveTimeout, so raising only that flag has to work.
         Source::Default => Ok(keep_alive + KEEP_ALIVE_SPARE),
         _ => conflict(format!(
             "--idle-timeout ({idle:?}) is shorter than --table-keep-alive ({keep_alive:?}): expected at least the same time"

@@ -152,21 +152,21 @@ pub enum Oauth {
 pub struct Limits {
     /// Open client connections; more connections wait in the listen queue.
     pub connections_max: usize,
-    /// Request line and headers together, in bytes.
+    /// Size of the request line and the headers together, in bytes.
     pub header_bytes_max: usize,
-    /// Body of one request, in bytes.
+    /// Size of a request body, in bytes.
     pub body_bytes_max: usize,
-    /// From the end of a request's headers to the start of the answer.
+    /// Time from the end of a request's headers to the start of the answer.
     pub request_timeout: Duration,
-    /// For receiving the headers of a request, and for the TLS handshake.
+    /// Time for receiving the headers of a request, and for the TLS handshake.
     pub header_timeout: Duration,
-    /// Within a request, without a byte sent or received.
+    /// Time within a request without a byte sent or received.
     pub stall_timeout: Duration,
-    /// For a connection between requests.
+    /// Time of a connection between requests.
     pub idle_timeout: Duration,
-    /// For running requests at shutdown.
+    /// Time for running requests at shutdown.
     pub drain_timeout: Duration,
-    /// Entity group transactions at a time; further ones wait.
+    /// Entity group transactions at a time; more of them wait.
     pub batches_max: usize,
 }
 

@@ -88,7 +88,8 @@ fn or_off(text: &str, parse: impl Fn(&str) -> Rate) -> Option<Rate> {
     }
 }
 
-/// Reads `NAME:partition-entities=100:table-bytes=1MiB;NAME2:...`; rates that are not given are those of other tables.
+/// Reads `NAME:partition-entities=100:table-bytes=1MiB;NAME2:...`; rates that are not given are the same as for other
+/// tables.
 fn named(text: &str, others: TableTargets) -> Result<BTreeMap<String, TableTargets>, String> {
     let mut named = BTreeMap::new();
     let parts = text.split(';').map(str::trim);

@@ -53,7 +53,7 @@ fn every_tool_gets_account_and_key() {
 }
 
 #[test]
-fn the_local_authority_is_told_to_every_language() {
+fn snippets_of_every_language_trust_the_local_authority() {
     let home = "/tmp/it's here";
     let endpoint = Endpoint::of(&settings(&[("tls", "dev"), ("location", home)]), None).unwrap();
     let quoted = r"'/tmp/it'\''s here/tls/ca.pem'";

@@ -17,7 +17,8 @@ use std::time::Duration;
 /// Time for skipping: 4 MiB at 3.4 Mbit/s. (nginx skips for 30 s, its `lingering_time`, but after the answer.)
 const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Bytes that are skipped, as a multiple of the largest body: most bodies that are too large exceed it by little.
+/// The most bytes to skip, as a multiple of the body limit: most bodies that are too large exceed the limit only a
+/// little.
 const SKIP_BODIES_MAX: usize = 4;
 
 /// The body of a request.
@@ -98,7 +99,7 @@ impl<'a> RequestBody<'a> {
         if self.is_held_back || self.incoming.is_end_stream() {
             return;
         }
-        // After that time the connection is closed.
+        // After the timeout the connection is closed.
         let _ = tokio::time::timeout(SKIP_TIME_MAX, self.skip_bytes()).await;
         self.progress.enter(Phase::Working);
     }

@@ -1,8 +1,9 @@
 //! Closes connections without progress, without a timer for each request.
 //!
-//! Each connection records its phase and when the phase began. Once a second one task checks all connections: it orders overdue ones
-//! to break off, and at shutdown all of them to end. So a request costs a few relaxed stores, and limits hold to within a
-//! second. A connection reads its own [`Progress`] only, so connections do not contend for cache lines.
+//! Each connection records its phase and when the phase began. Once a second one task checks all connections: it sends
+//! overdue connections the order to break off, and at shutdown all connections the order to end. So a request costs a
+//! few relaxed stores, and limits hold to within a second. A connection reads its own [`Progress`] only, so connections
+//! do not contend for cache lines.
 
 use futures::task::AtomicWaker;
 use parking_lot::Mutex;
@@ -17,34 +18,34 @@ use std::time::Duration;
 /// Time limits of a connection, by phase.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// Until the first byte of a request.
+    /// Time until the first byte of a request.
     pub(super) idle: Duration,
-    /// For the rest of the head.
+    /// Time for the rest of the head.
     pub(super) head: Duration,
-    /// Between two bytes of a body or of an answer.
+    /// Time between two bytes of a body or of an answer.
     pub(super) stall: Duration,
-    /// For the whole answer.
+    /// Time for the whole answer.
     pub(super) answer: Duration,
 }
 
-/// Time for a client to receive a whole answer, which stays in memory meanwhile. Ten minutes mean 7 KB/s for a page of 4 MiB,
-/// and any rate for an answer that fits into the socket's buffers. Kestrel requires 240 bytes/s after 5 s
+/// Time for a client to receive a whole answer, which stays in memory until then. Ten minutes mean 7 KB/s for a page of
+/// 4 MiB, and any rate for an answer that fits into the socket's buffers. Kestrel requires 240 bytes/s after 5 s
 /// (`MinResponseDataRate`), 5 hours for that page; nginx bounds only the time between two writes (`send_timeout`).
 pub(super) const ANSWER_TIME_MAX: Duration = Duration::from_secs(600);
 
-/// The phase of a connection: the event that it waits for.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Phase {
-    /// The client's next request.
+    /// Waits for the client's next request.
     Idle = 0,
-    /// The rest of a request's head, from its first byte on.
+    /// Receives a request's head, from its first byte on.
     Head = 1,
-    /// The server, whose own limits apply.
+    /// Waits for the server, which has its own limits.
     Working = 2,
-    /// More of a body from the client.
+    /// Receives the body of a request.
     Body = 3,
-    /// The client to receive more of an answer.
+    /// Sends the answer.
     Answer = 4,
 }
 
@@ -57,7 +58,7 @@ const ANSWER: u32 = Phase::Answer as u32;
 const SECOND_BITS: u32 = 30;
 const SECOND_MASK: u64 = (1 << SECOND_BITS) - 1;
 
-/// An order to a connection; the greatest one counts.
+/// An order to a connection; the greatest order wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Order {
@@ -125,7 +126,8 @@ impl Progress {
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// Bytes were received. The first ones of a request begin its head; later ones of a head do not extend its time.
+    /// Records received bytes. The first bytes of a request start the time of its head; further bytes do not extend
+    /// that time.
     pub(super) fn read_bytes(&self) {
         match self.phase() {
             IDLE => self.enter(Phase::Head),
@@ -134,14 +136,14 @@ impl Progress {
         }
     }
 
-    /// The socket's buffer is full: the client does not receive yet.
+    /// Records that the socket's buffer is full, so the client does not receive.
     pub(super) fn has_to_write(&self) {
         if !matches!(self.phase(), BODY | ANSWER) {
             self.enter(Phase::Answer);
         }
     }
 
-    /// Bytes were sent. During a body they are `100 Continue`, not the answer.
+    /// Records sent bytes. While a body is received they are `100 Continue`, not the answer.
     pub(super) fn wrote_bytes(&self) {
         match self.phase() {
             BODY => {}
@@ -150,7 +152,7 @@ impl Progress {
         }
     }
 
-    /// All bytes were sent.
+    /// Records that all bytes were sent.
     pub(super) fn flushed(&self) {
         if self.phase() == ANSWER {
             self.enter(Phase::Idle);
@@ -189,7 +191,7 @@ pub(super) struct Watch {
 #[derive(Debug, Default)]
 struct Open {
     connections: HashMap<u64, Arc<Progress>>,
-    /// Whether new connections are ordered to end.
+    /// Whether new connections get the order to end.
     ending: bool,
 }
 
@@ -262,7 +264,7 @@ impl Watch {
         }
     }
 
-    /// Orders all connections to end, later ones too.
+    /// Sends all connections, also later ones, the order to end.
     fn end(&self) {
         let mut open = self.open.lock();
         open.ending = true;
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_moves_may_take_its_time_and_work_is_not_watched() {
+    fn a_slow_body_with_progress_and_a_working_server_have_no_limit() {
         let watch = watch();
         let (moving, working) = (watch.watch(), watch.watch());
         moving.progress.enter(Phase::Body);
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_taken_byte_by_byte_has_an_end() {
+    fn an_answer_received_byte_by_byte_times_out() {
         let watch = watch();
         let (slow, next) = (watch.watch(), watch.watch());
         for connection in [&slow, &next] {
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!(
             late.progress.order(),
             Order::BreakOff,
-            "the greater order counts"
+            "the greater order wins"
         );
     }
 }

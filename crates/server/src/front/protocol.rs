@@ -45,7 +45,7 @@ pub struct FrontParts {
     pub limits: Limits,
     /// The timeout in the `Keep-Alive` header.
     pub keep_alive: Duration,
-    /// For HTTPS; `None` for HTTP.
+    /// The TLS settings of HTTPS; `None` for HTTP.
     pub tls: Option<Arc<ServerConfig>>,
     /// The counts of requests and connections.
     pub metrics: Arc<Metrics>,

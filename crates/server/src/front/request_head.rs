@@ -84,7 +84,7 @@ impl<'r> RequestHead<'r> {
         })
     }
 
-    /// Reads the version of the header, or for shared access signatures that of the query.
+    /// Reads the version from the header, or for shared access signatures from the query.
     pub(super) fn read_version(&mut self, target: &Target<'_>) -> Result<(), Failure> {
         if let Some(value) = self.parts.headers.get(&X_MS_VERSION) {
             self.version_text = Some(value.clone());

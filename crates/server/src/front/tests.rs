@@ -111,7 +111,7 @@ async fn an_unreadable_condition_is_refused() {
     }
     let (status, answer) = ask(&server, head("GET", ROW), &[], b"").await;
     assert!(status == 200 && answer.contains("\"A\":1"), "{answer}");
-    // Two equal conditions are one.
+    // Two equal conditions count as one.
     let twice: [&[u8]; 2] = [b"If-Match: *", b"If-Match: *"];
     assert_eq!(ask(&server, head("DELETE", ROW), &twice, b"").await.0, 204);
     server.stop().await;
@@ -155,7 +155,7 @@ async fn unreadable_headers_that_decide_are_refused() {
     server.stop().await;
 }
 
-/// A batch of one query.
+/// Sends a batch of one query.
 async fn ask_in_a_batch(server: &Server, target: &str) -> (u16, String) {
     let body = format!(
         "--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\
@@ -166,7 +166,7 @@ async fn ask_in_a_batch(server: &Server, target: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_query_in_a_batch_goes_on_where_its_page_ended() {
+async fn a_query_in_a_batch_continues_after_its_page() {
     let server = with_table().await;
     for row in ["a", "b"] {
         put(
@@ -195,7 +195,7 @@ async fn a_query_in_a_batch_goes_on_where_its_page_ended() {
 }
 
 #[tokio::test]
-async fn a_selection_cannot_make_an_answer_many_times_its_rows() {
+async fn select_of_missing_properties_cannot_enlarge_a_page() {
     let server = with_table().await;
     for row in 0..100 {
         put(
@@ -211,7 +211,7 @@ async fn a_selection_cannot_make_an_answer_many_times_its_rows() {
         status == 202 && answer.contains("PropertyNameTooLong"),
         "{status}"
     );
-    // Each row lacks 60 KB: 4 MiB hold 67 of them.
+    // Each row adds 60 KB of nulls for missing properties, so a page of 4 MiB holds 67 rows.
     let names: Vec<String> = (0..240).map(|at| format!("a{at:0249}")).collect();
     let (status, answer) =
         ask_in_a_batch(&server, &format!("/Tab()?$select={}", names.join(","))).await;

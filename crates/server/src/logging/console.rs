@@ -1,4 +1,4 @@
-//! Writes log lines to stderr from a thread of its own, so that no request waits for the reader of stderr.
+//! Writes log lines to stderr from a separate thread, so that no request waits for the reader of stderr.
 //!
 //! Otherwise a parent process that does not read the server's pipe would block the server as soon as the pipe is full. Bounds:
 //! 1,024 lines are queued; more lines are dropped and counted, and the count is logged as soon as there is room again.
@@ -52,7 +52,7 @@ pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<(Console, W
         .name("log".to_owned())
         .spawn(move || {
             write(sink, &handed_over, &counted);
-            // Fails if the guard no longer waits, which is fine.
+            // Fails if the guard no longer waits; then no signal is needed.
             let _ = end.send(());
         })?;
     let console = Console {

@@ -4,8 +4,8 @@
 //!   per line.
 //! - The file of `--debug` gets events of Partita's crates at level debug, among them one for each request ([`REQUESTS`]).
 //!
-//! Promises: no request waits for the reader of stderr; a panic is logged like any event. What is logged is up to the callers:
-//! request ids, names, sizes, codes and strings to sign are allowed; keys, signatures and entity values are not.
+//! Promises: no request waits for the reader of stderr; a panic is logged like any event. The callers choose what to
+//! log: request ids, names, sizes, codes and strings to sign are allowed; keys, signatures and entity values are not.
 
 mod console;
 
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// What console and debug file hold after one event of each kind.
+    /// The contents of console and debug file after one event of each kind.
     fn logged(level: Level, format: LogFormat) -> (String, String) {
         let console = Console::default();
         let directory = tempfile::tempdir().unwrap();

@@ -13,7 +13,7 @@ use partita_wire::table::{ERROR_CODES, Operation};
 
 use super::latency::{Latencies, Recorder};
 
-/// With more threads than this, threads share shards. A shard is about 60 KB.
+/// The number of shards. With more threads than shards, threads share a shard. A shard is about 60 KB.
 const SHARDS: usize = 8;
 
 /// The operations, and one index for requests without a known operation.
@@ -33,7 +33,7 @@ pub struct Answered {
     pub code: Option<ErrorCode>,
     /// The reason why it was not executed, one of [`BusyReason::WORDS`]; `None` if it was executed.
     pub busy: Option<&'static str>,
-    /// From the end of the request's headers to the end of the answer.
+    /// Time from the end of the request's headers to the end of the answer.
     pub latency: Duration,
     /// Bytes of the request's body.
     pub bytes_in: u64,
@@ -227,7 +227,7 @@ fn error_index(operation: usize, code: ErrorCode) -> usize {
     operation * ERROR_CODES.len() + code.index()
 }
 
-/// One more in a gauge, until it is dropped.
+/// A guard that keeps a gauge one higher until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Counted<'a>(&'a AtomicI64);
@@ -249,7 +249,7 @@ impl Drop for Counted<'_> {
 #[derive(Debug)]
 pub(crate) struct Reading {
     pub(crate) operations: Vec<OperationReading>,
-    /// In the order of [`BusyReason::WORDS`].
+    /// Refused requests, in the order of [`BusyReason::WORDS`].
     pub(crate) busy: [u64; BusyReason::WORDS.len()],
     pub(crate) in_flight: i64,
     pub(crate) connections: i64,
@@ -333,8 +333,11 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "it is about threads")]
-    fn threads_add_up_and_guards_go_back_to_zero() {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the test counts from several threads"
+    )]
+    fn counts_of_threads_add_up_and_guards_return_to_zero() {
         let metrics = Metrics::default();
         std::thread::scope(|scope| {
             for _ in 0..2 * SHARDS {

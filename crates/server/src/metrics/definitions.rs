@@ -58,8 +58,8 @@ definitions! {
     CONNECTIONS_FAILED = Counter "partita_connections_failed_total" "Client connections ended by a fault or a limit, by reason.";
 
     COMMIT_BATCHES = Counter "partita_commit_batches_total" "Engine batches that became durable.";
-    COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows written by them.";
-    COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes written by them.";
+    COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows in engine batches that became durable.";
+    COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes in engine batches that became durable.";
     COMMIT_REFUSED = Counter "partita_commit_refused_total" "Engine batches that were refused and did not happen.";
     COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches whose outcome is unknown.";
     GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";

@@ -1,7 +1,7 @@
 //! The text format of Prometheus ("Exposition formats", text format 0.0.4).
 //!
-//! Promises: the page is well formed, whatever label values and help texts contain; counters keep their full names in `TYPE`
-//! and `HELP`. (The prometheus-client crate writes OpenMetrics, where the latter differ; see
+//! Promises: the page is well formed for any label values and help texts; counters keep their full names in `TYPE` and
+//! `HELP`. (The prometheus-client crate writes OpenMetrics, where the latter differ; see
 //! `docs/design/0004-libraries.md`.)
 
 use std::fmt::{Display, Write as _};

@@ -133,8 +133,8 @@ fn engine(page: &mut Page, stats: &Stats) {
     page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
 }
 
-/// A distribution of the engine, divided by `scale`. Its buckets are bounded by powers of two; the page shows those of
-/// `exponents`, the expected values.
+/// A distribution of the engine, divided by `scale`. Its buckets are bounded by powers of two; the page shows the
+/// buckets of `exponents`, which cover the expected values.
 fn distribution(
     page: &mut Page,
     definition: &Definition,

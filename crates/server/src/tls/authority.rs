@@ -101,7 +101,7 @@ fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDa
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o666;
 
-/// Writes a file completely or not at all, with these permissions less those that the process masks.
+/// Writes a file completely or not at all, with these permissions, reduced by the umask of the process.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -40,7 +40,7 @@ pub enum Error {
         path: PathBuf,
         /// The expected content.
         what: &'static str,
-        /// Why it is not valid.
+        /// Why the file is not valid.
         reason: String,
     },
     /// The certificate does not match its key, or the key's type is not supported.

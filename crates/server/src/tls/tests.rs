@@ -1,4 +1,4 @@
-//! Every way to an identity, each tried by a handshake with a client that trusts it.
+//! Every source of a certificate, tested by a handshake with a client that trusts it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn load_flags(flags: &[(&str, &str)]) -> Result<Loaded, Error> {
     load(&settings(flags), &SystemClock).map(Option::unwrap)
 }
 
-/// Runs a handshake in memory. Err is the client's.
+/// Runs a handshake in memory. Returns the error of the client.
 fn handshake(loaded: &Loaded, trusted: &Path, name: &str) -> Result<(), rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots
@@ -49,7 +49,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn the_local_authority_is_made_once_and_vouches_for_every_name() {
+fn the_local_authority_is_created_once_and_signs_every_host_name() {
     let home = tempfile::tempdir().unwrap();
     let flags = [
         ("tls", "dev"),
@@ -76,12 +76,12 @@ fn the_local_authority_is_made_once_and_vouches_for_every_name() {
     }
     assert!(handshake(&first, &authority, "elsewhere.example").is_err());
 
-    // A client that trusts what the first start made trusts the second start too.
+    // A client that trusts the authority of the first start also trusts the second start.
     let second = load_flags(&flags).unwrap();
     assert_eq!(std::fs::read(&authority).unwrap(), made);
     handshake(&second, &authority, "localhost").unwrap();
 
-    // Losing the certificate keeps the authority, losing the key makes a new one.
+    // Without the certificate file the authority stays the same; without the key file a new authority is created.
     let copy = home.path().join("copy.pem");
     std::fs::copy(&authority, &copy).unwrap();
     std::fs::remove_file(&authority).unwrap();
@@ -102,7 +102,7 @@ fn only_the_owner_reads_the_authoritys_key() {
     assert_eq!(key.permissions().mode() & 0o777, 0o600);
 }
 
-/// A chain and key as an operator would bring them, in PEM files.
+/// Creates a chain and a key in PEM files, as an operator would provide them.
 fn bring(directory: &Path) -> (PathBuf, PathBuf) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let (cert, key) = (directory.join("cert.pem"), directory.join("key.pem"));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// notice 40 ms under overload.
 const TARGET: Duration = Duration::from_millis(40);
 
-/// The least capacity is the largest one divided by this: a few transactions, or some hundred single rows.
+/// The smallest capacity is the largest divided by this: a few transactions, or some hundred single rows.
 const STEPS: u64 = 16;
 
 /// The duration of admitted work.
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn it_converges_to_work_of_about_the_target() {
+    fn the_limit_converges_to_the_target_duration() {
         for megabytes_per_s in [30, 50, 100, 150] {
             let (capacity, took_ms) = settled(megabytes_per_s * 1_000);
             assert!(
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded() {
+    fn the_limit_is_bounded() {
         assert_eq!(settled(1_000_000).0, 8 << 20);
         assert_eq!(settled(100).0, (8 << 20) / STEPS);
     }

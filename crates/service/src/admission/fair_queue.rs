@@ -45,7 +45,7 @@ impl Default for FairQueue {
 }
 
 impl Default for Account {
-    /// By finish: a small request does not wait for the large ones of many other partitions.
+    /// Orders partitions by finish, so that a small request does not wait for large requests of many other partitions.
     fn default() -> Self {
         Self {
             partitions: VirtualTimeQueue::new(Order::Finish),
@@ -87,7 +87,7 @@ impl FairQueue {
         }
         account.partitions.served(partition, cost, next);
         let account_waits = !account.waiting.is_empty();
-        // In order of start the cost of the next request does not matter.
+        // Accounts are ordered by start, where the cost of the next request does not matter.
         let next = account_waits.then_some(0);
         self.accounts.served(account_hash, cost, next);
         self.removed();

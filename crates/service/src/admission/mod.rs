@@ -19,7 +19,7 @@
 //!
 //! Invariants:
 //! - admitted cost is released exactly once, also when a request is dropped while it waits or while it is admitted;
-//! - a request never overtakes an earlier one of its flow.
+//! - a request never overtakes an earlier request of the same flow.
 
 mod adaptive_limit;
 mod fair_queue;
@@ -45,16 +45,17 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 /// Cost per row in addition to its bytes.
 const ROW_COST: usize = 128;
 
-/// Bytes of writes in the pipeline: one group of the commit loop of up to 4 MiB, and the next one that collects meanwhile. More
-/// would wait there in order of arrival. On slow disks the limit is lower (`adaptive_limit`).
+/// Bytes of writes in the pipeline: one group of the commit loop of up to 4 MiB, and the next group, which collects at
+/// the same time. Further writes would wait there in order of arrival. On slow disks the limit is lower
+/// (`adaptive_limit`).
 const WRITE_COST_MAX: u64 = 8 << 20;
 
 /// The admission queues that all services share.
 #[derive(Debug)]
 pub struct Admission {
-    /// Before the commit pipeline, in [`write_cost`].
+    /// The queue before the commit pipeline; costs are in [`write_cost`].
     pub writes: AdmissionQueue,
-    /// Before the processors, in pieces of scans.
+    /// The queue before the processors; costs are in pieces of scans.
     pub scans: AdmissionQueue,
 }
 
@@ -69,7 +70,7 @@ impl Default for Admission {
     }
 }
 
-/// The cost of a write of so many rows and bytes.
+/// The cost of a write with this number of rows and bytes.
 #[must_use]
 pub const fn write_cost(rows: usize, bytes: usize) -> u64 {
     (bytes + rows * ROW_COST) as u64
@@ -187,7 +188,7 @@ impl State {
             };
             self.admitted += cost;
             any = true;
-            // If the request was dropped meanwhile, its `Drop` finds no waiter and releases the cost.
+            // If the request has been dropped, its `Drop` finds no waiter and releases the cost.
             let _ = waiter.send(());
         }
         any
@@ -274,7 +275,7 @@ impl Drop for Waiting<'_> {
             // Admitted, but dropped before it ran.
             state.admitted -= self.cost;
         }
-        // A request behind a large one that left may fit now.
+        // A request that waited behind the removed one may fit now.
         state.admit_waiting();
     }
 }

@@ -73,7 +73,7 @@ fn an_abusive_account_delays_a_modest_one_by_a_request_not_a_queue() {
     let alone = longest_wait(None);
     assert!(alone <= 10 * 2, "{alone}");
     let beside = longest_wait(Some(flow(99, 0)));
-    // In order of arrival it would be 500 requests of 100.
+    // In order of arrival a request would wait for 500 requests of 100.
     assert!(beside <= alone + 2 * 100, "{beside}");
 }
 
@@ -100,7 +100,7 @@ fn a_hot_partition_delays_others_of_its_account_by_a_request() {
 #[test]
 fn a_small_request_does_not_wait_for_large_ones_of_many_partitions() {
     let mut simulation = Simulation::new();
-    // Each large one has its own partition: by arrival the small one would wait for all.
+    // Each large request has its own partition: in order of arrival the small one would wait for all of them.
     for partition in 0..500 {
         simulation.ask(flow(1, partition), 100);
     }
@@ -136,15 +136,15 @@ fn small_requests_do_not_delay_a_large_one_for_ever() {
             waited = Some(wait);
             break;
         }
-        // Each of a new partition.
+        // Each request is of a new partition.
         simulation.ask(flow(1, 100 + step), cost);
     }
-    // A share of one in eleven makes 1,100 of its 100.
+    // With a share of 1/11 its cost of 100 takes a time of 1,100.
     assert!(waited.is_some_and(|waited| waited <= 1_200), "{waited:?}");
 }
 
 #[test]
-fn an_account_gains_nothing_by_many_partitions() {
+fn many_partitions_give_an_account_no_larger_share() {
     let mut simulation = Simulation::new();
     for partition in 0..1_000 {
         simulation.ask(flow(1, partition), 10);
@@ -160,8 +160,8 @@ fn an_account_gains_nothing_by_many_partitions() {
 }
 
 #[test]
-fn a_flow_that_returns_at_once_gains_nothing() {
-    // One always has a request waiting, the other sends a large one only when the last was served.
+fn a_flow_that_leaves_and_returns_gets_no_larger_share() {
+    // The first flow always has a request waiting, the second sends a large request only after its last was served.
     let mut simulation = Simulation::new();
     for _ in 0..10 {
         simulation.ask(flow(1, 1), 10);
@@ -181,7 +181,7 @@ fn memory_is_bounded_by_the_waiting_requests() {
     let mut queue = FairQueue::default();
     let mut last = None;
     for number in 0..10_000 {
-        // Two always wait, each of a flow that never returns.
+        // Two requests always wait, each of a flow that never returns.
         queue.push(flow(number % 1_000, number), 1 + number % 7);
         if last.is_some() {
             queue.pop();
@@ -203,7 +203,7 @@ proptest! {
         let mut cost_of = BTreeMap::new();
         for (account, costs) in (0..).zip(&costs) {
             for (place, cost) in (0..).zip(costs) {
-                // Two partitions each, alternating.
+                // Each account has two partitions, in turn.
                 cost_of.insert(queue.push(flow(account, place % 2), *cost), (account, *cost));
             }
         }
@@ -217,7 +217,7 @@ proptest! {
         }
     }
 
-    /// No request is lost, doubled or out of order within its flow, whatever is removed meanwhile.
+    /// No request is lost, duplicated or out of order within its flow, even if others are removed from the queue.
     #[test]
     fn each_request_comes_out_once_and_in_order(
         steps in prop::collection::vec((0_u64..3, 0_u64..3, 1_u64..9, 0_u8..5), 0..200),
@@ -290,7 +290,7 @@ async fn requests_are_admitted_in_fair_order_and_released_once() {
         is_done(third.as_mut()).is_none(),
         "the other account is next"
     );
-    // It was admitted, and is dropped before it is polled.
+    // The request was admitted, and is dropped before it is polled.
     drop(fourth);
     let place = is_done(fifth.as_mut()).expect("the next one").unwrap();
     assert!(is_done(third.as_mut()).is_none());
@@ -304,7 +304,7 @@ async fn requests_are_admitted_in_fair_order_and_released_once() {
 }
 
 #[tokio::test]
-async fn handing_over_lets_the_other_run_first() {
+async fn hand_over_runs_the_admitted_request_first() {
     let gate = AdmissionQueue::new(1);
     let key = key("a", "p");
     let first = gate.enter(&key, 1).await.unwrap();

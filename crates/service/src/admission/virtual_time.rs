@@ -1,8 +1,8 @@
 //! The order of flows that wait, by virtual time.
 //!
-//! Each flow has a virtual time that advances by the cost of its served requests. A flow that returns after an absence starts at
-//! the present, so it saves no credit; one that returns at once continues at its time, so it gains nothing by leaving. There are
-//! two orders:
+//! Each flow has a virtual time that advances by the cost of its served requests. A flow that returns after an absence
+//! starts at the present, so it saves no credit. A flow that returns at once continues at its own time, so it gains
+//! nothing by leaving. There are two orders:
 //!
 //! - by start (Goyal, Vin and Cheng): the flow with the least virtual time is next, and the present is its time. The cost
 //!   of the request does not matter.
@@ -22,9 +22,9 @@ const FRACTION_BITS: u32 = 16;
 /// Which flow is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The one with the least virtual time.
+    /// The flow with the least virtual time.
     Start,
-    /// The one that will have the least virtual time after its request.
+    /// The flow that will have the least virtual time after its request.
     Finish,
 }
 
@@ -60,7 +60,7 @@ impl VirtualTimeQueue {
         }
     }
 
-    /// The flow waits with a request of `cost`, unless it waits already.
+    /// Adds a flow whose next request costs `cost`, unless the flow waits already.
     pub(super) fn join(&mut self, flow: u64, cost: u64) {
         let present = self.present;
         let state = self.flows.entry(flow).or_insert(FlowState {
@@ -108,7 +108,7 @@ impl VirtualTimeQueue {
         }
     }
 
-    /// The flow no longer waits.
+    /// Removes a flow.
     pub(super) fn leave(&mut self, flow: u64) {
         let state = self.flows.get_mut(&flow);
         if let Some(position) = state.and_then(|state| state.position.take()) {

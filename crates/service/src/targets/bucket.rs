@@ -1,7 +1,7 @@
 //! A token bucket in whole numbers: no clock, no rounding.
 //!
-//! The level is in billionths of a token, so that a nanosecond adds exactly the rate. A bucket holds one second's worth: the
-//! service's documents give rates per second and allow it to throttle bursts.
+//! The level is in billionths of a token, so that a nanosecond adds exactly the rate. A bucket holds the tokens of one
+//! second: the service's documents give rates per second and allow it to throttle bursts.
 //!
 //! - A cost is known before the work (a write) or after it (a scan). In the latter case the level can fall below zero, and
 //!   the next request waits until that debt is refilled.
@@ -71,7 +71,7 @@ impl Bucket {
     }
 }
 
-/// One second's worth. Fits: 2^32 times 10^9 is less than 2^63.
+/// The tokens of one second. No overflow: 2^32 times 10^9 is less than 2^63.
 fn capacity(rate: NonZeroU32) -> i64 {
     i64::from(rate.get()) * NANOS as i64
 }
@@ -85,7 +85,7 @@ mod tests {
         NonZeroU32::new(tokens).unwrap()
     }
 
-    /// Requests a cost at each time, and takes it where it is let in.
+    /// Requests a cost at each time, and takes the costs that are admitted.
     fn admitted(rate: NonZeroU32, asked: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let (mut bucket, mut now, mut let_in) = (Bucket::full(rate, 0), 0, Vec::new());
         for &(pause, cost) in asked {
@@ -140,7 +140,7 @@ mod tests {
         }
 
         #[test]
-        fn looking_often_does_not_change_the_level(
+        fn frequent_reads_do_not_change_the_level(
             tokens in 1_u32..=u32::MAX,
             debt in 0_u64..1_000_000_000,
             pauses in prop::collection::vec(0_u64..100_000_000, 1..50),
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_second_fills_it() {
+    fn a_bucket_fills_in_one_second() {
         let rate = rate(500);
         let mut bucket = Bucket::full(rate, 0);
         bucket.take(rate, 0, 500);
         assert_eq!(
             bucket.wait(rate, 0, 1),
             2_000_000,
-            "500 a second: one in 2 ms"
+            "500 a second is one in 2 ms"
         );
         assert_eq!(bucket.nanos_to_full(rate, 999_999_999), 1);
         assert_eq!(bucket.nanos_to_full(rate, 1_000_000_000), 0);

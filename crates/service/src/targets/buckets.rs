@@ -29,13 +29,13 @@ struct Slot {
     bytes: Bucket,
 }
 
-/// Checks for each new bucket. The last bucket takes the place of a dropped one and is checked next.
+/// Buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is checked next.
 const SWEPT: usize = 4;
-/// At the bound, the fullest of so many buckets is dropped.
+/// When the number of buckets is at its bound, the fullest of this many buckets is dropped.
 const CANDIDATES: usize = 8;
 
 impl Buckets {
-    /// At most `max` buckets, of about 80 bytes each with their index.
+    /// A set of at most `max` buckets. A bucket and its index take about 80 bytes.
     pub(super) fn new(max: usize) -> Self {
         Self {
             slots: Vec::new(),

@@ -53,7 +53,7 @@ pub struct ScopeNames {
 
 /// Scopes counted at a time. When more exceed their targets, the least frequent one is dropped.
 const ENTRIES_MAX: usize = 64;
-/// A minute has six pieces; old counts are dropped by the piece.
+/// A minute has six pieces; old counts are dropped piece by piece.
 const PIECES: u64 = 6;
 const PIECE_NANOS: u64 = 10_000_000_000;
 
@@ -72,7 +72,7 @@ struct Entry {
 }
 
 impl LastMinute {
-    /// Counts a refusal; `names` is called for the first one of a key.
+    /// Counts a refusal; calls `names` for the first refusal of a key.
     pub(super) fn note(
         &mut self,
         scope: Scope,
@@ -93,7 +93,7 @@ impl LastMinute {
         }
     }
 
-    /// The `limit` most frequent ones, the most frequent first.
+    /// The `limit` scopes with the most refusals, most refusals first.
     pub(super) fn top(&mut self, now: u64, limit: usize) -> Vec<Limited> {
         let mut all: Vec<Limited> = Vec::new();
         for entry in self.entries.values_mut() {
@@ -135,7 +135,7 @@ impl Entry {
         }
     }
 
-    /// Moves the counts, newest first, up to now.
+    /// Shifts the counts, which are ordered newest first, so that the first piece is the one of `now`.
     fn advance(&mut self, now: u64) {
         let passed = (now / PIECE_NANOS).saturating_sub(self.piece);
         self.piece += passed;

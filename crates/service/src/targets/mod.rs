@@ -52,7 +52,7 @@ impl Cost {
     };
 }
 
-/// The direction of the bytes: the account's error texts differ.
+/// The direction of the bytes, which selects the error text for the target of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the server.
@@ -68,7 +68,7 @@ pub struct Charged<'a> {
     pub key: &'a [u8],
     /// The prefix of the container's keys.
     pub container: &'a [u8],
-    /// The rates of both.
+    /// The rates of the partition and the container.
     pub rates: ContainerRates,
 }
 
@@ -92,14 +92,14 @@ struct State {
 
 /// The buckets of a request, each with its rates.
 struct Scopes {
-    /// `None` if the key is outside partitions.
+    /// `None` if the key does not belong to a partition.
     partition: Option<(u64, Rates)>,
     container: (u64, Rates),
     account: (u64, Rates),
 }
 
 impl Targets {
-    /// Targets of each account; those of containers come with each request.
+    /// Targets with these rates for each account; the rates of containers come with each request.
     #[must_use]
     pub fn new(account: Rates, now: Instant) -> Self {
         Self {
@@ -220,7 +220,7 @@ impl State {
             (Scope::Table, container),
             (Scope::Account, account),
         ];
-        // Of equal waits the narrowest scope is reported: it helps most with the design of keys.
+        // If waits are equal, reports the narrowest scope: it helps most with the design of keys.
         let longest = waits.into_iter().rev().max_by_key(|(_, (wait, _))| *wait);
         match longest {
             Some((scope, (wait, is_bytes))) if wait > 0 => Err(Exceeded {
@@ -244,7 +244,7 @@ impl State {
         in_debt | self.accounts.take(key, rates, now, cost)
     }
 
-    /// [`Self::check`], with a refusal counted for the report.
+    /// Like [`Self::check`], and counts a refusal for the report.
     fn check_noted(
         &mut self,
         scopes: &Scopes,

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 pub struct Rates {
     /// Entities (or messages, or blobs) written, deleted or read.
     pub entities: Option<NonZeroU32>,
-    /// Their bytes: for writes as the service counts sizes, for reads as stored.
+    /// Bytes of these entities: for writes as the service counts sizes, for reads as stored.
     pub bytes: Option<NonZeroU32>,
 }
 
@@ -31,8 +31,8 @@ impl Rates {
 /// The rates of one container (a table) and of each of its partitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContainerRates {
-    /// Of each partition.
+    /// Rates of each partition.
     pub partition: Rates,
-    /// Of the whole container.
+    /// Rates of the whole container.
     pub container: Rates,
 }

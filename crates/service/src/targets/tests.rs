@@ -10,7 +10,7 @@ fn hot_buckets_stay_at_the_bound() {
     let mut buckets = Buckets::new(100);
     let mut hot = 0;
     for step in 0..10_000 {
-        // Another partition every 100 us, and the hot one whenever it is let in.
+        // A new partition every 100 µs, and the hot partition whenever it is admitted.
         let now = step * 100_000;
         buckets.take(1_000 + step, rates, now, one);
         if buckets.wait(7, rates, now, one).0 == 0 {
@@ -21,7 +21,7 @@ fn hot_buckets_stay_at_the_bound() {
     }
     assert!(
         (100..=201).contains(&hot),
-        "a burst of a second and the rate of a second: {hot}"
+        "the burst and the rate of one second each: {hot}"
     );
     // Buckets that are full are dropped as new ones come.
     for step in 0..100 {

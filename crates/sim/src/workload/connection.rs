@@ -10,7 +10,7 @@ use crate::client::{Answer, Client};
 use crate::scenario::{SERVER, TABLE_PORT};
 use crate::trace::Trace;
 
-/// How often a request is sent while the server is too busy.
+/// Attempts of a request while the server is too busy.
 const TRIES: u32 = 100;
 
 /// A connection with a name in the trace.

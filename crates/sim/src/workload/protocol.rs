@@ -132,7 +132,7 @@ pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Checks that an answer, or the part of one, is this refusal.
+/// Checks that an answer, or a part of a batch's answer, is this refusal.
 pub(super) fn expect_refusal(status: u16, body: &[u8], refusal: Refusal) -> anyhow::Result<()> {
     let text = || String::from_utf8_lossy(body);
     let error: Value = serde_json::from_slice(body).with_context(|| text().into_owned())?;

@@ -1,4 +1,4 @@
-//! A session: one client with rows of its own.
+//! A session: one client with its own rows.
 
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ impl Session {
             write.key.table.clone_from(&writes[0].key.table);
             write.key.partition.clone_from(&writes[0].key.partition);
             self.set_condition(&mut write);
-            // A batch names no row twice.
+            // A batch must not change a row twice.
             if writes.iter().all(|other| other.key != write.key) {
                 writes.push(write);
             }
@@ -256,7 +256,7 @@ impl Session {
         write
     }
 
-    /// Sets the condition of a write that has one: mostly the row's ETag, sometimes any, sometimes an old one.
+    /// Sets the condition of a write that has one: mostly the row's ETag, sometimes `*`, sometimes an old ETag.
     fn set_condition(&mut self, write: &mut Write) {
         write.if_match = write.change.has_condition().then(|| {
             let current = self.model.get(&write.key).map(|row| row.etag.clone());
@@ -272,7 +272,7 @@ impl Session {
         table_name(self.random.u64(..self.scenario.tables))
     }
 
-    /// One of its partitions, which lie among those of the other sessions.
+    /// One of the session's partitions, which lie between the partitions of other sessions.
     fn a_partition(&mut self) -> String {
         format!(
             "p{:02}{}",

@@ -51,8 +51,8 @@ pub(crate) struct Outcome {
 
 /// Runs the world of a scenario until its clients have finished, the server has stopped, and all checks are done.
 ///
-/// It has a thread of its own, so that the standard library's state of each thread comes from the seed. A process can run one
-/// world only.
+/// The world runs on a new thread, so that the standard library's thread-local state follows from the seed. A process
+/// can run one world only.
 ///
 /// # Errors
 /// The first fault.

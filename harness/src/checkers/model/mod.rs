@@ -27,8 +27,8 @@ impl Key {
     }
 }
 
-/// A write's number, unique in a run. The text it writes follows from it, so a value names its writer and shows whether it is
-/// whole.
+/// The number of a write, unique in a run. The stored text is derived from the number, so a text identifies its write,
+/// and a truncated text is noticed.
 pub(crate) type WriteId = u64;
 
 /// The id of the next write of the whole run.
@@ -58,11 +58,11 @@ pub(crate) fn write_id_of(text: &str) -> Option<WriteId> {
 /// A present row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// The answered ETag; `None` without an answer.
+    /// The ETag in the answer; `None` without an answer.
     pub(crate) etag: Option<String>,
-    /// The write of property `A`.
+    /// The write that set property `A`.
     pub(crate) a: Option<WriteId>,
-    /// The write of property `B`.
+    /// The write that set property `B`.
     pub(crate) b: Option<WriteId>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Ledger {
     pub(crate) keys: Vec<Key>,
     /// The acknowledged rows.
     pub(crate) rows: Rows,
-    /// The rows that the request under way leaves if it happens: `None` for a deleted one.
+    /// The rows after the request under way, if it happens: `None` for a deleted row.
     pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
     /// Every ETag acknowledged for a key.
     pub(crate) etags: BTreeMap<Key, HashSet<String>>,
@@ -155,7 +155,7 @@ impl Ledger {
             match (before, after) {
                 (false, true) => happened.push(key.clone()),
                 (true, false) => missing.push(key.clone()),
-                // Both fit: the deletion of an absent row, for example.
+                // Both states fit, for example after the deletion of an absent row.
                 (true, true) => {}
                 (false, false) => faults.push(format!(
                     "{key:?}: neither before nor after the request under way: stored {:?}, before {:?}, after {row:?}",

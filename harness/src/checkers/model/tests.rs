@@ -42,7 +42,7 @@ fn ledger() -> Ledger {
 }
 
 #[test]
-fn all_or_nothing_of_the_request_under_way_passes() {
+fn a_request_under_way_that_happened_wholly_or_not_at_all_passes() {
     let before: Rows = [(key("a"), row("e1", 1)), (key("b"), row("e2", 2))].into();
     let after: Rows = [(key("a"), row("e3", 3)), (key("b"), row("e4", 4))].into();
     for stored in [before, after] {
@@ -54,7 +54,7 @@ fn all_or_nothing_of_the_request_under_way_passes() {
 }
 
 #[test]
-fn half_a_batch_is_seen() {
+fn half_a_batch_is_found() {
     let stored: Rows = [(key("a"), row("e3", 3)), (key("b"), row("e2", 2))].into();
     let faults = ledger().compare(&stored);
     assert_eq!(faults.len(), 1, "{faults:?}");
@@ -62,7 +62,7 @@ fn half_a_batch_is_seen() {
 }
 
 #[test]
-fn a_lost_or_changed_or_unknown_row_is_seen() {
+fn a_lost_or_changed_or_unknown_row_is_found() {
     let base: Rows = [(key("a"), row("e1", 1)), (key("b"), row("e2", 2))].into();
     let mut lost = base.clone();
     lost.remove(&key("b"));
@@ -78,7 +78,7 @@ fn a_lost_or_changed_or_unknown_row_is_seen() {
 }
 
 #[test]
-fn a_tag_used_twice_is_seen() {
+fn a_reused_etag_is_found() {
     let mut ledger = ledger();
     assert!(
         ledger
@@ -107,7 +107,7 @@ fn changes_follow_the_protocol() {
 }
 
 #[test]
-fn a_payload_tells_its_stamp_only_when_whole() {
+fn a_truncated_payload_has_no_write_id() {
     for id in 1..200 {
         let text = payload(id);
         assert_eq!(write_id_of(&text), Some(id));

@@ -61,7 +61,7 @@ fn table_port(status: &Status) -> Option<u16> {
     port.parse().ok()
 }
 
-/// Whether the settings choose the table port. Without a choice the port of the running server counts.
+/// Whether the settings choose the table port. Otherwise the port of the running server is used.
 fn is_port_chosen(settings: &Settings, values: &Values) -> bool {
     let mut values = values.iter();
     let port = values.find(|value| value.setting.key == "table.port");

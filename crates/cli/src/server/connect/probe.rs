@@ -17,15 +17,15 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// The answer of a table endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TableAnswer {
-    /// It listed tables.
+    /// The endpoint listed tables.
     Serves,
-    /// It is a table service, but refuses the credential.
+    /// The endpoint is a table service, but refuses the credential.
     Refuses(String),
-    /// It accepts connections, but the TLS handshake fails.
+    /// The endpoint accepts connections, but the TLS handshake fails.
     NoTls(String),
-    /// It accepts connections, but is not a working table service.
+    /// The endpoint accepts connections, but is not a working table service.
     NotTables(String),
-    /// It accepts no connections.
+    /// The endpoint accepts no connections.
     NoConnection,
 }
 

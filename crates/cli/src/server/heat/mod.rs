@@ -179,7 +179,8 @@ fn trim(heat: &mut Heat) {
     }
 }
 
-/// The shortest length of a column with which the whole map, its ends rounded to columns, fits into this many columns.
+/// The shortest column, in seconds, with which the whole map fits into this many columns. The ends of the map are
+/// rounded to whole columns.
 fn step(last_s: u64, columns: u64) -> u64 {
     let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
     let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_short_as_fits() {
+    fn the_map_has_the_shortest_columns_that_fit() {
         assert_eq!(
             (step(3600, 200), step(3600, 61), step(3600, 60)),
             (20, 60, 120)

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn times_go_across_and_keys_down() {
+    fn columns_are_times_and_rows_are_keys() {
         let heat = heat();
         let text = Picture::new(&heat, 60).text(Ink::Plain);
         let expected = "\
@@ -335,7 +335,7 @@ peop…ition key'         .%           400/s
     }
 
     #[test]
-    fn colours_end_where_they_began() {
+    fn each_line_resets_its_colour() {
         let heat = heat();
         let text = Picture::new(&heat, 60).text(Ink::Color);
         for line in text.lines().filter(|line| line.contains('\x1b')) {

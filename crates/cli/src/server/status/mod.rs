@@ -13,7 +13,7 @@ use partita_tools::admin::{AdminError, AdminPort, Page};
 use partita_wire::admin::{Hot, Ranges, ServerState, Status};
 use std::time::{Duration, Instant};
 
-/// From one refresh to the next.
+/// Time between two refreshes.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Hot partitions on the screen.
 const HOT_MAX: u16 = 5;

@@ -14,7 +14,7 @@ const NAME_WIDTH: usize = 10;
 /// A narrower terminal breaks lines by itself.
 const WIDTH_MIN: usize = 30;
 
-/// What is on the screen.
+/// The content of the screen.
 pub(super) struct StatusPage<'a> {
     pub(super) admin: String,
     pub(super) status: &'a Status,
@@ -67,7 +67,9 @@ impl StatusPage<'_> {
         let now = self.rate_now.map(|now| format!("{}/s now; ", rate(now)));
         let now = now.unwrap_or_default();
         let Some(load) = &self.status.load else {
-            let text = format!("{now}{in_flight} in flight; no full ten seconds yet");
+            let text = format!(
+                "{now}{in_flight} in flight; no load yet: it is measured every ten seconds"
+            );
             return vec![line("requests", &text)];
         };
         let rates = format!(
@@ -297,6 +299,9 @@ advice    range 3: people 'm' alone has 80 % of its load, and a partition is nev
         let status: Status = serde_json::from_str(json).unwrap();
         let text = page(&status, None, 80).text();
         assert!(text.starts_with("starting: partita"), "{text}");
-        assert!(text.contains("no full ten seconds yet") && text.contains("the data is not open"));
+        assert!(
+            text.contains("no load yet: it is measured every ten seconds")
+                && text.contains("the data is not open")
+        );
     }
 }

@@ -59,7 +59,7 @@ impl RestorePlan {
         let stored = snapshot_tables(&snapshot).await;
         let stored = stored.map_err(table_refused)?;
         let tables = chosen(&stored, account.as_str(), params)?;
-        // A table may still be created by a client before its restore: that fails then.
+        // A client may still create a table before its restore starts. Then the restore fails.
         for (_, into) in &tables {
             match context.store.service.table(&account, into).await {
                 Err(Error::TableNotFound) => {}

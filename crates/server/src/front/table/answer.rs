@@ -143,7 +143,7 @@ async fn authorize<'r>(
         call.prefer = call.head.header(&PREFER).and_then(Prefer::parse);
         let format = target.query.get("$format")?;
         let version = call.head.version.unwrap_or(Version::CLIENT_REQUEST_ID);
-        // A batch is multipart whatever Accept says; its parts have their own.
+        // The answer to a batch is always multipart. Its parts have their own Accept headers.
         if operation != Operation::EntityGroupTransaction {
             let accept = call.head.header(&header::ACCEPT);
             call.level = MetadataLevel::choose(accept, format.as_deref(), version)?;

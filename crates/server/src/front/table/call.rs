@@ -17,11 +17,11 @@ use partita_wire::table::{
 };
 use partita_wire::{AccountKeys, ErrorCode, Failure, Target, Version};
 
-/// The first version in which XML errors have their code in a header too. An older recording has no such header:
+/// The first version in which XML errors also have their code in a header. An older recording has no such header:
 /// gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
-/// A request that is being answered, with the parts that are parsed so far. They choose the form of an error.
+/// A request that is being answered, with the parts parsed so far. An error is formatted by them.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'r> {
     pub(super) head: RequestHead<'r>,
@@ -31,7 +31,7 @@ pub(super) struct Call<'r> {
     pub(super) prefer: Option<Prefer>,
     /// Bytes of the body; 0 until it is read.
     pub(super) bytes_in: u64,
-    /// Whether the service is called: from then on a write may happen.
+    /// Whether the service was called. From then on a write can happen.
     pub(super) is_executing: bool,
 }
 
@@ -74,7 +74,7 @@ impl AuthorizedRequest<'_> {
         }
     }
 
-    /// The table's name in the path; empty where there is none.
+    /// The table's name in the path; empty if the path has no table.
     pub(super) fn table(&self) -> &str {
         self.resource.table().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! From a request, or an operation of a batch, to a change of an entity.
+//! Translates a request, or an operation of a batch, into a change of an entity.
 
 use super::{AuthorizedRequest, failure};
 use partita_model::ETag;

@@ -36,8 +36,8 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     })
 }
 
-/// Whether the server failed, not the request. Then the status of the whole request shows the failure: clients retry by that
-/// status, and monitoring counts it. It matters most for an unknown outcome.
+/// Whether the server failed, not the request. Then the status of the whole request shows the failure: clients retry by
+/// that status, and monitoring counts it. This matters most for an unknown outcome.
 fn is_of_the_server(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -48,7 +48,7 @@ fn is_of_the_server(code: ErrorCode) -> bool {
     )
 }
 
-/// A refusal that names the operation at fault, where there is an index.
+/// A refusal that names the failed operation, if `index` is known.
 fn fault(index: Option<usize>) -> impl Fn(Refused) -> BatchRefusal {
     move |Refused(failure)| BatchRefusal { index, failure }
 }
@@ -81,7 +81,7 @@ async fn change_set(
     let table = table.map_err(fault(Some(0)))?;
     let changed = call.service().change_entities(&table, changes).await;
     let changed = changed.map_err(|failed| {
-        // Of a change set of one operation, only invalid requests name the index.
+        // For a change set of one operation, only the errors of invalid requests name the index.
         let is_named = parts.len() > 1 || failed.error.is_invalid_request();
         fault(is_named.then_some(failed.index))(failed.error.into())
     })?;

@@ -7,9 +7,9 @@ use partita_model::{EntityBound, EntityRange};
 use partita_table::{Page, Plan, Service, Table};
 use serde_json::{Value, json};
 
-/// Spans that are listed; a header has no room for more.
+/// The most spans to list: a header has no room for more.
 const SPANS_MAX: usize = 8;
-/// Characters of a residual that are included.
+/// Longest text of a residual, in characters.
 const RESIDUAL_CHARS_MAX: usize = 1024;
 
 /// Whether the request has the header.
@@ -24,7 +24,7 @@ pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
     let report = &page.report;
     let mut explained = plan(&report.plan);
     let more = json!({
-        // Of the whole query: a resumed page may read less.
+        // The class of the whole query; a resumed page may read less.
         "class": report.class.name(),
         "ranges": service.ranges_touched(table, &report.plan),
         "rows_read": report.rows_read,
@@ -86,7 +86,7 @@ fn bound(bound: &EntityBound) -> Value {
     }
 }
 
-/// JSON with every character escaped that is not printable ASCII: headers allow no others.
+/// JSON in which all characters except printable ASCII are escaped: headers allow no others.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! From errors of the Table service to failures of the protocol, and the failures of malformed `If-Match` headers.
+//! Translates errors of the Table service into failures of the protocol; the failures of malformed `If-Match` headers.
 
 use super::super::busy::busy;
 use partita_model::{InvalidName, ParseETagError, StoredError};
