@@ -24,18 +24,18 @@ const KEY_BYTES_MAX: usize = 28 << 10;
 pub struct HotPartition {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// An upper bound of its load, in units: 16 a request, 1 a row, halved with every window.
-    pub load: u64,
-    /// The most that `load` is too high.
-    pub error: u64,
-    /// `load` as a share of the range's, 0 to 1.
-    pub share: f64,
     /// Its requests in the last closed window.
     pub last: Activity,
     /// The median latency of that window, in microseconds, at most a quarter off; `None` without requests.
     pub p50_us: Option<u64>,
     /// The 99th percentile.
     pub p99_us: Option<u64>,
+    /// An upper bound of its load, in units: 16 a request, 1 a row, halved with every window.
+    pub load: u64,
+    /// The most that `load` is too high.
+    pub error: u64,
+    /// `load` as a share of the range's, 0 to 1.
+    pub share: f64,
 }
 
 /// A latency and the number of requests that had it.

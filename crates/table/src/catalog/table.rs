@@ -19,12 +19,12 @@ pub struct Table {
     pub id: TableId,
     /// When it was created.
     pub created: DateTime,
-    /// The key space of its rows.
-    pub space: TableSpace,
-    /// Its stored access policies.
-    pub policies: Vec<SignedIdentifier>,
     /// How long its entities live after their last write; `None` means for ever.
     pub ttl: Option<TimeToLive>,
+    /// Its stored access policies.
+    pub policies: Vec<SignedIdentifier>,
+    /// The key space of its rows.
+    pub space: TableSpace,
 }
 
 impl Table {
