@@ -33,8 +33,7 @@ fn open_changed(
 
 /// Three records of a sector and a half each, in one segment: at 512, 1536 and 2560.
 fn three_records() -> Directory {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=3 {
         append(&wal, id, 700).unwrap();
     }
@@ -79,8 +78,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
 
 #[test]
 fn a_record_missing_before_others_is_an_error() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=30 {
         append(&wal, id, 700).unwrap();
     }
@@ -93,8 +91,7 @@ fn a_record_missing_before_others_is_an_error() {
 /// Everything before it was released, so only its own header tells which group it is.
 #[test]
 fn a_torn_group_may_be_the_first_of_all() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 600).unwrap();
     append(&wal, 2, 6_000).unwrap();
     make_room(&wal, 4_000).unwrap();
@@ -118,8 +115,7 @@ fn a_torn_group_may_be_the_first_of_all() {
 /// A first group that later ones follow, in the next segment, was acknowledged.
 #[test]
 fn a_first_group_that_others_follow_in_the_next_segment_was_not_torn() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=4 {
         append(&wal, id, 6_000).unwrap();
     }

@@ -56,6 +56,12 @@ impl Directory {
     }
 }
 
+fn new_log() -> (Directory, LocalWal) {
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
+    (directory, wal)
+}
+
 impl Subject for Directory {
     fn storage(&self) -> &dyn WalStorage {
         &self.storage
@@ -140,8 +146,7 @@ fn segments_are_used_again() {
 
 #[test]
 fn spares_are_made_once_they_will_be_needed() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 100).unwrap();
     assert!(!wal.wants_maintenance());
     maintain(&wal);
@@ -157,8 +162,7 @@ fn spares_are_made_once_they_will_be_needed() {
 
 #[test]
 fn a_group_costs_one_sync() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     let before = directory.disk.sync_count();
     for id in 1..=5 {
         append(&wal, id, 100).unwrap();
@@ -169,8 +173,7 @@ fn a_group_costs_one_sync() {
 /// The ready segments have lower numbers than the long one that comes before them, and a start reads in the order of numbers.
 #[test]
 fn a_record_longer_than_a_segment_gets_one_of_its_own() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     let lengths = [3_000, 40_000, 700, 40_000, 40_000, 3_000, 3_000, 3_000];
     for (id, bytes) in (1..).zip(lengths) {
         append(&wal, id, bytes).unwrap();
@@ -195,8 +198,7 @@ fn a_record_longer_than_a_segment_gets_one_of_its_own() {
 
 #[test]
 fn a_torn_long_record_costs_itself_only() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 700).unwrap();
     maintain(&wal);
     append(&wal, 2, 40_000).unwrap();
@@ -221,8 +223,7 @@ fn a_torn_long_record_costs_itself_only() {
 
 #[test]
 fn a_disk_too_full_for_a_long_record_keeps_ready_segments() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 3_000).unwrap();
     maintain(&wal);
     directory.disk.set_full(true);
