@@ -16,11 +16,8 @@
 //! | `fairness` | the latency of modest tenants beside an abusive one |
 //! | `footprint` | memory and time to ready |
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line program: stdout is its result, stderr its progress"
-)]
+#![allow(clippy::print_stdout, reason = "prints results")]
+#![allow(clippy::print_stderr, reason = "prints progress")]
 
 mod bugs;
 mod checkers;

@@ -3,11 +3,8 @@
 //! stdout is a task's result, stderr its progress. A task that finds a fault ends with status 1. Tests of the whole
 //! server are `cargo harness NAME`; `cargo xtask NAME` runs them too.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line program: stdout is its result, stderr its progress"
-)]
+#![allow(clippy::print_stdout, reason = "prints results")]
+#![allow(clippy::print_stderr, reason = "prints progress")]
 
 mod bench;
 mod fuzz;

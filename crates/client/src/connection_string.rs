@@ -46,12 +46,12 @@ pub enum InvalidConnectionString {
     /// Neither `TableEndpoint` nor `AccountName`.
     #[error("the connection string has neither TableEndpoint nor AccountName")]
     NoEndpoint,
-    /// Neither `AccountKey` nor `SharedAccessSignature`.
-    #[error("the connection string has neither AccountKey nor SharedAccessSignature")]
-    NoCredential,
     /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] InvalidEndpoint),
+    /// Neither `AccountKey` nor `SharedAccessSignature`.
+    #[error("the connection string has neither AccountKey nor SharedAccessSignature")]
+    NoCredential,
     /// An invalid `AccountKey`.
     #[error(transparent)]
     Key(#[from] InvalidAccountKey),

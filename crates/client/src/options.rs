@@ -1,4 +1,4 @@
-//! Settings of a client: retries, timeouts, connections, trust, proxy, observer.
+//! Settings of a client: timeouts, retries, connections, trust, proxy, observer.
 
 use crate::{Proxy, RetryBudget, RetryObserver, RetryPolicy};
 use std::sync::Arc;
@@ -7,13 +7,8 @@ use std::time::Duration;
 /// Settings of a client. Every combination is valid. `..ClientOptions::default()` fills the rest.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// How often failed attempts are retried. Default: [`RetryPolicy::MODERN`].
-    pub retry: RetryPolicy,
-    /// The retry budget that all requests of the client share. Default: 500 tokens, 0.2 per success.
-    pub retry_budget: RetryBudget,
-    /// The longest wait that a server can request with `Retry-After`. A request fails at once if the server requests more.
-    /// Default: 60 s.
-    pub retry_after_max: Duration,
+    /// Timeout of a request with all its attempts and waits. Default: `None`, no timeout.
+    pub operation_timeout: Option<Duration>,
     /// Timeout of one attempt, connecting included. Default: 35 s, longer than the service's own 30 s, so that its answer
     /// arrives.
     pub attempt_timeout: Duration,
@@ -22,8 +17,13 @@ pub struct ClientOptions {
     /// How long a request is retried while the client has never connected. So a wrong address fails soon, and a server that
     /// restarts later gets all retries of the policy. Default: `None`, the retry policy alone decides.
     pub first_connection_timeout: Option<Duration>,
-    /// Timeout of a request with all its attempts and waits. Default: `None`, no timeout.
-    pub operation_timeout: Option<Duration>,
+    /// How often failed attempts are retried. Default: [`RetryPolicy::MODERN`].
+    pub retry: RetryPolicy,
+    /// The retry budget that all requests of the client share. Default: 500 tokens, 0.2 per success.
+    pub retry_budget: RetryBudget,
+    /// The longest wait that a server can request with `Retry-After`. A request fails at once if the server requests more.
+    /// Default: 60 s.
+    pub retry_after_max: Duration,
     /// How long an idle connection stays open. Servers and load balancers close idle connections after some minutes. Default:
     /// 60 s.
     pub idle_timeout: Duration,
@@ -43,13 +43,13 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         Self {
-            retry: RetryPolicy::default(),
-            retry_budget: RetryBudget::default(),
-            retry_after_max: Duration::from_secs(60),
+            operation_timeout: None,
             attempt_timeout: Duration::from_secs(35),
             connect_timeout: Duration::from_secs(5),
             first_connection_timeout: None,
-            operation_timeout: None,
+            retry: RetryPolicy::default(),
+            retry_budget: RetryBudget::default(),
+            retry_after_max: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(60),
             idle_connections_max: 256,
             authorities_pem: Vec::new(),

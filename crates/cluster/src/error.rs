@@ -10,12 +10,12 @@ use std::sync::Arc;
 /// Why the ranges of a store were not opened. Each case needs an operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The map cannot be loaded or saved.
-    #[error(transparent)]
-    Map(#[from] MapError),
     /// Databases of ranges exist, but the map is missing.
     #[error("the partition map is missing")]
     MapMissing,
+    /// The map cannot be loaded or saved.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// The databases cannot be listed.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),

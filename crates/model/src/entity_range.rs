@@ -215,15 +215,11 @@ mod tests {
         };
         let range =
             EntityRange::inclusive(Some(position("b", None)), Some(position("d", Some("5"))));
-        for (partition, row, inside) in [
-            ("a", "z", false),
-            ("b", "", true),
-            ("c", "z", true),
-            ("d", "5", true),
-            ("d", "50", false),
-            ("da", "", false),
-        ] {
-            assert_eq!(range.contains(partition, row), inside, "{partition} {row}");
+        for (partition, row) in [("b", ""), ("c", "z"), ("d", "5")] {
+            assert!(range.contains(partition, row), "{partition} {row}");
+        }
+        for (partition, row) in [("a", "z"), ("d", "50"), ("da", "")] {
+            assert!(!range.contains(partition, row), "{partition} {row}");
         }
         assert!(EntityRange::inclusive(None, None).is_whole_table());
         let point = EntityRange::inclusive(

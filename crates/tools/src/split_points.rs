@@ -42,7 +42,7 @@ fn starts_within(ranges: Ranges, account: &str, table: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_wire::admin::{NamedKey, Range};
+    use partita_wire::admin::{NamedKey, Range, RangeFiles};
 
     fn range(start: Option<(&str, Option<&str>, Option<&str>)>) -> Range {
         let start = start.map(|(account, table, partition_key)| NamedKey {
@@ -56,10 +56,7 @@ mod tests {
             epoch: 1,
             start,
             end: None,
-            bytes: 0,
-            files: 0,
-            sources: 0,
-            lineage: 0,
+            layout: RangeFiles::default(),
             frozen: false,
             requests_per_second: None,
             cores: None,

@@ -1,10 +1,10 @@
 //! `partita admin checkpoint RANGE`: keeps the files of a range, for a copy of them.
 
-use super::{Answer, RangeAction};
+use super::Answer;
 use crate::error::CommandError;
 use crate::output::{Field, Output};
 use clap::value_parser;
-use partita_wire::admin::{CheckpointResult, RangeActionParams};
+use partita_wire::admin::CheckpointResult;
 
 /// Flush a range, and keep the files with its rows from being deleted for a while
 #[derive(clap::Args)]
@@ -14,14 +14,7 @@ pub(crate) struct CheckpointCommand {
     seconds: Option<u64>,
 }
 
-impl RangeAction for CheckpointCommand {
-    const NAME: &str = "checkpoint";
-    type Answer = CheckpointResult;
-
-    fn set(self, params: &mut RangeActionParams) {
-        params.seconds = self.seconds;
-    }
-}
+range_action!(CheckpointCommand, "checkpoint", CheckpointResult; seconds);
 
 impl Answer for CheckpointResult {
     fn write(&self, output: &mut Output) -> Result<(), CommandError> {

@@ -1,8 +1,7 @@
 //! `partita admin freeze RANGE`: delays writes, to see what clients do during a split.
 
-use super::RangeAction;
 use clap::value_parser;
-use partita_wire::admin::{ActionDone, RangeActionParams};
+use partita_wire::admin::ActionDone;
 
 /// Make writes to a range wait for a moment, as a split does
 #[derive(clap::Args)]
@@ -12,11 +11,4 @@ pub(crate) struct FreezeCommand {
     milliseconds: Option<u64>,
 }
 
-impl RangeAction for FreezeCommand {
-    const NAME: &str = "freeze";
-    type Answer = ActionDone;
-
-    fn set(self, params: &mut RangeActionParams) {
-        params.milliseconds = self.milliseconds;
-    }
-}
+range_action!(FreezeCommand, "freeze", ActionDone; milliseconds);

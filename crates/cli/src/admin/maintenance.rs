@@ -1,6 +1,5 @@
 //! `partita admin flush|compact|collect RANGE`: actions without parameters, which maintenance runs by itself sooner or later.
 
-use super::RangeAction;
 use partita_wire::admin::ActionDone;
 
 /// Move rows from memory to files, so that a start has nothing to replay
@@ -15,17 +14,6 @@ pub(crate) struct CompactCommand {}
 #[derive(clap::Args)]
 pub(crate) struct CollectCommand {}
 
-impl RangeAction for FlushCommand {
-    const NAME: &str = "flush";
-    type Answer = ActionDone;
-}
-
-impl RangeAction for CompactCommand {
-    const NAME: &str = "compact";
-    type Answer = ActionDone;
-}
-
-impl RangeAction for CollectCommand {
-    const NAME: &str = "collect";
-    type Answer = ActionDone;
-}
+range_action!(FlushCommand, "flush", ActionDone);
+range_action!(CompactCommand, "compact", ActionDone);
+range_action!(CollectCommand, "collect", ActionDone);

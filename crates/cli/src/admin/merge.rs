@@ -1,9 +1,9 @@
 //! `partita admin merge RANGE`: one range in place of two neighbours.
 
-use super::{Answer, RangeAction};
+use super::Answer;
 use crate::error::CommandError;
 use crate::output::{Field, Output};
-use partita_wire::admin::{MergeResult, RangeActionParams};
+use partita_wire::admin::MergeResult;
 
 /// Merge two neighbouring ranges
 #[derive(clap::Args)]
@@ -13,14 +13,7 @@ pub(crate) struct MergeCommand {
     with: Option<u64>,
 }
 
-impl RangeAction for MergeCommand {
-    const NAME: &str = "merge";
-    type Answer = MergeResult;
-
-    fn set(self, params: &mut RangeActionParams) {
-        params.with = self.with;
-    }
-}
+range_action!(MergeCommand, "merge", MergeResult; with);
 
 impl Answer for MergeResult {
     fn write(&self, output: &mut Output) -> Result<(), CommandError> {

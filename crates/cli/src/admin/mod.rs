@@ -1,5 +1,18 @@
 //! `partita admin split|merge|flush|checkpoint|compact|collect|freeze RANGE`: actions on a range, while it serves.
 
+/// Implements [`RangeAction`] for a command: its name in the admin API, the answer, and the flags that are parameters.
+macro_rules! range_action {
+    ($command:ty, $name:literal, $answer:ty $(; $($parameter:ident),+)?) => {
+        impl super::RangeAction for $command {
+            const NAME: &str = $name;
+            type Answer = $answer;
+            $(fn set(self, params: &mut partita_wire::admin::RangeActionParams) {
+                $(params.$parameter = self.$parameter;)+
+            })?
+        }
+    };
+}
+
 mod checkpoint;
 mod freeze;
 mod maintenance;
@@ -16,13 +29,9 @@ use serde::de::DeserializeOwned;
 
 commands! {
     pub(crate) enum AdminCommand {
-        Split(OnRange<split::SplitCommand>),
-        Merge(OnRange<merge::MergeCommand>),
-        Flush(OnRange<maintenance::FlushCommand>),
-        Checkpoint(OnRange<checkpoint::CheckpointCommand>),
-        Compact(OnRange<maintenance::CompactCommand>),
-        Collect(OnRange<maintenance::CollectCommand>),
-        Freeze(OnRange<freeze::FreezeCommand>),
+        Split(OnRange<split::SplitCommand>), Merge(OnRange<merge::MergeCommand>), Flush(OnRange<maintenance::FlushCommand>),
+        Checkpoint(OnRange<checkpoint::CheckpointCommand>), Compact(OnRange<maintenance::CompactCommand>),
+        Collect(OnRange<maintenance::CollectCommand>), Freeze(OnRange<freeze::FreezeCommand>),
     }
 }
 

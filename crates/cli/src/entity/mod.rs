@@ -13,13 +13,9 @@ use partita_client::{ETag, ErrorCode, IfMatch};
 
 commands! {
     pub(crate) enum EntityCommand {
-        Get(OnAccount<get::GetCommand>),
-        Query(OnAccount<query::QueryCommand>),
-        Insert(OnAccount<write::InsertCommand>),
-        Replace(OnAccount<write::ReplaceCommand>),
-        Merge(OnAccount<write::MergeCommand>),
-        Upsert(OnAccount<write::UpsertCommand>),
-        Delete(OnAccount<delete::DeleteCommand>),
+        Get(OnAccount<get::GetCommand>), Query(OnAccount<query::QueryCommand>), Insert(OnAccount<write::InsertCommand>),
+        Replace(OnAccount<write::ReplaceCommand>), Merge(OnAccount<write::MergeCommand>),
+        Upsert(OnAccount<write::UpsertCommand>), Delete(OnAccount<delete::DeleteCommand>),
     }
 }
 

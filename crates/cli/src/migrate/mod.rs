@@ -13,10 +13,8 @@ use std::path::PathBuf;
 
 commands! {
     pub(crate) enum MigrateCommand {
-        Status(OnAccount<status::StatusCommand>),
-        Plan(OnAccount<plan::PlanCommand>),
-        Up(OnAccount<run::UpCommand>),
-        Down(OnAccount<run::DownCommand>),
+        Status(OnAccount<status::StatusCommand>), Plan(OnAccount<plan::PlanCommand>),
+        Up(OnAccount<run::UpCommand>), Down(OnAccount<run::DownCommand>),
     }
 }
 

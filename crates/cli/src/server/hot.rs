@@ -47,6 +47,7 @@ fn write_partition(
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (account, table) = (text(&key.account), text(&key.table));
     let partition_key = text(&key.partition_key);
+    let rates = &hot.rates;
     let rate = |rate: Option<f64>| Field::tenths(rate.unwrap_or_default());
     let latency = |us: Option<u64>| Field::Latency(us.unwrap_or_default());
     output.record(&[
@@ -54,12 +55,12 @@ fn write_partition(
         ("PartitionKey", Field::text(&partition_key)),
         ("Range", Field::count(hot.range)),
         ("SharePercent", Field::tenths(hot.share * 100.0)),
-        ("Reads", rate(hot.reads_per_second)),
-        ("Writes", rate(hot.writes_per_second)),
-        ("Rows", rate(hot.rows_per_second)),
-        ("BytesIn", rate(hot.bytes_in_per_second)),
-        ("BytesOut", rate(hot.bytes_out_per_second)),
-        ("Throttled", rate(hot.throttled_per_second)),
+        ("Reads", rate(rates.reads_per_second)),
+        ("Writes", rate(rates.writes_per_second)),
+        ("Rows", rate(rates.rows_per_second)),
+        ("BytesIn", rate(rates.bytes_in_per_second)),
+        ("BytesOut", rate(rates.bytes_out_per_second)),
+        ("Throttled", rate(rates.throttled_per_second)),
         ("P50Us", latency(hot.p50_us)),
         ("P99Us", latency(hot.p99_us)),
         ("Split", Field::text(split_word(hot, splits))),

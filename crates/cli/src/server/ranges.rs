@@ -43,7 +43,7 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
     let window = range.last_window.clone().unwrap_or_default();
     let requests = range.requests_per_second.unwrap_or_default();
     let cores = range.cores.unwrap_or_default();
-    let state = match (range.frozen, range.sources) {
+    let state = match (range.frozen, range.layout.sources) {
         (true, _) => "in transit",
         (false, 0) => "serving",
         (false, _) => "serving, rewriting",
@@ -53,10 +53,10 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         ("Epoch", Field::count(range.epoch)),
         ("From", Field::text(&start)),
         ("Before", Field::text(&end)),
-        ("Bytes", Field::Bytes(range.bytes)),
-        ("Files", Field::count(range.files)),
-        ("SharedWith", Field::count(range.sources)),
-        ("Lineage", Field::count(range.lineage)),
+        ("Bytes", Field::Bytes(range.layout.bytes)),
+        ("Files", Field::count(range.layout.files)),
+        ("SharedWith", Field::count(range.layout.sources)),
+        ("Lineage", Field::count(range.layout.lineage)),
         ("Requests", Field::tenths(requests)),
         ("Cores", Field::double(cores)),
         ("P50Us", Field::Latency(window.p50_us)),

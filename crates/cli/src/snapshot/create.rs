@@ -20,13 +20,13 @@ impl AdminPortCommand for CreateCommand {
         let params = SnapshotActionParams::default();
         let Page::<SnapshotCreated> { document, text } =
             port.snapshot_action(&name, "create", &params).await?;
-        let ranges = document.ranges.len() as u64;
+        let ranges = document.summary.ranges.len() as u64;
         output.write_document(&text, Shape::Single, |output| {
             output.record(&[
                 ("Name", Field::text(&name)),
-                ("Created", Field::text(&document.created)),
+                ("Created", Field::text(&document.summary.created)),
                 ("Ranges", Field::count(ranges)),
-                ("Bytes", Field::Bytes(document.bytes)),
+                ("Bytes", Field::Bytes(document.summary.bytes)),
                 ("PauseMs", Field::tenths(document.pause_ms)),
             ])
         })?;

@@ -20,11 +20,12 @@ impl AdminPortCommand for ListCommand {
         self.output
             .write_document(&page.text, Shape::Rows, |output| {
                 list.snapshots.iter().try_for_each(|snapshot| {
+                    let summary = &snapshot.summary;
                     output.record(&[
-                        ("Name", Field::text(&snapshot.name)),
-                        ("Created", Field::text(&snapshot.created)),
-                        ("Ranges", Field::count(snapshot.ranges.len() as u64)),
-                        ("Bytes", Field::Bytes(snapshot.bytes)),
+                        ("Name", Field::text(&summary.name)),
+                        ("Created", Field::text(&summary.created)),
+                        ("Ranges", Field::count(summary.ranges.len() as u64)),
+                        ("Bytes", Field::Bytes(summary.bytes)),
                         ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
                     ])
                 })

@@ -11,10 +11,8 @@ use crate::output::OutputArgs;
 
 commands! {
     pub(crate) enum SnapshotCommand {
-        Create(OnAdminPort<create::CreateCommand>),
-        List(OnAdminPort<list::ListCommand>),
-        Show(OnAdminPort<show::ShowCommand>),
-        Delete(OnAdminPort<delete::DeleteCommand>),
+        Create(OnAdminPort<create::CreateCommand>), List(OnAdminPort<list::ListCommand>),
+        Show(OnAdminPort<show::ShowCommand>), Delete(OnAdminPort<delete::DeleteCommand>),
         Restore(OnAdminPort<restore::RestoreCommand>),
     }
 }

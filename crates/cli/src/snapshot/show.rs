@@ -18,6 +18,7 @@ impl AdminPortCommand for ShowCommand {
         let SnapshotArgs { name, output } = self.snapshot;
         let page = port.snapshot(&name).await?;
         let (snapshot, tables) = (&page.document.snapshot, &page.document.tables);
+        let summary = &snapshot.summary;
         let count = tables.len() as u64;
         let named = tables.iter().zip(1..).map(|(table, number)| {
             let name = format!("{}/{}", table.account, table.table);
@@ -25,11 +26,11 @@ impl AdminPortCommand for ShowCommand {
         });
         let named: Vec<(String, String)> = named.collect();
         let mut fields = vec![
-            ("Name", Field::text(&snapshot.name)),
-            ("Created", Field::text(&snapshot.created)),
-            ("MapVersion", Field::count(snapshot.map_version)),
-            ("Ranges", Field::count(snapshot.ranges.len() as u64)),
-            ("Bytes", Field::Bytes(snapshot.bytes)),
+            ("Name", Field::text(&summary.name)),
+            ("Created", Field::text(&summary.created)),
+            ("MapVersion", Field::count(summary.map_version)),
+            ("Ranges", Field::count(summary.ranges.len() as u64)),
+            ("Bytes", Field::Bytes(summary.bytes)),
             ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
             ("Tables", Field::count(count)),
         ];

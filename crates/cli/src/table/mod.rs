@@ -14,12 +14,9 @@ use partita_client::{TableClient, TableSettings};
 
 commands! {
     pub(crate) enum TableCommand {
-        Create(OnAccount<create::CreateCommand>),
-        List(OnAccount<list::ListCommand>),
-        Delete(OnAccount<delete::DeleteCommand>),
-        Show(OnAccount<show::ShowCommand>),
-        Set(OnAccount<set::SetCommand>),
-        Rename(OnAccount<rename::RenameCommand>),
+        Create(OnAccount<create::CreateCommand>), List(OnAccount<list::ListCommand>),
+        Delete(OnAccount<delete::DeleteCommand>), Show(OnAccount<show::ShowCommand>),
+        Set(OnAccount<set::SetCommand>), Rename(OnAccount<rename::RenameCommand>),
         Truncate(OnAccount<truncate::TruncateCommand>),
     }
 }

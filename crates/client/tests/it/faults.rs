@@ -225,14 +225,10 @@ async fn a_refused_connection_did_not_happen() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (options, decisions) = quick();
-    let error = table(address, options)
-        .create_entity(&entity())
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.outcome()),
-        (ErrorKind::Connect, Outcome::DidNotHappen)
-    );
+    let table = table(address, options);
+    let error = table.create_entity(&entity()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connect);
+    assert_eq!(error.outcome(), Outcome::DidNotHappen);
     let again = retry(RetryReason::Connect);
     assert_eq!(
         decisions.all(),

@@ -417,11 +417,8 @@ async fn concurrent_requests_share_connections() {
     });
     let etags: Vec<_> = writes.buffer_unordered(32).try_collect().await.unwrap();
     assert_eq!(etags.len(), 500);
-    let all: Vec<Entity> = table
-        .query_entities(QueryOptions::new().top(100))
-        .try_collect()
-        .await
-        .unwrap();
+    let pages = table.query_entities(QueryOptions::new().top(100));
+    let all: Vec<Entity> = pages.try_collect().await.unwrap();
     assert_eq!(all.len(), 500);
     server.stop().await;
 }

@@ -144,6 +144,10 @@ fn even(total: f64) -> [f64; PIECES] {
     [total / PIECES as f64; PIECES]
 }
 
+fn one_hot(rate: f64) -> [f64; PIECES] {
+    std::array::from_fn(|piece| if piece == 7 { rate } else { 0.0 })
+}
+
 #[test]
 fn a_load_around_the_split_trigger_for_days_causes_one_split() {
     let mut world = World::new();
@@ -243,11 +247,7 @@ fn a_hot_range_with_too_few_samples_is_not_counted() {
     world.hours(1, |_| even(5.0));
     assert_eq!(world.actions, []);
     assert_eq!(world.balancer.no_split_key(), 0);
-    world.hours(1, |_| {
-        let mut rates = [0.0; PIECES];
-        rates[7] = 50.0;
-        rates
-    });
+    world.hours(1, |_| one_hot(50.0));
     assert_eq!(world.balancer.no_split_key(), 1);
 }
 
@@ -317,11 +317,7 @@ fn without_splits_by_load_a_hot_partition_is_still_counted() {
     world.hours(2, |_| even(20_000.0));
     assert_eq!(world.actions, []);
     assert_eq!(world.balancer.no_split_key(), 0);
-    world.hours(2, |_| {
-        let mut rates = [0.0; PIECES];
-        rates[7] = 20_000.0;
-        rates
-    });
+    world.hours(2, |_| one_hot(20_000.0));
     assert_eq!(world.actions, []);
     // The range stayed hot, so it is counted once.
     assert_eq!(world.balancer.no_split_key(), 1);

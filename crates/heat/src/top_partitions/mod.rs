@@ -24,18 +24,18 @@ const KEY_BYTES_MAX: usize = 28 << 10;
 pub struct HotPartition {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
-    pub load: u64,
-    /// The maximum overestimate of `load`.
-    pub error: u64,
-    /// The share of the range's load, 0 to 1.
-    pub share: f64,
     /// Its requests in the last closed window.
     pub last: Activity,
     /// The median latency of that window in microseconds, with an error of at most 25 %; `None` without requests.
     pub p50_us: Option<u64>,
     /// The 99th percentile.
     pub p99_us: Option<u64>,
+    /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
+    pub load: u64,
+    /// The maximum overestimate of `load`.
+    pub error: u64,
+    /// The share of the range's load, 0 to 1.
+    pub share: f64,
 }
 
 /// A latency and the number of requests with it.

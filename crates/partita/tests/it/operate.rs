@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::process::{Server, command, read};
+use crate::process::{Server, command, command_on, read};
 
 /// A server with an admin port, and a table of 40 partitions.
 struct World {
@@ -27,11 +27,8 @@ impl World {
     }
 
     fn command(&self, line: &str) -> std::process::Command {
-        let mut command = command();
-        command
-            .args(line.split_whitespace())
-            .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
-            .env("PARTITA_ADMIN", self.server.admin());
+        let mut command = command_on(&self.connection, line);
+        command.env("PARTITA_ADMIN", self.server.admin());
         command
     }
 

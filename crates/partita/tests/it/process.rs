@@ -23,6 +23,16 @@ pub(crate) fn command() -> Command {
     command_at(Path::new(env!("CARGO_BIN_EXE_partita")))
 }
 
+/// A command line, its words separated by spaces, on the account of a connection string.
+pub(crate) fn command_on(connection: &str, line: &str) -> Command {
+    let mut command = command();
+    let arguments = line.split_whitespace();
+    command
+        .args(arguments)
+        .env("AZURE_STORAGE_CONNECTION_STRING", connection);
+    command
+}
+
 /// Runs the binary to its end. Returns exit code, stdout, stderr.
 pub(crate) fn run<A: AsRef<OsStr>>(arguments: &[A]) -> (i32, String, String) {
     read(command().args(arguments).output().unwrap())

@@ -23,7 +23,7 @@ const STEP_S_MIN: u64 = 10;
 /// The length of the history.
 const KEPT_S: u64 = 24 * 3600;
 /// Length of the map by default.
-const LENGTH_S: u64 = 3600;
+const LENGTH_S: u64 = 60 * 60;
 /// Columns by default, approximately.
 const COLUMNS: u64 = 360;
 const COLUMNS_MAX: u64 = 1_440;

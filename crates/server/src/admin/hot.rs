@@ -3,7 +3,9 @@
 use partita_cluster::{Cluster, Served};
 use partita_heat::{self as heat, Pattern};
 use partita_table::TableNames;
-use partita_wire::admin::{AdviceKind, GrowthAdvice, Hot, HotPartition, SplitAdvice};
+use partita_wire::admin::{
+    AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice,
+};
 
 use super::answer::{Answer, Answered};
 use super::named_keys::{named_key, named_table, table_names, table_of};
@@ -64,18 +66,21 @@ fn partition(
     let seconds = seconds.filter(|seconds| *seconds > 0.0);
     let rate = |count: f64| seconds.map(|seconds| (count / seconds * 10.0).round() / 10.0);
     let (split_helps, why) = split_helps(advice, hot);
+    let last = &hot.last;
     HotPartition {
         partition: named_key(&hot.partition, names),
         range: id.0,
         share: hot.share,
         load: hot.load,
         load_error: hot.error,
-        reads_per_second: rate(hot.last.reads),
-        writes_per_second: rate(hot.last.writes),
-        rows_per_second: rate(hot.last.rows_scanned + hot.last.rows_written),
-        bytes_in_per_second: rate(hot.last.bytes_in),
-        bytes_out_per_second: rate(hot.last.bytes_out),
-        throttled_per_second: rate(hot.last.throttled),
+        rates: PartitionRates {
+            reads_per_second: rate(last.reads),
+            writes_per_second: rate(last.writes),
+            rows_per_second: rate(last.rows_scanned + last.rows_written),
+            bytes_in_per_second: rate(last.bytes_in),
+            bytes_out_per_second: rate(last.bytes_out),
+            throttled_per_second: rate(last.throttled),
+        },
         p50_us: hot.p50_us,
         p99_us: hot.p99_us,
         split_helps,

@@ -14,7 +14,7 @@ use partita_range::{Range, RangeId};
 use partita_table::{Error, Service, TableNames};
 use partita_wire::admin::{
     self, ActionDone, CheckpointResult, GrowthPattern, MergeResult, RangeActionParams, RangeChange,
-    RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
+    RangeFiles, RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
 };
 use serde::de::DeserializeOwned;
 
@@ -92,10 +92,12 @@ fn range(cluster: &Cluster, served: &Served, names: &TableNames) -> admin::Range
         epoch: served.epoch.0,
         start: named_key(&bounds.start, names),
         end: bounds.end.as_ref().and_then(|end| named_key(end, names)),
-        bytes: layout.bytes,
-        files: layout.files,
-        sources: layout.sources,
-        lineage: layout.kept,
+        layout: RangeFiles {
+            bytes: layout.bytes,
+            files: layout.files,
+            sources: layout.sources,
+            lineage: layout.kept,
+        },
         frozen: served.range.is_frozen(),
         requests_per_second: window.as_ref().map(rate),
         cores: cores.map(|cores| (cores * 1000.0).round() / 1000.0),

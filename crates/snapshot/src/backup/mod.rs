@@ -49,6 +49,9 @@ pub enum BackupError {
     /// A file of the backup is damaged.
     #[error("the backup is damaged: {0}")]
     Damaged(String),
+    /// The new store refused the map.
+    #[error(transparent)]
+    Map(#[from] MapError),
     /// The snapshot, or the new store, cannot be read.
     #[error("cannot read rows: {0}")]
     Read(#[from] ReadError),
@@ -58,9 +61,6 @@ pub enum BackupError {
     /// The new store cannot be opened.
     #[error("cannot open the new store: {0}")]
     Open(#[from] OpenError),
-    /// The new store refused the map.
-    #[error(transparent)]
-    Map(#[from] MapError),
     /// The databases of the new store failed.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),

@@ -27,14 +27,14 @@ pub enum Finding {
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
+    /// Damaged files; empty if the backup is intact.
+    pub findings: Vec<Finding>,
     /// Files that were read.
     pub files: u64,
     /// Bytes in them.
     pub bytes: u64,
     /// Rows in the intact parts.
     pub rows: u64,
-    /// Damaged files; empty if the backup is intact.
-    pub findings: Vec<Finding>,
     /// Files that do not belong to the backup.
     pub unexpected: Vec<String>,
 }

@@ -291,11 +291,8 @@ async fn snapshots_under_load_and_range_changes_show_one_instant() {
     let directory = tempfile::tempdir().unwrap();
     let store = open_directory(directory.path()).await;
     fill(&store.cluster, 0..200).await;
-    store
-        .cluster
-        .split(RangeId(1), Some(partition(100)))
-        .await
-        .unwrap();
+    let halved = store.cluster.split(RangeId(1), Some(partition(100)));
+    halved.await.unwrap();
     let stop = Arc::new(AtomicI64::new(0));
     let mut writers = tokio::task::JoinSet::new();
     for writer in 0..4_u32 {

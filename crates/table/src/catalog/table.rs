@@ -19,12 +19,12 @@ pub struct Table {
     pub id: TableId,
     /// The creation time.
     pub created: DateTime,
-    /// The key space of its rows.
-    pub space: TableSpace,
-    /// Its stored access policies.
-    pub policies: Vec<SignedIdentifier>,
     /// The time to live of its entities after their last write; `None` means unlimited.
     pub ttl: Option<TimeToLive>,
+    /// Its stored access policies.
+    pub policies: Vec<SignedIdentifier>,
+    /// The key space of its rows.
+    pub space: TableSpace,
 }
 
 impl Table {

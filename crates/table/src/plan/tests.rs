@@ -45,14 +45,8 @@ fn a_row_key_prefix_reads_one_range_of_rows() {
     ]);
     let plan = Plan::new(Some(&filter));
     assert_eq!(plan.class(), QueryClass::RowRangeScan);
-    let start = EntityBound::Before("p".into(), "a".into());
-    assert_eq!(
-        plan.spans,
-        [EntityRange {
-            start,
-            end: EntityBound::Before("p".into(), "b".into())
-        }]
-    );
+    let [start, end] = ["a", "b"].map(|row| EntityBound::Before("p".into(), row.into()));
+    assert_eq!(plan.spans, [EntityRange { start, end }]);
     assert_eq!(plan.residual, Some(other()));
 }
 

@@ -23,10 +23,10 @@ pub struct HeatQuery {
     pub step_seconds: u64,
     /// The metric of its values.
     pub metric: HeatMetric,
-    /// Only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`.
-    pub table: Option<String>,
     /// Its rows.
     pub by: HeatRows,
+    /// Only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`.
+    pub table: Option<String>,
     /// Rows at most, 1 to 512.
     pub rows: usize,
 }

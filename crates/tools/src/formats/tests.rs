@@ -254,6 +254,11 @@ fn of_others(name: &str) -> PathBuf {
     PathBuf::from(fixtures).join(name)
 }
 
+fn open_error(name: &str) -> String {
+    let opened = EntityReader::open(&of_others(name), Format::Parquet);
+    opened.unwrap_err().to_string()
+}
+
 /// Written by pyarrow 26 with its usual compression.
 #[test]
 fn parquet_as_others_write_it() {
@@ -284,10 +289,8 @@ fn parquet_as_others_write_it() {
         entities.iter().map(|entity| plain(entity, true)).collect()
     };
     assert_eq!(plain(&read), plain(&expected));
-    let nested = EntityReader::open(&of_others("nested.parquet"), Format::Parquet);
-    let error = nested.unwrap_err().to_string();
     assert_eq!(
-        error,
+        open_error("nested.parquet"),
         "not a valid file of this format: the column List.list.element is not flat"
     );
 }
@@ -295,12 +298,8 @@ fn parquet_as_others_write_it() {
 /// Found by the fuzz target `parquet`: a footer with a column before the file's beginning, at which the library panics.
 #[test]
 fn parquet_whose_columns_lie_outside_of_it() {
-    let damaged = EntityReader::open(&of_others("outside.parquet"), Format::Parquet);
-    let error = damaged.unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "not a valid file of this format: a column lies outside the file"
-    );
+    let expected = "not a valid file of this format: a column lies outside the file";
+    assert_eq!(open_error("outside.parquet"), expected);
 }
 
 /// Found by it too: a text that is longer than its page.

@@ -133,15 +133,15 @@ pub enum StepError {
     /// Rows cannot be written.
     #[error(transparent)]
     Write(#[from] TransferError),
+    /// The saved position of the step is invalid.
+    #[error("cannot read the saved position of the step")]
+    Resume(#[from] InvalidToken),
     /// Rows cannot be read.
     #[error(transparent)]
     Read(#[from] ScanError),
     /// The filter is invalid.
     #[error(transparent)]
     Query(#[from] InvalidQuery),
-    /// The saved position of the step is invalid.
-    #[error("cannot read the saved position of the step")]
-    Resume(#[from] InvalidToken),
     /// A row cannot be changed.
     #[error("cannot change the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
     Row {

@@ -29,14 +29,14 @@ pub struct WriteOptions {
     pub jobs: usize,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
-    /// The progress file, removed at the end; none if a stopped transfer shall start from the begin.
-    pub state: Option<PathBuf>,
-    /// Whether to resume from the progress file. Without one, the transfer begins.
-    pub resume: bool,
     /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the last save again.
     pub rows_between_marks: u64,
     /// Whether only to count.
     pub dry_run: bool,
+    /// The progress file, removed at the end; none if a stopped transfer shall start from the begin.
+    pub state: Option<PathBuf>,
+    /// Whether to resume from the progress file. Without one, the transfer begins.
+    pub resume: bool,
 }
 
 impl Default for WriteOptions {

@@ -31,18 +31,18 @@ impl IntoEntity for Entity {
 /// A table to read, and how to read it.
 #[derive(Debug, Clone)]
 pub struct TableReader<S> {
-    /// The table.
-    pub table: Arc<S>,
-    /// Its endpoint, for the manifest and for comparison with a resumed job.
+    /// The endpoint of the table, for the manifest and for comparison with a resumed job.
     pub endpoint: String,
     /// Its name.
     pub name: String,
+    /// The table.
+    pub table: Arc<S>,
     /// The query for its rows.
     pub query: Query,
-    /// The partitions to read. The steps must lie within them.
-    pub bounds: Bounds,
     /// The first steps of the scan, see [`crate::scan::Strategy::plan`].
     pub steps: Vec<Step>,
+    /// The partitions to read. The steps must lie within them.
+    pub bounds: Bounds,
     /// Requests at the same time, at least 1.
     pub jobs: usize,
 }

@@ -32,6 +32,10 @@ fn importing(mode: Mode) -> ImportOptions {
     }
 }
 
+async fn export_format(from: &TableClient, to: &Path, format: Format) {
+    export_to(from, to, &exporting(format)).await.unwrap();
+}
+
 async fn export_to(
     from: &TableClient,
     to: &Path,
@@ -93,9 +97,7 @@ async fn what_is_exported_and_imported_is_the_same() {
 #[tokio::test]
 async fn a_manifest_says_what_is_there() {
     let (server, _, source, directory) = filled(1000).await;
-    export_to(&source, directory.path(), &exporting(Format::Parquet))
-        .await
-        .unwrap();
+    export_format(&source, directory.path(), Format::Parquet).await;
     let manifest = Manifest::load(directory.path()).unwrap().unwrap();
     assert_eq!(
         (manifest.progress, manifest.rows),
@@ -121,9 +123,7 @@ async fn a_manifest_says_what_is_there() {
     }
     // The table's order, and the service's Timestamps with all their digits.
     let whole = directory.path().join("whole.jsonl");
-    export_to(&source, &whole, &exporting(Format::Jsonl))
-        .await
-        .unwrap();
+    export_format(&source, &whole, Format::Jsonl).await;
     let whole: Vec<Entity> = EntityReader::open(&whole, Format::Jsonl)
         .unwrap()
         .map(Result::unwrap)
@@ -215,9 +215,8 @@ async fn properties_that_are_data_go_into_formats_without_columns() {
     let columns = manifest.unwrap().unwrap().columns;
     assert_eq!(columns.columns().len(), COLUMNS_MAX);
     let path = directory.path().join("rows.csv");
-    let error = export_to(&source, &path, &exporting(Format::Csv))
-        .await
-        .unwrap_err();
+    let refused = export_to(&source, &path, &exporting(Format::Csv)).await;
+    let error = refused.unwrap_err();
     assert!(matches!(error, TransferError::Rows { .. }), "{error:?}");
     server.stop().await;
 }
@@ -288,9 +287,7 @@ async fn modes_do_what_they_say() {
     let source = table(&client, "source", &new).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rows.jsonl");
-    export_to(&source, &file, &exporting(Format::Jsonl))
-        .await
-        .unwrap();
+    export_format(&source, &file, Format::Jsonl).await;
     let old: Vec<Entity> = rows(400)
         .into_iter()
         .step_by(3)
@@ -358,9 +355,7 @@ async fn rows_of_one_key_are_written_in_their_order() {
 #[tokio::test]
 async fn a_damaged_part_is_named() {
     let (server, client, source, directory) = filled(1000).await;
-    export_to(&source, directory.path(), &exporting(Format::Csv))
-        .await
-        .unwrap();
+    export_format(&source, directory.path(), Format::Csv).await;
     let path = directory.path().join("part-00001.csv");
     let good = fs::read(&path).unwrap();
     let target = client.table_client("target");
@@ -401,9 +396,7 @@ async fn what_is_there_is_not_written_over() {
         directory.path().join("rows.csv"),
     );
     for path in [&parts, &file] {
-        export_to(&source, path, &exporting(Format::Csv))
-            .await
-            .unwrap();
+        export_format(&source, path, Format::Csv).await;
         let error = export_to(&source, path, &exporting(Format::Csv))
             .await
             .unwrap_err();

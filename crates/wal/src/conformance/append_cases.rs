@@ -1,12 +1,14 @@
 //! The guarantees for groups, one function each.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{
     FIRST, SECOND, SEGMENT_BYTES, Subject, add, append, long_row, make_room, open, recovered_ids,
     row, size,
 };
-use crate::{AppendError, AppendFault, RangeId, RecordSize, Resume, RoomError, Row, WalId};
+use crate::{AppendError, AppendFault, RangeId, RecordSize, Resume, RoomError, Row, Wal, WalId};
 
 pub(super) async fn appended_records_are_read_back(subject: &dyn Subject) {
     let wal = open(subject).await;
@@ -65,12 +67,18 @@ pub(super) async fn a_group_has_a_record_of_each_range(subject: &dyn Subject) {
     assert_eq!(recovered_ids(&*wal, SECOND), [1, 2, 3]);
 }
 
-pub(super) async fn a_group_that_was_not_appended_is_gone(subject: &dyn Subject) {
+/// A log with the record 1, and the record 2 in a group that is not appended.
+async fn open_with_an_unappended_record(subject: &dyn Subject) -> Arc<dyn Wal> {
     let wal = open(subject).await;
     let rows = [row("k", "v")];
     append(&*wal, FIRST, 1, &rows).await.unwrap();
     make_room(&*wal, &rows).await.unwrap();
     add(&*wal, FIRST, 2, &rows).unwrap();
+    wal
+}
+
+pub(super) async fn a_group_that_was_not_appended_is_gone(subject: &dyn Subject) {
+    let wal = open_with_an_unappended_record(subject).await;
     assert_eq!(wal.last_of(FIRST), Some(WalId(1)));
     drop(wal);
     assert_eq!(recovered_ids(&*open(subject).await, FIRST), [1]);
@@ -137,16 +145,12 @@ pub(super) async fn of_a_torn_group_only_the_first_records_are_read_back(subject
 }
 
 pub(super) async fn an_older_log_cannot_append(subject: &dyn Subject) {
-    let older = open(subject).await;
-    let rows = [row("k", "v")];
-    append(&*older, FIRST, 1, &rows).await.unwrap();
-    make_room(&*older, &rows).await.unwrap();
-    add(&*older, FIRST, 2, &rows).unwrap();
+    let older = open_with_an_unappended_record(subject).await;
     let newer = open(subject).await;
     let refused = older.append_group().await;
     assert!(matches!(refused, Err(AppendError::Poisoned)), "{refused:?}");
     assert_eq!(recovered_ids(&*newer, FIRST), [1]);
-    append(&*newer, FIRST, 2, &rows).await.unwrap();
+    append(&*newer, FIRST, 2, &[row("k", "v")]).await.unwrap();
     drop((older, newer));
     assert_eq!(recovered_ids(&*open(subject).await, FIRST), [1, 2]);
 }

@@ -20,7 +20,7 @@ pub struct Hot {
     pub no_split_key: u64,
 }
 
-/// A hot partition. Rates are those of the last window of ten seconds, `None` until there is one.
+/// A hot partition. Rates and latencies are those of the last window of ten seconds, `None` until there is one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HotPartition {
     /// The partition.
@@ -33,18 +33,9 @@ pub struct HotPartition {
     pub load: u64,
     /// The largest possible error of `load`.
     pub load_error: u64,
-    /// Requests that read.
-    pub reads_per_second: Option<f64>,
-    /// Requests that write.
-    pub writes_per_second: Option<f64>,
-    /// Rows read or written.
-    pub rows_per_second: Option<f64>,
-    /// Bytes of rows written.
-    pub bytes_in_per_second: Option<f64>,
-    /// Bytes of rows read.
-    pub bytes_out_per_second: Option<f64>,
-    /// Requests refused because a target was exceeded.
-    pub throttled_per_second: Option<f64>,
+    /// Requests, rows and bytes.
+    #[serde(flatten)]
+    pub rates: PartitionRates,
     /// Median latency, accurate to 25 %; `None` without requests.
     pub p50_us: Option<u64>,
     /// The latency that 99 of 100 requests did not exceed.
@@ -100,4 +91,21 @@ pub struct GrowthAdvice {
     pub end_share: f64,
     /// The recommended action.
     pub advice: Option<String>,
+}
+
+/// The rates of a partition.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionRates {
+    /// Requests that read.
+    pub reads_per_second: Option<f64>,
+    /// Requests that write.
+    pub writes_per_second: Option<f64>,
+    /// Rows read or written.
+    pub rows_per_second: Option<f64>,
+    /// Bytes of rows written.
+    pub bytes_in_per_second: Option<f64>,
+    /// Bytes of rows read.
+    pub bytes_out_per_second: Option<f64>,
+    /// Requests refused because a target was exceeded.
+    pub throttled_per_second: Option<f64>,
 }

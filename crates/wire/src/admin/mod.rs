@@ -25,17 +25,17 @@ mod tests;
 
 pub use errors::{ErrorDocument, ErrorText, NoSuchPage};
 pub use heat::{Heat, HeatMetric, HeatRow};
-pub use hot::{AdviceKind, GrowthAdvice, Hot, HotPartition, SplitAdvice};
+pub use hot::{AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice};
 pub use jobs::{BackupResult, Job, JobList, JobParams, JobResult, JobState, RestoredTable};
 pub use named_key::NamedKey;
 pub use ranges::{
     ActionDone, Activity, CheckpointResult, Counts, GrowthPattern, MergeResult, Range,
-    RangeActionParams, RangeChange, RangeHotPartition, RangeWindow, Ranges, SplitResult,
-    TableGrowth, WindowCounts,
+    RangeActionParams, RangeChange, RangeFiles, RangeHotPartition, RangeWindow, Ranges,
+    SplitResult, TableGrowth, WindowCounts,
 };
 pub use snapshots::{
-    Snapshot, SnapshotActionParams, SnapshotCreated, SnapshotDetails, SnapshotList, SnapshotTable,
-    UnreadableSnapshot,
+    Snapshot, SnapshotActionParams, SnapshotCreated, SnapshotDetails, SnapshotList,
+    SnapshotSummary, SnapshotTable, UnreadableSnapshot,
 };
 pub use status::{
     BlockCache, ConnectionCounts, EngineStats, EntityCache, ErrorCount, KeyFilter, LimitedKey,

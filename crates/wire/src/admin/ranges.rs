@@ -32,14 +32,9 @@ pub struct Range {
     pub start: Option<NamedKey>,
     /// The first key after it; `None` at the end of the key space.
     pub end: Option<NamedKey>,
-    /// Bytes in files, an estimate.
-    pub bytes: u64,
-    /// Files.
-    pub files: u64,
-    /// Older databases with which it still shares files.
-    pub sources: u64,
-    /// Older databases that cannot be deleted because of it.
-    pub lineage: u64,
+    /// Its files.
+    #[serde(flatten)]
+    pub layout: RangeFiles,
     /// Whether writes wait.
     pub frozen: bool,
     /// Requests a second in the last window; `None` until there is one.
@@ -52,6 +47,19 @@ pub struct Range {
     pub hot_partitions: Vec<RangeHotPartition>,
     /// Tables that take inserts.
     pub growth: Vec<TableGrowth>,
+}
+
+/// The files of a range.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeFiles {
+    /// Bytes in files, an estimate.
+    pub bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Older databases with which it still shares files.
+    pub sources: u64,
+    /// Older databases that cannot be deleted because of it.
+    pub lineage: u64,
 }
 
 /// The load of a range in a window of about ten seconds.

@@ -13,7 +13,7 @@ pub struct SnapshotList {
 
 /// A snapshot: the whole store at one instant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct SnapshotSummary {
     /// Its name.
     pub name: String,
     /// Random: distinguishes it from an earlier snapshot of the same name.
@@ -26,6 +26,14 @@ pub struct Snapshot {
     pub ranges: Vec<u64>,
     /// Bytes of all files that it uses.
     pub bytes: u64,
+}
+
+/// A snapshot and its own share of the files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The snapshot.
+    #[serde(flatten)]
+    pub summary: SnapshotSummary,
     /// Bytes of files that only this snapshot uses.
     pub own_bytes: u64,
 }
@@ -62,14 +70,10 @@ pub struct UnreadableSnapshot {
 
 /// The answer to `create`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the fields of a snapshot, as in `Snapshot`")]
 pub struct SnapshotCreated {
-    pub name: String,
-    pub id: String,
-    pub created: String,
-    pub map_version: u64,
-    pub ranges: Vec<u64>,
-    pub bytes: u64,
+    /// The snapshot.
+    #[serde(flatten)]
+    pub summary: SnapshotSummary,
     /// How long writes waited.
     pub pause_ms: f64,
 }

@@ -174,21 +174,18 @@ mod tests {
 
     #[test]
     fn unsupported_media_types_are_415() {
-        for (accept, code) in [
-            ("application/atom+xml", ErrorCode::AtomFormatNotSupported),
-            ("application/xml", ErrorCode::AtomFormatNotSupported),
-            (
-                "application/json;odata=verbose",
-                ErrorCode::JsonVerboseFormatNotSupported,
-            ),
-            (
-                "application/json;odata=some",
-                ErrorCode::MediaTypeNotSupported,
-            ),
-            ("text/html", ErrorCode::MediaTypeNotSupported),
+        let atom = ErrorCode::AtomFormatNotSupported;
+        let media_type = ErrorCode::MediaTypeNotSupported;
+        for (code, refused) in [
+            (atom, ["application/atom+xml", "application/xml"]),
+            (media_type, ["application/json;odata=some", "text/html"]),
         ] {
-            assert_eq!(choose(Some(accept), None), Err(code), "{accept}");
+            for accept in refused {
+                assert_eq!(choose(Some(accept), None), Err(code), "{accept}");
+            }
         }
+        let verbose = choose(Some("application/json;odata=verbose"), None);
+        assert_eq!(verbose, Err(ErrorCode::JsonVerboseFormatNotSupported));
         let old = Version::from_date(20_120_212);
         let refused = MetadataLevel::choose(Some("application/json"), None, old).unwrap_err();
         assert_eq!(refused.code, ErrorCode::JsonFormatNotSupported);

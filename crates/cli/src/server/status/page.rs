@@ -142,7 +142,7 @@ impl StatusPage<'_> {
     fn store(&self) -> String {
         let Status { store, process, .. } = self.status;
         let place = store.path.as_deref().unwrap_or(&store.kind);
-        let sizes = |ranges: &Ranges| ranges.ranges.iter().map(|range| range.bytes).sum();
+        let sizes = |ranges: &Ranges| ranges.ranges.iter().map(|range| range.layout.bytes).sum();
         let files = self.ranges.map(sizes);
         let files = files.map(|size| format!("{} in ", bytes(size)));
         let resident = process.as_ref().map(|process| process.resident_bytes);
@@ -160,8 +160,8 @@ impl StatusPage<'_> {
                 partition.share * 100.0,
                 partition.range,
                 key.unwrap_or_default(),
-                of(partition.reads_per_second),
-                of(partition.writes_per_second),
+                of(partition.rates.reads_per_second),
+                of(partition.rates.writes_per_second),
                 hot::split_word(partition, &hot.splits)
             )
         };
@@ -187,7 +187,7 @@ fn line(name: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use partita_wire::admin::{
-        AdviceKind, LoadSummary, NamedKey, ProcessStats, RangeSummary, SplitAdvice,
+        AdviceKind, LoadSummary, NamedKey, PartitionRates, ProcessStats, RangeSummary, SplitAdvice,
     };
 
     /// The golden document of the admin API with some values for the screen.
@@ -233,7 +233,10 @@ mod tests {
             partition: key.clone(),
             range: 3,
             share: 0.8,
-            reads_per_second: Some(12_000.0),
+            rates: PartitionRates {
+                reads_per_second: Some(12_000.0),
+                ..PartitionRates::default()
+            },
             ..HotPartition::default()
         };
         let split = SplitAdvice {

@@ -102,12 +102,7 @@ mod tests {
 
     #[test]
     fn the_split_key_is_the_partition_nearest_the_middle() {
-        let even = [
-            ("a", "1", 10),
-            ("b", "1", 10),
-            ("c", "1", 10),
-            ("d", "1", 10),
-        ];
+        let even = ["a", "b", "c", "d"].map(|partition| (partition, "1", 10));
         assert_eq!(split_key(&even), partition("c"));
         let heavy = [
             ("a", "1", 10),

@@ -292,22 +292,25 @@ fn shape(metric: Metric) -> MapShape {
     }
 }
 
+/// Records a window of the range of all keys.
+fn record_everywhere(history: &HeatHistory, clock: &ManualClock, window: &Window) {
+    let range = RangeWindow {
+        bounds: Bounds {
+            start: Bytes::new(),
+            end: None,
+        },
+        window,
+    };
+    history.record(clock.now(), &[range]);
+}
+
 #[test]
 fn a_clock_set_back_loses_nothing() {
     let clock = clock();
     let history = HeatHistory::new();
     let start = clock.now();
     let one = reads(1);
-    let record = || {
-        let range = RangeWindow {
-            bounds: Bounds {
-                start: Bytes::new(),
-                end: None,
-            },
-            window: &one,
-        };
-        history.record(clock.now(), &[range]);
-    };
+    let record = || record_everywhere(&history, &clock, &one);
     let total = || {
         let day = Duration::from_secs(86_400);
         sum(&history.map(start - day, start + 2 * day, shape(Metric::Reads))).round() as u64

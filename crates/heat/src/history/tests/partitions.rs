@@ -11,14 +11,7 @@ fn record(history: &HeatHistory, clock: &ManualClock, partitions: &[(&str, u64)]
         .map(|(name, reads)| partition(Bytes::copy_from_slice(name.as_bytes()), *reads))
         .collect();
     clock.advance(WINDOW);
-    let range = RangeWindow {
-        bounds: Bounds {
-            start: Bytes::new(),
-            end: None,
-        },
-        window: &window,
-    };
-    history.record(clock.now(), &[range]);
+    record_everywhere(history, clock, &window);
 }
 
 fn shape(metric: Metric, columns: usize, rows: usize) -> MapShape {

@@ -12,7 +12,7 @@ use partita_snapshot::{SnapshotError, SnapshotInfo, SnapshotName, SnapshotRecord
 use partita_table::snapshot_tables;
 use partita_wire::admin::{
     ActionDone, JobList, JobParams, JobResult, Snapshot, SnapshotActionParams, SnapshotCreated,
-    SnapshotDetails, SnapshotList, SnapshotTable, UnreadableSnapshot,
+    SnapshotDetails, SnapshotList, SnapshotSummary, SnapshotTable, UnreadableSnapshot,
 };
 
 use super::answer::{Answer, Answered};
@@ -66,20 +66,21 @@ async fn details(snapshots: &Snapshots, name: &str) -> Result<SnapshotDetails, S
 }
 
 fn snapshot(listed: &SnapshotInfo) -> Snapshot {
-    let record = &listed.record;
     Snapshot {
-        name: record.name.to_string(),
-        id: record.id.clone(),
-        created: record.created.to_string(),
-        map_version: record.map_version,
-        ranges: range_ids(record),
-        bytes: record.bytes,
+        summary: summary(&listed.record),
         own_bytes: listed.own_bytes,
     }
 }
 
-fn range_ids(record: &SnapshotRecord) -> Vec<u64> {
-    record.ranges.iter().map(|range| range.id).collect()
+fn summary(record: &SnapshotRecord) -> SnapshotSummary {
+    SnapshotSummary {
+        name: record.name.to_string(),
+        id: record.id.clone(),
+        created: record.created.to_string(),
+        map_version: record.map_version,
+        ranges: record.ranges.iter().map(|range| range.id).collect(),
+        bytes: record.bytes,
+    }
 }
 
 /// Runs an action on a snapshot.
@@ -109,14 +110,8 @@ pub(super) async fn act(
 async fn create(context: &ActionContext<'_>, name: SnapshotName) -> Answered {
     let now = DateTime::from_system(context.server.now());
     let created = context.store.snapshots.create(name, now).await?;
-    let record = &created.record;
     Answer::ok(&SnapshotCreated {
-        name: record.name.to_string(),
-        id: record.id.clone(),
-        created: record.created.to_string(),
-        map_version: record.map_version,
-        ranges: range_ids(record),
-        bytes: record.bytes,
+        summary: summary(&created.record),
         pause_ms: milliseconds(created.pause),
     })
 }

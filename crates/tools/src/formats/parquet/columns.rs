@@ -28,11 +28,11 @@ pub(super) enum Kind {
     String,
     Binary,
     Boolean,
+    /// Units of time since 1970; how many make a second.
+    Time(i64),
     Int32,
     Int64,
     Double,
-    /// Units of time since 1970; how many make a second.
-    Time(i64),
     Guid,
 }
 

@@ -168,6 +168,15 @@ fn write_column(
     values: Vec<Value>,
     levels: &[i16],
 ) -> Result<()> {
+    /// Writes the values of one variant, each as it is.
+    macro_rules! write_as {
+        ($column:ident, $variant:ident) => {
+            write_values($column, values, levels, |value| match value {
+                Value::$variant(value) => Some(value),
+                _ => None,
+            })
+        };
+    }
     match column.untyped() {
         ColumnWriter::ByteArrayColumnWriter(column) => {
             write_values(column, values, levels, |value| match value {
@@ -182,30 +191,10 @@ fn write_column(
                 _ => None,
             })
         }
-        ColumnWriter::BoolColumnWriter(column) => {
-            write_values(column, values, levels, |value| match value {
-                Value::Boolean(value) => Some(value),
-                _ => None,
-            })
-        }
-        ColumnWriter::Int32ColumnWriter(column) => {
-            write_values(column, values, levels, |value| match value {
-                Value::Int32(value) => Some(value),
-                _ => None,
-            })
-        }
-        ColumnWriter::Int64ColumnWriter(column) => {
-            write_values(column, values, levels, |value| match value {
-                Value::Int64(value) => Some(value),
-                _ => None,
-            })
-        }
-        ColumnWriter::DoubleColumnWriter(column) => {
-            write_values(column, values, levels, |value| match value {
-                Value::Double(value) => Some(value),
-                _ => None,
-            })
-        }
+        ColumnWriter::BoolColumnWriter(column) => write_as!(column, Boolean),
+        ColumnWriter::Int32ColumnWriter(column) => write_as!(column, Int32),
+        ColumnWriter::Int64ColumnWriter(column) => write_as!(column, Int64),
+        ColumnWriter::DoubleColumnWriter(column) => write_as!(column, Double),
         _ => Err(ParquetError::General("unsupported type".to_owned())),
     }?;
     column.close()

@@ -98,29 +98,29 @@ pub struct Live {
     pub done: u64,
     /// Operations that failed so far.
     pub failed: u64,
+    /// Outcomes of attempts.
+    pub tries: Tries,
+    /// Why operations failed.
+    pub failures: Counts,
+    /// The busiest partition of this second, and the entities asked of it.
+    pub busiest: Option<(String, u64)>,
     /// The last complete window.
     pub latest: Option<Point>,
     /// The windows so far.
     pub points: Vec<Point>,
-    /// Outcomes of attempts.
-    pub tries: Tries,
-    /// The busiest partition of this second, and the entities asked of it.
-    pub busiest: Option<(String, u64)>,
-    /// Why operations failed.
-    pub failures: Counts,
 }
 
 /// The metrics of a finished run.
 #[derive(Debug)]
 pub(super) struct Measured {
-    pub(super) operations: Vec<OperationMetrics>,
     pub(super) all: OperationMetrics,
-    pub(super) points: Vec<Point>,
-    pub(super) partitions: Vec<PartitionMetrics>,
-    pub(super) partitions_seen: u64,
-    pub(super) growth: Growth,
+    pub(super) operations: Vec<OperationMetrics>,
     pub(super) tries: Tries,
     pub(super) failures: Counts,
+    pub(super) partitions_seen: u64,
+    pub(super) partitions: Vec<PartitionMetrics>,
+    pub(super) growth: Growth,
+    pub(super) points: Vec<Point>,
     pub(super) steady_seconds: f64,
     pub(super) asked_per_second: f64,
     pub(super) served_per_second: f64,

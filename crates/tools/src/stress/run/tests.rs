@@ -1,7 +1,7 @@
 //! Runs on virtual time: what takes seconds here takes none, and every figure is exact.
 
 use super::*;
-use crate::stress::metrics::Measured;
+use crate::stress::metrics::{Measured, Point};
 use partita_load::{Keys, Pattern, Schedule};
 
 /// Takes a time for each request, which may depend on when it comes.
@@ -74,11 +74,8 @@ async fn a_closed_loop_is_as_fast_as_its_answers() {
     );
     assert_eq!(measured.all.per_second, 200.0);
     assert_eq!(measured.asked_per_second, 200.0);
-    assert!(
-        measured.all.service.p999_us.abs_diff(20_000) < 30,
-        "{:?}",
-        measured.all
-    );
+    let all = &measured.all;
+    assert!(all.service.p999_us.abs_diff(20_000) < 30, "{all:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,11 +84,8 @@ async fn a_rate_is_kept_whatever_the_answers_take() {
     assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
     let ten = &measured.points[5];
     assert!((ten.done_sum() - 100.0).abs() < 1.0, "{ten:?}");
-    assert!(
-        measured.all.response.max_us.abs_diff(300_000) < 500,
-        "{:?}",
-        measured.all
-    );
+    let all = &measured.all;
+    assert!(all.response.max_us.abs_diff(300_000) < 500, "{all:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,11 +140,8 @@ async fn what_was_due_and_never_begun_is_counted() {
 async fn the_ramp_grows_and_is_not_averaged() {
     let (_, measured) = ran(|_| ms(1), options(rate(100.0, 10.0), 8, 20), never).await;
     assert_eq!(measured.all.done, 500 + 1_000);
-    let rates: Vec<_> = measured
-        .points
-        .iter()
-        .map(|point| point.done_sum().round())
-        .collect();
+    let done = |point: &Point| point.done_sum().round();
+    let rates: Vec<_> = measured.points.iter().map(done).collect();
     assert!(
         rates[0] < 10.0 && rates[9] > 90.0 && rates[..10].is_sorted(),
         "{rates:?}"
@@ -163,11 +154,7 @@ async fn the_ramp_grows_and_is_not_averaged() {
 
     let ramp = Schedule::Closed { ramp_seconds: 10.0 };
     let (_, closed) = ran(|_| ms(100), options(ramp, 10, 20), never).await;
-    let rates: Vec<_> = closed
-        .points
-        .iter()
-        .map(|point| point.done_sum().round())
-        .collect();
+    let rates: Vec<_> = closed.points.iter().map(done).collect();
     assert!(
         rates[0] <= 10.0 && rates[9] >= 90.0 && rates[..10].is_sorted(),
         "{rates:?}"

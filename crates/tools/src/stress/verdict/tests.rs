@@ -106,34 +106,6 @@ fn designs_and_what_is_said_of_them() {
         share: 0.9,
         ..QUIET
     };
-    let single = Case {
-        name: "one partition of inserts",
-        asked: 3_000.0,
-        share: 1.0,
-        tail: 0.0,
-        head: 0.0,
-        kinds: INSERTS,
-        ..QUIET
-    };
-    let append = Case {
-        name: "append",
-        asked: 8_000.0,
-        share: 0.001,
-        moving: 1_500.0,
-        tail: 0.97,
-        kinds: INSERTS,
-        ..QUIET
-    };
-    let prepend = Case {
-        name: "prepend",
-        asked: 8_000.0,
-        share: 0.001,
-        moving: 1_500.0,
-        head: 0.97,
-        tail: 0.0,
-        kinds: INSERTS,
-        ..QUIET
-    };
     let near = Case {
         name: "near",
         asked: 1_700.0,
@@ -141,6 +113,27 @@ fn designs_and_what_is_said_of_them() {
         tail: 0.0,
         head: 0.0,
         ..QUIET
+    };
+    let single = Case {
+        name: "one partition of inserts",
+        asked: 3_000.0,
+        kinds: INSERTS,
+        ..near
+    };
+    let append = Case {
+        name: "append",
+        kinds: INSERTS,
+        asked: 8_000.0,
+        share: 0.001,
+        moving: 1_500.0,
+        tail: 0.97,
+        ..QUIET
+    };
+    let prepend = Case {
+        name: "prepend",
+        head: 0.97,
+        tail: 0.0,
+        ..append
     };
     let spread = Case {
         name: "too much for an account",

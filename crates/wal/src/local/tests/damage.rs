@@ -33,8 +33,7 @@ fn open_changed(
 
 /// A segment with three records of 1.5 sectors each, at offsets 512, 1536 and 2560.
 fn three_records() -> Directory {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=3 {
         append(&wal, id, 700).unwrap();
     }
@@ -79,8 +78,7 @@ fn every_changed_byte_is_detected() {
 
 #[test]
 fn a_missing_record_before_later_records_is_an_error() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=30 {
         append(&wal, id, 700).unwrap();
     }
@@ -93,8 +91,7 @@ fn a_missing_record_before_later_records_is_an_error() {
 /// All earlier records were released, so only the header of the record contains the group number.
 #[test]
 fn the_first_group_may_be_torn() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 600).unwrap();
     append(&wal, 2, 6_000).unwrap();
     make_room(&wal, 4_000).unwrap();
@@ -118,8 +115,7 @@ fn the_first_group_may_be_torn() {
 /// A damaged first group was acknowledged if the next segment holds later groups.
 #[test]
 fn a_damaged_first_group_before_a_later_segment_is_an_error() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     for id in 1..=4 {
         append(&wal, id, 6_000).unwrap();
     }

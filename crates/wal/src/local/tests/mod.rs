@@ -56,6 +56,12 @@ impl Directory {
     }
 }
 
+fn new_log() -> (Directory, LocalWal) {
+    let directory = Directory::new(FaultyDisk::default());
+    let wal = directory.reopen();
+    (directory, wal)
+}
+
 impl Subject for Directory {
     fn storage(&self) -> &dyn WalStorage {
         &self.storage
@@ -140,8 +146,7 @@ fn segments_are_reused() {
 
 #[test]
 fn spare_segments_are_created_before_they_are_needed() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 100).unwrap();
     assert!(!wal.wants_maintenance());
     maintain(&wal);
@@ -157,8 +162,7 @@ fn spare_segments_are_created_before_they_are_needed() {
 
 #[test]
 fn a_group_costs_one_sync() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     let before = directory.disk.sync_count();
     for id in 1..=5 {
         append(&wal, id, 100).unwrap();
@@ -170,8 +174,7 @@ fn a_group_costs_one_sync() {
 /// of numbers.
 #[test]
 fn a_record_longer_than_a_segment_gets_a_longer_segment() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     let lengths = [3_000, 40_000, 700, 40_000, 40_000, 3_000, 3_000, 3_000];
     for (id, bytes) in (1..).zip(lengths) {
         append(&wal, id, bytes).unwrap();
@@ -199,8 +202,7 @@ fn a_record_longer_than_a_segment_gets_a_longer_segment() {
 
 #[test]
 fn a_torn_long_record_loses_no_other_record() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 700).unwrap();
     maintain(&wal);
     append(&wal, 2, 40_000).unwrap();
@@ -225,8 +227,7 @@ fn a_torn_long_record_loses_no_other_record() {
 
 #[test]
 fn ready_segments_stay_if_the_disk_is_too_full_for_a_long_record() {
-    let directory = Directory::new(FaultyDisk::default());
-    let wal = directory.reopen();
+    let (directory, wal) = new_log();
     append(&wal, 1, 3_000).unwrap();
     maintain(&wal);
     directory.disk.set_full(true);

@@ -28,16 +28,16 @@ const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 pub struct TableSasTerms {
     /// `tn`
     pub table: String,
-    /// `sp`, letters of `raud` in this order; empty if the stored policy has them.
-    pub permissions: String,
-    /// Times, addresses and protocol.
-    pub terms: SasTerms,
-    /// `si`: a stored policy of the table.
-    pub policy_id: Option<String>,
     /// `spk` and `srk`: the first entity that the signature grants access to. Without a RowKey, the first partition.
     pub low: Option<EntityPosition>,
     /// `epk` and `erk`: the last entity. Without a RowKey, the last partition.
     pub high: Option<EntityPosition>,
+    /// `sp`, letters of `raud` in this order; empty if the stored policy has them.
+    pub permissions: String,
+    /// `si`: a stored policy of the table.
+    pub policy_id: Option<String>,
+    /// Times, addresses and protocol.
+    pub terms: SasTerms,
 }
 
 impl TableSasTerms {
