@@ -28,7 +28,7 @@ impl IntoEntity for Entity {
     }
 }
 
-/// A table to read, and how to read it.
+/// A table to read, with the query and the steps of the scan.
 #[derive(Debug, Clone)]
 pub struct TableReader<S> {
     /// The table.
@@ -39,16 +39,16 @@ pub struct TableReader<S> {
     pub name: String,
     /// The query for its rows.
     pub query: Query,
-    /// The partitions to read. The steps must lie within them.
+    /// The partitions to read. All steps must lie within them.
     pub bounds: Bounds,
     /// The first steps of the scan, see [`crate::scan::Strategy::plan`].
     pub steps: Vec<Step>,
-    /// Requests at the same time, at least 1.
+    /// Number of parallel requests, at least 1.
     pub jobs: usize,
 }
 
 impl<S: PageSource> TableReader<S> {
-    /// A scan of all rows, or the rest of one.
+    /// A scan of all rows, from the start or from a saved position.
     ///
     /// # Errors
     /// [`TransferError::Resume`].
@@ -69,7 +69,7 @@ impl<S: PageSource> TableReader<S> {
         ))
     }
 
-    /// Its entry in a manifest.
+    /// The description of the source in a manifest.
     pub(super) fn source(&self) -> Source {
         let options = self.query.options();
         Source {

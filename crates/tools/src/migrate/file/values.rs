@@ -63,7 +63,7 @@ pub(super) fn property(
     Ok((name.to_owned(), value))
 }
 
-/// The type of that name.
+/// The type with this name.
 pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
     type_of(word).ok_or_else(|| {
         format!("unknown type {word:?}; expected string, int32, int64, double, bool, datetime, guid or binary")

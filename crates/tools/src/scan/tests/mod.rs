@@ -25,7 +25,7 @@ fn row(partition_key: &str, row_key: &str) -> MemoryRow {
     }
 }
 
-/// A query that differs from the usual one.
+/// A query with changed options.
 fn query(change: impl FnOnce(&mut QueryOptions)) -> Query {
     let mut options = QueryOptions::default();
     change(&mut options);
