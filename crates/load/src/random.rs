@@ -51,7 +51,7 @@ impl Random {
     }
 }
 
-/// A bijective scramble of 64 bits: different inputs give different outputs, and neighbours end up far apart.
+/// A bijective mix of 64 bits: different inputs give different outputs, and similar inputs give very different outputs.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[must_use]

@@ -1,4 +1,4 @@
-//! The stages of a measurement, as its workers see them.
+//! The stages of a measurement, shared with its workers.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -241,7 +241,7 @@ async fn main() -> Result<(), Failure> {
         let url = near.to_string();
         let rest = url
             .strip_prefix("http://")
-            .ok_or("the proxy speaks plain HTTP only")?;
+            .ok_or("the proxy supports only plain HTTP")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let port = distant(authority.to_owned(), setup.round_trip, &mut tasks).await?;
         Endpoint::parse(&format!("http://127.0.0.1:{port}/{path}"))?

@@ -12,7 +12,7 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The PartitionKeys at which ranges begin within a table, in key order. `admin` is the URL of the admin port,
-/// `http://host:port`; `authorities_pem` are certificates of authorities to trust besides the machine's, for `https`.
+/// `http://host:port`; `authorities_pem` are additional certificate authorities to trust for `https`.
 ///
 /// # Errors
 /// [`AdminError`].

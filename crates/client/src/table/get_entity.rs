@@ -30,7 +30,7 @@ impl TableClient {
         self.get(partition_key, row_key, with_keys(select)).await
     }
 
-    /// Reads the entity with these keys; `None` if the table has no such entity.
+    /// Reads the entity with these keys; `None` if the entity does not exist.
     ///
     /// # Errors
     /// As [`Self::get_entity`], except 404 ResourceNotFound.

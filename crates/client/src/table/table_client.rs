@@ -32,9 +32,9 @@ pub struct TableClient {
 /// How an update or upsert handles stored properties that the new entity lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UpdateMode {
-    /// Keeps them.
+    /// Keeps these properties.
     Merge,
-    /// Removes them.
+    /// Removes these properties.
     Replace,
 }
 

@@ -211,7 +211,7 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
         assert_eq!(of("b", &looks_back.poll().await.unwrap().rows), [1, 2]);
         assert_eq!(looks_back.poll().await.unwrap().rows, []);
 
-        // Without initial rows, the follower returns all rows of the log, and skips other rows.
+        // Without initial rows, the follower returns all rows of the log, but no rows of other partitions.
         let mut other = Entity::new("it's", "1");
         other.insert("N", 1);
         log.table().create_entity(&other).await.unwrap();

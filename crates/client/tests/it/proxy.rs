@@ -26,7 +26,7 @@ enum Behaviour {
 /// A forwarding proxy. It forwards requests for any host to the server.
 struct ForwardingProxy {
     address: SocketAddr,
-    /// The request lines, without those inside tunnels.
+    /// The request lines, except requests inside tunnels.
     seen: Arc<Mutex<Vec<String>>>,
     _serving: JoinSet<()>,
 }

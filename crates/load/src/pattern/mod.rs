@@ -1,4 +1,4 @@
-//! Key patterns: how the PartitionKeys of a table are distributed, as common table designs distribute them.
+//! Key patterns: distributions of PartitionKeys in common table designs.
 //!
 //! | pattern | PartitionKeys |
 //! | --- | --- |

@@ -32,7 +32,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// A sender that takes a time for each request, which may depend on the start of the request.
+/// A sender with a simulated duration for each request, which may depend on the start of the request.
 struct Slow<'a, F> {
     clock: &'a ManualClock,
     takes: F,

@@ -19,7 +19,7 @@ pub struct HeatQuery {
     pub to: Option<String>,
     /// Its length.
     pub last_seconds: u64,
-    /// Length of a column, a multiple of 10.
+    /// Length of a column in seconds, a multiple of 10.
     pub step_seconds: u64,
     /// The metric to show.
     pub metric: HeatMetric,

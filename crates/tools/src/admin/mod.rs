@@ -81,7 +81,7 @@ pub struct AdminPort {
 pub struct AdminOptions {
     /// The timeout of a page.
     pub page_timeout: Duration,
-    /// Certificates in PEM of authorities to trust besides the machine's, for `https`.
+    /// Additional certificate authorities to trust for `https`, in PEM.
     pub authorities_pem: Vec<Vec<u8>>,
 }
 
@@ -150,7 +150,7 @@ impl AdminPort {
         })
     }
 
-    /// `/admin/v1/status`: health, load and counters. As all pages, cancel safe.
+    /// `/admin/v1/status`: health, load and counters. Like all pages, cancel safe.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -198,7 +198,7 @@ impl AdminPort {
         self.page(&format!("snapshots/{name}")).await
     }
 
-    /// An action on a range, such as `split`. Like all actions, not cancel safe: it may be executed anyway.
+    /// An action on a range, such as `split`. Like all actions, not cancel safe: the action may still be executed.
     ///
     /// # Errors
     /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been executed.

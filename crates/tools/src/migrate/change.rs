@@ -18,7 +18,7 @@ pub enum PropertyChange {
     Rename {
         /// Its name.
         from: String,
-        /// Its new name. A row must not have both.
+        /// The new name. A row must not have properties of both names.
         to: String,
     },
     /// Converts the property to another type by its text, in rows that have it: `"7"`, `7` and `7.0` become the same

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! - Every change of the row names the version that it replaces, so only one of two runners succeeds.
-//! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so no runner's
-//!   clock matters. The second row, `clock`, is written to read the server's time.
+//! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
+//!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
 //! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and fails if another
 //!   runner has taken the lease. A single request that takes longer than the lease is not covered: leases must last longer than
 //!   requests.
@@ -46,7 +46,7 @@ impl Default for LeaseOptions {
     }
 }
 
-/// A held lease.
+/// A lease that this runner holds.
 #[derive(Debug)]
 pub(super) struct Lease {
     table: TableClient,
@@ -120,7 +120,7 @@ impl Lease {
         Err(MigrateError::Lost("it took the lease first"))
     }
 
-    /// Ensures that the lease is held. To be called before a write.
+    /// Ensures that this runner still holds the lease. Must be called before each write.
     ///
     /// # Errors
     /// [`MigrateError::Lost`].

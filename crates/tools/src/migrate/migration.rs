@@ -200,7 +200,7 @@ impl Migration {
         self.down.as_ref()
     }
 
-    /// The checksum of version, id and steps of both directions. Layout, comments and description do not matter.
+    /// The checksum of version, id and steps of both directions. Layout, comments and description do not affect it.
     #[must_use]
     pub fn checksum(&self) -> Checksum {
         let mut digest = Digest::new(self.version, &self.id);

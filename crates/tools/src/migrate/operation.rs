@@ -213,7 +213,7 @@ impl Transform {
             return Err(format!("{} cannot be transformed into itself", self.table));
         }
         if to.is_none() && (self.partition_key.is_some() || self.row_key.is_some()) {
-            return Err("new keys need another table: set to".to_owned());
+            return Err("new keys need another table; set the key `to`".to_owned());
         }
         if to.is_none() && self.changes.is_empty() {
             return Err("it changes nothing".to_owned());

@@ -2,7 +2,7 @@
 //!
 //! Promises:
 //! - a row is deleted only in the version that the scan read: a row that was written later is kept and counted;
-//! - a row that another client deleted meanwhile is not an error;
+//! - a row that another client has already deleted is not an error;
 //! - a purge that is stopped continues when it is started again: the scan does not find deleted rows.
 
 mod cost;

@@ -148,7 +148,7 @@ impl Bounds {
     pub fn common_prefix(&self) -> &str {
         let key = self.lower.cut().map_or("", |(key, _)| key);
         let mut prefix = "";
-        // The interval begins within the prefix's keys. It lies in them if it also ends there.
+        // The interval begins within the prefix's keys. If it also ends there, all its keys have the prefix.
         while let Some(longer) = lengthen(prefix, key) {
             if self.upper.clone().min(Upper::of_prefix(longer)) != self.upper {
                 break;

@@ -220,8 +220,8 @@ fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<Entit
     compare_keys((key, row_key), place).is_lt().then_some(next)
 }
 
-/// The rest of a prefix after `key`, if no row lies before `next`: the keys that extend `key` by one more character of
-/// the prefix, and the keys after them.
+/// Two parts cover the rest of a prefix after `key`, if no row lies before `next`: the keys that share one more character
+/// with `key`, and the keys after those.
 fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(String, Bounds)> {
     let after = || Lower::After(key.to_owned());
     let left = Bounds {

@@ -11,9 +11,9 @@ pub struct MetricChange {
     pub operation: String,
     /// The figure: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
     pub figure: &'static str,
-    /// Its value in the first report: operations a second, milliseconds, or a share from 0 to 1.
+    /// The value in the first report: operations per second, milliseconds, or a share from 0 to 1.
     pub before: f64,
-    /// Its value in the second report.
+    /// The value in the second report.
     pub after: f64,
     /// `after` divided by `before`; `None` if `before` is 0.
     pub ratio: Option<f64>,
@@ -21,7 +21,7 @@ pub struct MetricChange {
     pub judgement: Judgement,
 }
 
-/// Whether a change matters.
+/// Whether a change is significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {

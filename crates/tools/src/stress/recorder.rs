@@ -14,7 +14,7 @@ tokio::task_local! {
     pub(super) static OPERATION_PARTITION: Option<String>;
 }
 
-/// Records a run, as the observer of its client. Other requests of that client are not counted.
+/// Records a run, as the observer of its client. Requests outside the run are not counted.
 #[derive(Debug)]
 pub struct Recorder {
     begin: OnceLock<Instant>,

@@ -125,7 +125,7 @@ pub struct FillMetrics {
 /// Why a text is not a report.
 #[derive(Debug, Error)]
 pub enum InvalidReport {
-    /// The text is of another kind.
+    /// The text is not a report.
     #[error("not a report of partita stress")]
     Kind(#[source] Option<serde_json::Error>),
     /// It has an unknown version.

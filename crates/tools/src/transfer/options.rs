@@ -55,7 +55,7 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Creates the table, if the options say so.
+    /// Creates the table if `create_table` is set.
     pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
         if self.dry_run || !self.create_table {
             return Ok(());

@@ -11,7 +11,7 @@ pub struct Ranges {
     pub map_version: u64,
     /// The ranges.
     pub ranges: Vec<Range>,
-    /// The change under way.
+    /// The running change.
     pub change: Option<RangeChange>,
     /// Ids of databases of replaced ranges, to be deleted once nothing reads their files.
     pub orphans: Vec<u64>,
@@ -125,7 +125,7 @@ pub enum GrowthPattern {
     Other(String),
 }
 
-/// A change of the partition map under way.
+/// A running change of the partition map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum RangeChange {

@@ -94,7 +94,7 @@ pub struct Listening {
 pub struct StoreInfo {
     /// `directory` or `memory`.
     pub kind: String,
-    /// The absolute path; absent in memory.
+    /// The absolute path; absent if the data is in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -122,7 +122,7 @@ pub struct RangeSummary {
     pub frozen: u64,
     /// Ranges that still share files with older databases.
     pub rewriting: u64,
-    /// The change under way.
+    /// The running change.
     pub change: Option<RangeChange>,
     /// Databases of replaced ranges that are not deleted yet.
     pub orphans: u64,

@@ -173,7 +173,7 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// A table's name, alone or as `TableName='name'`, up to the end.
+    /// Reads a table's name, alone or as `TableName='name'`, which must be the whole text.
     fn one(&mut self) -> Option<Cow<'a, str>> {
         if !self.rest.starts_with('\'') && self.name()? != "TableName" {
             return None;
@@ -182,7 +182,7 @@ impl<'a> Arguments<'a> {
         self.rest.is_empty().then_some(literal)
     }
 
-    /// PartitionKey and RowKey, each once, up to the end.
+    /// Reads PartitionKey and RowKey, each once, which must be the whole text.
     fn keys(&mut self) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let (first_name, first) = (self.name()?, self.literal()?);
         self.rest = self.rest.strip_prefix(',')?.trim_start();

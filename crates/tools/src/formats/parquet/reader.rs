@@ -181,7 +181,7 @@ impl Draft {
     }
 }
 
-/// The values of a block of rows of a column.
+/// The values of one column in a block of rows.
 struct Cells {
     /// The definition level of each row; empty in a required column.
     levels: Vec<i16>,

@@ -55,7 +55,7 @@ pub enum MigrationsError {
     Set(#[from] InvalidMigration),
 }
 
-/// Reads the migrations of a directory: its files `*.toml`. File names do not matter.
+/// Reads the migrations of a directory: its files `*.toml`. File names do not affect the order.
 ///
 /// # Errors
 /// [`MigrationsError`].

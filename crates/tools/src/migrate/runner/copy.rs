@@ -74,7 +74,7 @@ impl Step<'_> {
         let [source, target] = [from, to].map(|name| self.migrator.service.table_client(name));
         if self.record.progress.phase == CREATE {
             self.create_table(to).await?;
-            // The record is stored only if the step fails: from here on, this step has created the new table.
+            // After a failure from here on, the record shows that this step has created the new table.
             self.record.progress = at(COPY);
         }
         if self.record.progress.phase == COPY {

@@ -39,7 +39,7 @@ pub const VERSIONS_TABLE: &str = "versionData";
 pub struct MigratorOptions {
     /// The version table.
     pub versions_table: String,
-    /// The name of the runner, shown in records and to other runners that find the lease held.
+    /// The name of the runner. Records contain it, and other runners report it if they cannot take the lease.
     pub who: String,
     /// Settings of the lease.
     pub lease: LeaseOptions,
@@ -48,7 +48,7 @@ pub struct MigratorOptions {
     /// Number of pages between two records of a copy's progress. After a failure, pages after the last record are
     /// copied again.
     pub pages_between_records: usize,
-    /// Number of parallel writes if their order does not matter, at least 1.
+    /// Number of parallel writes where the order is irrelevant, at least 1.
     pub jobs: usize,
     /// Use only the public protocol: renames always copy.
     pub public_only: bool,

@@ -29,7 +29,7 @@ impl Step<'_> {
             self.before_write().await?;
             writer.write_rows(batch).await?;
             self.saw_rows(batch.len());
-            // The record is stored only if the step fails.
+            // A failure stores this progress with the record.
             self.record.progress = Progress {
                 batches: index + 1,
                 ..Progress::default()

@@ -99,7 +99,7 @@ impl MemoryTable {
         })
     }
 
-    /// The rows that a server would examine: those from the token on, within the PartitionKey bounds in the filter's
+    /// The rows that a server would examine: the rows from the token on, within the PartitionKey bounds in the filter's
     /// conjuncts.
     fn candidates<'a>(
         &'a self,

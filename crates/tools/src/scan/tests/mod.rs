@@ -38,7 +38,7 @@ fn keys(rows: &[MemoryRow]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Sorts rows as the server stores them: by the bytes of their keys.
+/// Sorts rows in the server's order: by the bytes of their stored keys.
 fn sort(rows: &mut [MemoryRow]) {
     let space = TableSpace::new("account", TableId(1));
     rows.sort_by_cached_key(|row| space.entity(&row.partition_key, &row.row_key));

@@ -43,11 +43,11 @@ pub struct PartitionMetrics {
 pub struct Growth {
     /// Entities per second that were written, in the steady part.
     pub written_per_second: f64,
-    /// The share of them after the greatest earlier PartitionKey, or in that partition if the run has created it, 0 to
-    /// 1.
+    /// The share of these writes after the greatest earlier PartitionKey, or in that partition if the run has created
+    /// it, 0 to 1.
     pub tail_share: f64,
-    /// The share of them before the smallest earlier PartitionKey, or in that partition if the run has created it, 0 to
-    /// 1.
+    /// The share of these writes before the smallest earlier PartitionKey, or in that partition if the run has created
+    /// it, 0 to 1.
     pub head_share: f64,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Size {
     pub(super) time_marks: usize,
 }
 
-/// Both sizes; the page shows one of them, by the width of the screen.
+/// Both sizes; the page shows one of the two, by the width of the screen.
 const SIZES: [Size; 2] = [
     Size {
         class: "wide",

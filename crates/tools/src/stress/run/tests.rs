@@ -4,7 +4,7 @@ use super::*;
 use crate::stress::metrics::Measured;
 use partita_load::{Keys, Pattern, Schedule};
 
-/// A target that takes a time for each request, which may depend on the start of the request.
+/// A target with a simulated duration for each request, which may depend on the start of the request.
 struct Slow<F>(F, Instant);
 
 impl<F: Fn(Duration) -> Duration + Send + Sync + 'static> Target for Slow<F> {
@@ -193,7 +193,7 @@ async fn a_run_ends_after_its_number_of_operations() {
     };
     let (end, measured) = ran(|_| ms(5), bounded, never).await;
     assert_eq!((measured.all.done, end.at, end.not_begun), (77, ms(40), 0));
-    // The run is shorter than a second, so all of it counts.
+    // The run is shorter than a second, so the whole run counts as steady.
     assert_eq!(measured.asked_per_second, 1_925.0);
 }
 

@@ -203,7 +203,7 @@ fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
     counts.get(reason).copied().unwrap_or_default()
 }
 
-/// The share of refusals with this ending of the reason.
+/// The share of refusals whose reason ends with `reason`.
 fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries

@@ -175,7 +175,7 @@ fn designs_have_expected_verdicts() {
             &single,
             State::Over,
             "3,000 entities/s requested from one partition",
-            &["% 3 + '-' + key", "Transactions of up to 100 rows"],
+            &["% 3 + '-' + key", "Transactions of up to 100 of its rows"],
         ),
         (
             &append,

@@ -21,7 +21,7 @@ const TARGET_BYTES_MAX: usize = 64 * 1024;
 pub struct Batch<'a> {
     /// The operations in their order: 1 to 100.
     pub parts: Vec<Part<'a>>,
-    /// Whether they are in a change set. Otherwise the batch has exactly one operation, a query.
+    /// Whether the operations are in a change set. Otherwise the batch has exactly one operation, a query.
     pub in_change_set: bool,
 }
 

@@ -38,7 +38,7 @@ fn change_set(operations: &[&str]) -> String {
 
 #[test]
 fn the_javascript_dialect() {
-    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, blank lines too many.
+    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, extra blank lines.
     let body = lines(&[
         "--batch_1",
         "content-type: multipart/mixed; boundary=changeset_fakeId",

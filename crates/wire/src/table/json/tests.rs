@@ -428,7 +428,7 @@ fn selections() {
         r#"{"odata.metadata":"http://h:1/acct/$metadata#People/@Element&$select=","odata.etag""#
     ));
     assert!(single.contains("\"clsid\""));
-    // A name that no property can have is also null, and is escaped.
+    // A selected name that is not a valid property name also gives null, and is escaped.
     assert_eq!(
         written(MetadataLevel::None, Some("a\"b")).0,
         r#"{"a\"b":null}"#
