@@ -1,7 +1,7 @@
 //! Measures the cost to decode a page of 1,000 entities of 1 KiB: as entities, as structs, and as borrowed rows.
 //!
 //! `cargo run --release -p partita-client --example page_cost`
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use partita_client::{DateTime, Entity, Guid, PageReader, Value};
 use serde::{Deserialize, Serialize};
 
 const ROWS: usize = 1_000;
-/// Long enough for a steady figure on a busy machine.
+/// Long enough for a stable result on a busy machine.
 const TIME: Duration = Duration::from_secs(2);
 
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 #[must_use]
 #[allow(
     clippy::disallowed_methods,
-    reason = "the client's one place that reads the wall clock"
+    reason = "the only place where the client reads the wall clock"
 )]
 pub fn now() -> DateTime {
     DateTime::from_system(SystemTime::now())

@@ -23,7 +23,7 @@ impl Endpoint {
     /// Parses `http(s)://host[:port][/account]`; slashes at the end are ignored.
     ///
     /// # Errors
-    /// [`InvalidEndpoint`] for any other text. A query is refused too: a signature belongs into a [`crate::Credential`].
+    /// [`InvalidEndpoint`] for any other text. A query is refused too: a signature belongs in a [`crate::Credential`].
     pub fn parse(url: &str) -> Result<Self, InvalidEndpoint> {
         let invalid = || InvalidEndpoint(url.to_owned());
         let (https, rest) = match url.split_once("://").ok_or_else(invalid)? {

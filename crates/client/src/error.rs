@@ -13,11 +13,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Outcome {
     /// The write was not sent, or the server refused it. Failed reads always have this outcome.
     DidNotHappen,
-    /// At least one attempt was sent, and no answer settled its fate. Read the data back before writing again.
+    /// At least one attempt was sent, and no answer shows whether it happened. Read the data back before writing again.
     MayHaveHappened,
 }
 
-/// The kind of an error. It tells the caller how to react.
+/// The kind of an error, from which the caller decides how to react.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// Invalid arguments. Nothing was sent; fix the arguments.
@@ -74,8 +74,8 @@ pub(crate) struct Attempts {
     pub(crate) client_request_id: String,
     /// `x-ms-request-id` of the last answer.
     pub(crate) request_id: Option<String>,
-    /// Whether an attempt before the last one may have changed data: the last attempt may have met the effect of an earlier
-    /// one.
+    /// Whether an attempt before the last one may have changed data. The last attempt may then have met the effect of
+    /// an earlier one.
     pub(crate) ambiguous: bool,
 }
 
@@ -149,14 +149,14 @@ impl Error {
         Some(self.0.answer.as_ref()?.status)
     }
 
-    /// The storage error code as the server wrote it, such as `EntityAlreadyExists`; empty if there is none.
+    /// The storage error code as the server wrote it, such as `EntityAlreadyExists`; empty if the answer has no code.
     #[must_use]
     pub fn code_text(&self) -> &str {
         let answer = self.0.answer.as_ref();
         answer.map_or("", |answer| &answer.code)
     }
 
-    /// The storage error code; `None` if there is none, or if this crate has no constant for it.
+    /// The storage error code; `None` if the answer has no code, or if this crate has no constant for it.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         ErrorCode::find(ERROR_CODES, self.code_text(), self.status()?)

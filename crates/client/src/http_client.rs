@@ -43,7 +43,7 @@ impl HttpClient {
         })
     }
 
-    /// Sends a request once and returns the answer, whatever its status. Cancellation: the server may have executed the
+    /// Sends a request once and returns the answer of any status. Cancellation: the server may have executed the
     /// request.
     ///
     /// # Errors

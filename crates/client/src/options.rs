@@ -14,8 +14,9 @@ pub struct ClientOptions {
     pub attempt_timeout: Duration,
     /// Timeout of a TCP connection. The TLS handshake counts only towards `attempt_timeout`. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long a request is retried while the client has never connected. So a wrong address fails soon, and a server that
-    /// restarts later gets all retries of the policy. Default: `None`, the retry policy alone decides.
+    /// How long a request is retried while the client has never connected. So a request to a wrong address fails soon,
+    /// but all retries of the policy apply if the server restarts later. Default: `None`, the retry policy alone
+    /// decides.
     pub first_connection_timeout: Option<Duration>,
     /// How often failed attempts are retried. Default: [`RetryPolicy::MODERN`].
     pub retry: RetryPolicy,
@@ -27,7 +28,7 @@ pub struct ClientOptions {
     /// How long an idle connection stays open. Servers and load balancers close idle connections after some minutes. Default:
     /// 60 s.
     pub idle_timeout: Duration,
-    /// The most idle connections per host. Default: 256.
+    /// The maximum number of idle connections per host. Default: 256.
     pub idle_connections_max: usize,
     /// Additional trusted certificate authorities, each a PEM text with one or more certificates. The machine's authorities are
     /// always trusted. Default: empty.

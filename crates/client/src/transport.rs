@@ -18,8 +18,8 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; as JSON they can be several times as
-/// long.
+/// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; their JSON can be several times
+/// as long.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The longest idle timeout. The pool adds it to the current time, which must not overflow.
@@ -41,8 +41,8 @@ pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h 
 }
 
 impl Transport {
-    /// Does not connect yet. `tls` says whether an endpoint uses `https`: loading the machine's certificate authorities takes
-    /// some milliseconds.
+    /// A pool without connections. `tls` says whether an endpoint uses `https`: loading the machine's certificate
+    /// authorities takes some milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
         let proxy = Choice::of(&options.proxy);
         let tls = tls || proxy.is_tls;
@@ -84,7 +84,7 @@ impl Transport {
     }
 }
 
-/// Joins the frames of a body. A body of one frame, which is the rule for short answers, is not copied.
+/// Joins the frames of a body. A body of one frame, which is usual for short answers, is not copied.
 async fn collect(mut body: Incoming, headers: &HeaderMap) -> Result<Bytes, Error> {
     let length = headers.get(CONTENT_LENGTH);
     let expected = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -176,7 +176,7 @@ fn authorities(options: &ClientOptions, tls: bool) -> Result<RootCertStore, Erro
         }
         if roots.is_empty() {
             let message =
-                "no trusted certificate authority: the machine has none, and the options add none";
+                "no trusted certificate authority: neither the machine nor the options have one";
             return Err(Error::new(ErrorKind::Tls, message));
         }
     }

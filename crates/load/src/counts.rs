@@ -1,17 +1,17 @@
-//! Counts by word, such as refusals by reason: bounded, whatever words a server sends.
+//! Counts by word, such as refusals by reason. Memory is bounded for any words that a server sends.
 
 use std::collections::BTreeMap;
 
-/// Most words that are counted separately.
+/// Maximum number of words that are counted separately.
 const WORDS_MAX: usize = 40;
 
-/// Where further words are counted.
+/// The word under which all further words are counted.
 const OTHER: &str = "other";
 
 /// Counts by word.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Counts one more of a word.
+/// Adds one to the count of a word.
 pub fn count(counts: &mut Counts, word: &str) {
     if let Some(count) = counts.get_mut(word) {
         *count += 1;

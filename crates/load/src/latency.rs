@@ -1,15 +1,15 @@
-//! Latencies, as HDR histograms of bounded size. Histograms of several workers are merged without loss.
+//! Latencies, as HDR histograms of bounded size. Merging the histograms of several workers is exact.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Three digits: 0.1 %, in 200 KiB at most.
+/// Precision of three digits: an error of 0.1 %, in at most 200 KiB.
 const DIGITS: u8 = 3;
-/// The longest latency that is told from longer ones: an hour.
+/// The longest latency that is recorded exactly: an hour. Longer ones count as an hour.
 const LONGEST_US: u64 = 3_600_000_000;
 
-/// Quantiles of latencies, in microseconds; all 0 without any.
+/// Quantiles of latencies, in microseconds; all 0 without latencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
@@ -27,14 +27,14 @@ pub struct LatencySummary {
     pub max_us: u64,
 }
 
-/// Latencies to three digits. Its memory is allocated at once, so recording never allocates.
+/// Latencies with a precision of three digits. Its memory is allocated at the start, so recording never allocates.
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram(Histogram<u64>);
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS);
-        Self(histogram.expect("the bounds are valid: 1, more than twice that, up to 5 digits"))
+        Self(histogram.expect("the bounds are valid: the maximum is more than twice the minimum, and there are at most 5 digits"))
     }
 }
 
@@ -45,7 +45,7 @@ impl LatencyHistogram {
         self.0.saturating_record(micros(latency));
     }
 
-    /// Records a latency in milliseconds, as the admin API reports them; what is negative or not a number counts as none.
+    /// Records a latency in milliseconds, as the admin API reports it. A negative value or NaN counts as 0.
     pub fn record_ms(&mut self, ms: f64) {
         self.record(Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default());
     }
@@ -55,13 +55,13 @@ impl LatencyHistogram {
         self.0.add(&other.0).expect("both have the same bounds");
     }
 
-    /// How many were recorded.
+    /// The number of recorded latencies.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// The latency that this share of them, 0 to 1, did not exceed, in milliseconds; 0 without any.
+    /// The latency, in milliseconds, that this share of the latencies (0 to 1) did not exceed; 0 without latencies.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
         self.0.value_at_quantile(quantile) as f64 / 1e3
@@ -84,9 +84,9 @@ impl LatencyHistogram {
         }
     }
 
-    /// The quantiles for callers that send at even intervals and do not wait for answers. For each latency longer than the
-    /// median, it adds those of the requests that they would have sent meanwhile (HdrHistogram's correction by an expected
-    /// interval).
+    /// The quantiles for callers that send at even intervals and do not wait for answers. For each latency longer than
+    /// the median, it adds the latencies of the requests that such callers would have sent in that time (HdrHistogram's
+    /// correction by an expected interval).
     #[must_use]
     pub fn corrected(&self) -> LatencySummary {
         let interval = self.0.value_at_quantile(0.5);
@@ -94,7 +94,8 @@ impl LatencyHistogram {
     }
 }
 
-/// Latencies of one window of time, to two digits, as a run has many windows. It grows with its content, to about 10 KiB.
+/// Latencies of one window of time, with a precision of two digits, because a run has many windows. Its size grows with
+/// its content, to about 10 KiB.
 #[derive(Debug, Clone)]
 pub struct WindowHistogram(Histogram<u32>);
 
@@ -116,7 +117,7 @@ impl WindowHistogram {
         self.0.add(&other.0).expect("the histogram resizes itself");
     }
 
-    /// The latency that this share of them, 0 to 1, did not exceed; none without any.
+    /// The latency that this share of the latencies (0 to 1) did not exceed; `None` without latencies.
     #[must_use]
     pub fn quantile_us(&self, quantile: f64) -> Option<u64> {
         (!self.0.is_empty()).then(|| self.0.value_at_quantile(quantile))
@@ -162,12 +163,12 @@ mod tests {
         assert_eq!(none.summary(), LatencySummary::default());
         assert_eq!(none.corrected(), LatencySummary::default());
         assert_eq!(none.quantile_ms(0.99), 0.0);
-        // Longer than the histogram's bound.
+        // Longer than the maximum of the histogram.
         assert!(of([100_000_000]).summary().max_us <= 2 * LONGEST_US);
     }
 
     #[test]
-    fn workers_are_merged_without_loss() {
+    fn merged_histograms_keep_all_latencies() {
         let mut merged = of((1..=1_000).step_by(2));
         merged.merge(&of((2..=1_000).step_by(2)));
         assert_eq!(merged.summary(), of(1..=1_000).summary());
@@ -185,13 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_counts_for_every_request_it_would_have_delayed() {
-        // 99 requests of 10 ms, and one of a second: a hundred others would have been sent meanwhile.
+    fn the_correction_adds_requests_delayed_by_a_stall() {
+        // 99 requests of 10 ms, and one of a second. Independent callers would have sent a hundred other requests in
+        // that second.
         let latencies = of(std::iter::repeat_n(10, 99).chain([1_000]));
         assert!(near(latencies.summary().p90_us, 10));
         let corrected = latencies.corrected();
         assert!(near(corrected.p50_us, 10), "{corrected:?}");
-        // Of 198, the longest tenth is from 810 ms on.
+        // The longest tenth of the 198 latencies begins at 810 ms.
         assert!(
             (780_000..830_000).contains(&corrected.p90_us),
             "{corrected:?}"

@@ -1,4 +1,4 @@
-//! The load driver: what the benchmark and the stress test have in common.
+//! The load driver, shared by the benchmark and the stress test.
 //!
 //! ```text
 //! Pattern ─▶ Keys            PartitionKeys of rows, by number and seed
@@ -9,10 +9,11 @@
 //!
 //! Promises:
 //! - The same seed gives the same keys and the same random numbers, in every version.
-//! - Latency counts from the time an operation was due, so a server that stalls is charged for every operation it delays.
-//! - Nothing here allocates or locks for an operation, so that the benchmark's client stays cheap.
+//! - Latency counts from the time an operation was due, so the figures include every operation that a stalled server
+//!   delays.
+//! - The code for one operation does not allocate or lock, so that the benchmark's client stays cheap.
 //!
-//! Left to others: how a request is sent ([`Sender`]), what time is ([`Clock`]), threads and tasks, and reports.
+//! Callers provide the sending of requests ([`Sender`]), the time ([`Clock`]), threads and tasks, and reports.
 
 mod counts;
 mod latency;

@@ -1,13 +1,16 @@
-//! Random numbers by SplitMix64: the same for the same seed in every version, and cheap enough for several a request.
+//! Random numbers by SplitMix64: the same seed gives the same numbers in every version, and they are cheap enough for
+//! several per request.
 //!
-//! A report names its seed, and the same seed has to give the same keys again. Generators of other crates may change their
-//! numbers with a release, so this one is ours.
+//! A report contains its seed, and the same seed must give the same keys again. The generators of other crates may
+//! change their numbers in a new release, so this crate has its own generator.
 
-/// A generator: a counter, mixed. Its state is one number, so each row and each operation can have a sequence of its own.
+/// A random number generator: a mixed counter. Its state is one number, so that each row and each operation can have a
+/// separate sequence.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
-/// The golden ratio's fraction in 64 bits: steps of it meet every number, and neighbours lie far apart.
+/// The golden ratio's fraction in 64 bits: a counter with this step reaches every number, and consecutive values lie
+/// far apart.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Random {
@@ -17,7 +20,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The sequence of a numbered row or operation under a seed.
+    /// The sequence for a numbered row or operation, and a seed.
     #[must_use]
     pub const fn of(seed: u64, number: u64) -> Self {
         Self(mix(seed ^ mix(number.wrapping_add(STEP))))
@@ -30,25 +33,25 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number below the bound, which is above 0.
+    /// A random number below `bound`, which must be above 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         let wide = u128::from(self.next_u64()) * u128::from(bound);
         u64::try_from(wide >> 64).unwrap_or_default()
     }
 
-    /// A fraction: at least 0, below 1.
+    /// A random fraction: at least 0, below 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True in `percent` of 100 cases.
+    /// True with a probability of `percent` %.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
-/// A bijective scramble of 64 bits: different inputs give different outputs, and neighbours end up far apart.
+/// A bijective mix of 64 bits: different inputs give different outputs, and similar inputs give very different outputs.
 ///
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 #[must_use]
@@ -64,15 +67,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_the_paper() {
-        // The first of the sequence whose counter starts at 0, as its reference implementation prints them.
+    fn numbers_match_the_reference_implementation() {
+        // The first numbers of the sequence with a counter that starts at 0, as the reference implementation prints
+        // them.
         let mut random = Random::new(0);
         assert_eq!(random.next_u64(), 0xE220_A839_7B1D_CDAF);
         assert_eq!(random.next_u64(), 0x6E78_9E6A_A1B9_65F4);
     }
 
     #[test]
-    fn sequences_are_even_and_differ() {
+    fn sequences_are_uniform_and_differ() {
         let mut counts = [0_u32; 10];
         for number in 0..100_000 {
             counts[usize::try_from(Random::of(7, number).below(10)).unwrap()] += 1;

@@ -8,7 +8,8 @@
 //!                 worker 1  ├────op────┤├op┤          each other. Latency counts from the time it was due, so a server that
 //!                 worker 2     ├op┤  ├op┤             stalls is charged for every operation it delays
 //! ```
-//! A ramp raises the rate from 0 to its height, steadily or in steps; in a closed loop, the number of workers.
+//! A ramp raises the rate from 0 to its maximum, linearly or in steps; in a closed loop, it raises the number of
+//! workers.
 
 use crate::thousands;
 use serde::{Deserialize, Serialize};
@@ -19,18 +20,18 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Schedule {
-    /// Each worker's next when its last has ended.
+    /// Each worker begins its next operation when its last one has ended.
     Closed {
         /// Time until all workers have begun, in seconds.
         ramp_seconds: f64,
     },
-    /// A fixed number a second.
+    /// A fixed number of operations per second.
     Rate {
-        /// Operations a second, above 0.
+        /// Operations per second, above 0.
         per_second: f64,
-        /// Time until that rate is reached, in seconds; it begins at 0.
+        /// Time until that rate is reached, in seconds; the ramp begins at 0.
         ramp_seconds: f64,
-        /// Equal steps in which it is reached; 0 for a steady ramp.
+        /// Number of equal steps of the ramp; 0 for a linear ramp.
         steps: u32,
     },
 }
@@ -53,10 +54,10 @@ impl fmt::Display for Schedule {
 }
 
 impl Schedule {
-    /// A closed loop whose workers all begin at once.
+    /// A closed loop in which all workers begin at once.
     pub const CLOSED: Self = Self::Closed { ramp_seconds: 0.0 };
 
-    /// Rate, seconds of the ramp, and its steps; `None` in a closed loop.
+    /// The rate, the seconds of its ramp, and the steps of its ramp; `None` in a closed loop.
     const fn rate(&self) -> Option<(f64, f64, u32)> {
         match *self {
             Self::Closed { .. } => None,
@@ -68,21 +69,22 @@ impl Schedule {
         }
     }
 
-    /// How long the ramp takes.
+    /// The duration of the ramp.
     #[must_use]
     pub fn ramp(&self) -> Duration {
         let (Self::Closed { ramp_seconds } | Self::Rate { ramp_seconds, .. }) = *self;
         seconds(ramp_seconds)
     }
 
-    /// When the operation of that number, from 0, is due, from the begin of the run; `None` in a closed loop.
+    /// The time from the start of the run at which the operation with this number, from 0, is due; `None` in a closed
+    /// loop.
     #[must_use]
     pub fn due(&self, number: u64) -> Option<Duration> {
         let (per_second, ramp_seconds, steps) = self.rate()?;
         let number = number as f64;
         let in_ramp = match steps {
             0 => per_second * ramp_seconds / 2.0,
-            // The k-th of S steps has k S-ths of the rate, for an S-th of the time.
+            // The k-th of S steps has k/S of the rate, and takes 1/S of the time.
             steps => {
                 per_second * ramp_seconds * (f64::from(steps) + 1.0) / (2.0 * f64::from(steps))
             }
@@ -91,14 +93,14 @@ impl Schedule {
             return Some(seconds(ramp_seconds + (number - in_ramp) / per_second));
         }
         if steps == 0 {
-            // The rate grows steadily: after t seconds, rate × t² / (2 × ramp) are due.
+            // The rate grows linearly: after t seconds, rate × t² / (2 × ramp) operations are due.
             return Some(seconds((2.0 * ramp_seconds * number / per_second).sqrt()));
         }
         let due = due_in_steps(number, per_second, ramp_seconds, steps);
         Some(seconds(due))
     }
 
-    /// The rate at that time of the run; `None` in a closed loop.
+    /// The rate at this time of the run; `None` in a closed loop.
     #[must_use]
     pub fn rate_at(&self, at_seconds: f64) -> Option<f64> {
         let (per_second, ramp_seconds, steps) = self.rate()?;
@@ -112,7 +114,7 @@ impl Schedule {
         })
     }
 
-    /// When a worker begins, by its number from 0.
+    /// The time at which a worker begins; workers are numbered from 0.
     #[must_use]
     pub fn worker_begins(&self, worker: usize, workers: usize) -> Duration {
         match self {
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_operations() {
+    fn operations_are_due_at_their_times() {
         for (schedule, number, ms) in [
             (rate(100.0, 0.0, 0), 0, 0),
             (rate(100.0, 0.0, 0), 250, 2_500),
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_over_time() {
+    fn ramps_raise_the_rate() {
         let rates = |schedule: Schedule| [0.0, 2.5, 7.5, 10.0, 99.0].map(|at| schedule.rate_at(at));
         assert_eq!(
             rates(rate(100.0, 10.0, 0)),
@@ -200,13 +202,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_operation_is_due_before_the_one_before_it(
+        fn operations_are_due_in_order(
             per_second in 0.1_f64..50_000.0, ramp in 0.0_f64..100.0, steps in 0_u32..20, number in 0_u64..10_000_000,
         ) {
             let schedule = rate(per_second, ramp, steps);
             let (one, next) = (schedule.due(number).unwrap(), schedule.due(number + 1).unwrap());
             prop_assert!(one <= next);
-            // Never faster than the rate's height.
+            // The rate never exceeds its maximum.
             prop_assert!((next - one).as_secs_f64() >= 1.0 / per_second - 1e-6);
         }
     }

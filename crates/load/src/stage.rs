@@ -1,11 +1,11 @@
-//! The stages of a measurement, as its workers see them.
+//! The stages of a measurement, shared with its workers.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// How far a measurement is.
+/// The stages of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Requests are sent and not recorded.
+    /// Requests are sent but not recorded.
     WarmingUp,
     /// Requests are recorded.
     Measuring,
@@ -13,12 +13,12 @@ pub enum Stage {
     Stopped,
 }
 
-/// The stage of a measurement, shared by its workers. Reading it costs a relaxed load.
+/// The stage of a measurement, shared by its workers. Reading the stage takes one relaxed load.
 #[derive(Debug, Default)]
 pub struct StageCell(AtomicU8);
 
 impl StageCell {
-    /// A measurement that warms up.
+    /// A measurement in its warm-up stage.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicU8::new(0))
@@ -35,7 +35,7 @@ impl StageCell {
         }
     }
 
-    /// Goes on to a stage.
+    /// Changes the stage.
     pub fn set(&self, stage: Stage) {
         self.0.store(stage as u8, Ordering::Relaxed);
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_is_read_as_it_was_set() {
+    fn a_stage_round_trips() {
         let cell = StageCell::new();
         assert_eq!(cell.get(), Stage::WarmingUp);
         for stage in [Stage::Measuring, Stage::Stopped, Stage::WarmingUp] {

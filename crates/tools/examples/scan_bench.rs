@@ -1,5 +1,5 @@
-//! How fast a table of a server is read over HTTP: rows and requests a second by strategy and number of jobs, near and behind a
-//! proxy that adds a round trip.
+//! Measures reading a server's table over HTTP: rows and requests per second by strategy and number of jobs, directly
+//! and through a proxy that adds latency.
 //!
 //! ```text
 //! partita serve --location /tmp/bench &
@@ -11,12 +11,12 @@
 //! | --- | --- | --- |
 //! | `connection=STRING` | the server | this machine's |
 //! | `table=NAME` | the table, made by `load=yes` | `scanbench` |
-//! | `rows=N`, `partitions=N` | its size; rows are of 1 KiB, keys are scattered | 20,000; 2,000 |
+//! | `rows=N`, `partitions=N` | its size; rows have 1 KiB, keys are scattered | 20,000; 2,000 |
 //! | `jobs=1,4,16` | requests at the same time | 1,4,16 |
-//! | `round_trip_ms=N` | what the proxy adds; 0 for no proxy | 0 |
+//! | `round_trip_ms=N` | latency that the proxy adds; 0 for no proxy | 0 |
 //!
-//! The split points of `ranges` are those that a server with sixteen even ranges would show: they are taken from the known keys.
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+//! The strategy `ranges` gets the split points of a server with sixteen even ranges, computed from the known keys.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use partita_client::{
     ClientOptions, ConnectionString, Endpoint, Entity, TableClient, TableServiceClient,
@@ -35,11 +35,11 @@ use tokio::task::JoinSet;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Ranges that a server is taken to have.
+/// Number of ranges that the server is assumed to have.
 const RANGES: usize = 16;
-/// Transactions under way while loading.
+/// Parallel transactions while loading.
 const LOADERS: usize = 16;
-/// Bytes of the property that makes a row one of 1 KiB.
+/// Bytes of the property that fills a row up to 1 KiB.
 const FILLER_BYTES: usize = 900;
 
 struct Setup {
@@ -79,7 +79,7 @@ impl Setup {
     }
 
     fn key(&self, partition: u64) -> String {
-        // Looks like chance, and is the same on every run.
+        // Pseudorandom, and the same in every run.
         let scattered = partition
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
             .rotate_left(29)
@@ -142,7 +142,7 @@ async fn load(setup: &Setup, table: &TableClient) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One way of reading, measured.
+/// Measures one way of reading.
 async fn measure(
     setup: &Setup,
     endpoint: &Endpoint,
@@ -175,7 +175,8 @@ async fn measure(
     Ok(())
 }
 
-/// A proxy before the server that holds everything back for half a round trip each way, without narrowing the way.
+/// A proxy in front of the server. It delays all data by half a round trip in each direction, without limiting the
+/// bandwidth.
 async fn distant(to: String, round_trip: Duration, tasks: &mut JoinSet<()>) -> io::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
@@ -195,7 +196,7 @@ async fn distant(to: String, round_trip: Duration, tasks: &mut JoinSet<()>) -> i
     Ok(port)
 }
 
-/// Carries bytes that each arrive so much later. The queue holds what is under way: 1,024 pieces of 64 KiB at most.
+/// Forwards bytes after a delay. The queue holds the delayed bytes: at most 1,024 pieces of 64 KiB.
 async fn pump(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
@@ -240,7 +241,7 @@ async fn main() -> Result<(), Failure> {
         let url = near.to_string();
         let rest = url
             .strip_prefix("http://")
-            .ok_or("the proxy speaks plain HTTP only")?;
+            .ok_or("the proxy supports only plain HTTP")?;
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let port = distant(authority.to_owned(), setup.round_trip, &mut tasks).await?;
         Endpoint::parse(&format!("http://127.0.0.1:{port}/{path}"))?

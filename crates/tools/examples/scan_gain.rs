@@ -1,9 +1,10 @@
-//! What reading a table by prefixes gains: requests, rows and time for synthetic tables, by strategy and number of jobs.
+//! Measures the gain of reading a table by prefixes: requests, rows and time for synthetic tables, by strategy and
+//! number of jobs.
 //!
-//! Run with `cargo run --release -p partita-tools --example scan_gain`. The table is in memory and time is simulated: a request
-//! takes a round trip and then a while for each row, so the figures are the same on every machine, and say nothing about what a
-//! server can do at most.
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
+//! Run with `cargo run --release -p partita-tools --example scan_gain`. The table is in memory and time is simulated: a
+//! request takes a round trip plus a fixed time per row. So the figures are the same on every machine, and are not the
+//! limits of a server.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../src/scan/tests/memory.rs"]
 mod memory;
@@ -23,7 +24,7 @@ const JOBS: [usize; 5] = [1, 2, 4, 8, 16];
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A table that is a round trip away.
+/// A table behind a simulated round trip.
 struct Distant(MemoryTable);
 
 impl PageSource for Distant {
@@ -105,7 +106,7 @@ fn table(partitions: u64, rows: u64, key: impl Fn(u64) -> String) -> Arc<Distant
     Arc::new(Distant(MemoryTable::new(rows.collect(), usize::MAX)))
 }
 
-/// A number that looks like chance, and is the same on every run.
+/// A pseudorandom number, the same in every run.
 fn scattered(number: u64) -> u64 {
     number
         .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -118,15 +119,15 @@ fn tables() -> Vec<(&'static str, Arc<Distant>)> {
     let customer = |number| format!("customer-{number:06}");
     vec![
         (
-            "200,000 partitions of 1, scattered keys",
+            "200,000 partitions of 1 row, scattered keys",
             table(200_000, 1, hash),
         ),
         (
-            "20,000 partitions of 10, keys in a row",
+            "20,000 partitions of 10 rows, consecutive keys",
             table(20_000, 10, customer),
         ),
-        ("100 partitions of 2,000", table(100, 2_000, customer)),
-        ("1 partition of 200,000", table(1, 200_000, customer)),
+        ("100 partitions of 2,000 rows", table(100, 2_000, customer)),
+        ("1 partition of 200,000 rows", table(1, 200_000, customer)),
     ]
 }
 

@@ -5,8 +5,8 @@ use partita_client::Entity;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use std::collections::HashSet;
 
-/// Groups rows into transactions. Rows of one partition keep their order; partitions come in the order of their first rows. The same
-/// rows always give the same transactions.
+/// Groups rows into transactions. Rows of one partition keep their order; partitions are in the order of their first
+/// rows. The same rows always give the same transactions.
 #[must_use]
 pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
@@ -60,11 +60,11 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        // Large rows take their time.
+        // Large rows are slow, so there are fewer cases.
         #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
-        fn batches_hold_every_row_in_its_partition_s_order(
+        fn batches_keep_the_order_of_each_partition(
             rows in proptest::collection::vec(("[abc]", "[0-9]{1,3}", 0..900_000_usize), 0..250),
         ) {
             let rows: Vec<Entity> = rows.into_iter().map(|(partition_key, row_key, size)| {

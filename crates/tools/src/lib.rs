@@ -1,9 +1,9 @@
-//! The toolbox for tables. Everything uses the public protocol, so it works on any server that implements it.
+//! The toolbox for tables. It uses only the public protocol, so it works on any server that implements that protocol.
 //!
 //! - [`scan`]: reads every row of a table, or of a part of it, with parallel requests.
-//! - [`source`]: tables behind HTTP, for scans.
+//! - [`source`]: tables read over HTTP, for scans.
 //! - [`admin`]: Partita's admin port.
-//! - [`split_points`]: the begins of a server's ranges within a table.
+//! - [`split_points`]: the PartitionKeys at which a server's ranges begin.
 //! - [`purge`]: deletes of many rows, in as few requests as possible.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 //! - [`migrate`]: versioned changes of tables, run once each.

@@ -1,4 +1,5 @@
-//! The begins of a server's ranges within a table, from `GET /admin/v1/ranges` of Partita's admin port.
+//! The PartitionKeys at which a server's ranges begin within a table, from `GET /admin/v1/ranges` of Partita's admin
+//! port.
 //!
 //! Split points are an optimisation: a scan returns the same rows without them.
 
@@ -7,11 +8,11 @@ use partita_wire::admin::Ranges;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The timeout of the whole request: a scan works without it.
+/// The timeout of the whole request. It is short because a scan works without split points.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The PartitionKeys at which ranges begin within a table, in key order. `admin` is the URL of the admin port,
-/// `http://host:port`; `authorities_pem` are certificates of authorities to trust besides the machine's, for `https`.
+/// `http://host:port`; `authorities_pem` are additional certificate authorities to trust for `https`.
 ///
 /// # Errors
 /// [`AdminError`].
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_starts_within_the_table_count() {
+    fn only_range_starts_within_the_table_count() {
         let ranges = Ranges {
             map_version: 3,
             ranges: vec![

@@ -1,13 +1,10 @@
-//! What the payload kernels cost on this machine, in nanoseconds: one entity of 1 KiB with ten typed properties, one filter, one batch
-//! of a hundred inserts.
+//! Measures the payload kernels on this machine, in nanoseconds: an entity of 1 KiB with ten typed properties, a
+//! filter, and a batch of a hundred inserts.
 //!
-//! Run with `cargo run --release -p partita-wire --example payload_cost [PART OF A KERNEL'S NAME]`. Each figure is the best of many
-//! short runs, so that what else the machine does falls out.
-#![allow(clippy::print_stdout, reason = "a measuring program prints")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a measuring program stops where it is wrong"
-)]
+//! Run with `cargo run --release -p partita-wire --example payload_cost [PART OF A KERNEL'S NAME]`. Each figure is the
+//! best of many short runs, which excludes the effects of other programs.
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
+#![allow(clippy::unwrap_used, reason = "a benchmark panics on errors")]
 
 use partita_model::{DateTime, Entity, Guid, Properties, PropertiesBuilder, ValueRef};
 use partita_wire::table::{
@@ -19,7 +16,7 @@ use std::time::Instant;
 const ROUNDS: u32 = 200;
 const ROUND_MICROS_MIN: u128 = 1000;
 
-/// Prints the best time of one call; an argument chooses the kernels whose name holds it.
+/// Prints the best time of one call. A program argument selects the kernels whose names contain it.
 fn measure(name: &str, bytes: usize, call: impl FnMut()) {
     let chosen = std::env::args()
         .nth(1)
@@ -125,7 +122,7 @@ fn main() {
     });
 }
 
-/// As the .NET client writes it.
+/// In the form of the .NET client.
 fn batch(entity: &Entity<'_>) -> Vec<u8> {
     let mut json = Vec::new();
     let writer = EntityWriter::new(&format(MetadataLevel::Minimal, None));

@@ -5,7 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 
-/// Compares a body with the value of its `Content-MD5`. An empty value is ignored: clients may send the header that they sign.
+/// Compares a body with the value of its `Content-MD5`. An empty value is ignored, because some clients sign and send
+/// an empty header.
 ///
 /// # Errors
 /// 400 InvalidMd5 for a value that is not 16 bytes in Base64, 400 Md5Mismatch for the digest of another body (document
@@ -29,7 +30,7 @@ mod tests {
 
     /// The digests of RFC 1321, A.5.
     #[test]
-    fn a_body_fits_its_digest_or_is_refused() {
+    fn a_body_with_another_digest_is_refused() {
         let code = |value: &str, body: &str| {
             check_content_md5(value, body.as_bytes()).map_err(|failure| failure.code)
         };

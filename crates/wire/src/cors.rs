@@ -7,11 +7,11 @@
 use crate::{ErrorCode, Failure, Method};
 use partita_model::CorsRule;
 
-/// The most rules of an account.
+/// The maximum number of rules of an account.
 const RULES_MAX: usize = 5;
-/// The most origins of a rule, and the most literal headers.
+/// The maximum number of origins of a rule, and of its literal headers.
 const ITEMS_MAX: usize = 64;
-/// The most header prefixes (`x-ms-meta-*`) of a rule.
+/// The maximum number of header prefixes (`x-ms-meta-*`) of a rule.
 const PREFIXES_MAX: usize = 2;
 /// The longest origin or header, in characters.
 const ITEM_CHARS_MAX: usize = 256;
@@ -29,7 +29,7 @@ pub struct Preflight<'a> {
     pub headers: Option<&'a str>,
 }
 
-/// The headers of a granted preflight; its status is 200, its body empty.
+/// The headers of the answer to a granted preflight; its status is 200, and its body is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreflightGrant<'a> {
     /// `Access-Control-Allow-Origin`
@@ -55,7 +55,7 @@ pub struct CorsGrant<'a> {
 }
 
 impl<'a> Preflight<'a> {
-    /// Applies the rules of the account addressed.
+    /// Applies the rules of the addressed account.
     ///
     /// # Errors
     /// 400 InvalidHeaderValue without origin or method, 403 CorsPreflightFailure without a matching rule.
@@ -99,8 +99,8 @@ impl<'a> CorsGrant<'a> {
         })
     }
 
-    /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its prefixes;
-    /// `None` without any.
+    /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its
+    /// prefixes; `None` if there are no such headers.
     pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
         let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
             .rule
@@ -168,7 +168,8 @@ fn first_rule<'a>(rules: &'a [CorsRule], origin: &str, method: &str) -> Option<&
     })
 }
 
-/// `Access-Control-Allow-Origin`, and whether credentials are allowed: a rule for all origins allows none.
+/// `Access-Control-Allow-Origin`, and whether credentials are allowed: a rule for all origins does not allow
+/// credentials.
 fn allowed_origin<'a>(rule: &CorsRule, origin: &'a str) -> (&'a str, bool) {
     if rule.allowed_origins.iter().any(|allowed| allowed == "*") {
         ("*", false)

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_dates_are_refused() {
         for text in [
             "",
             "2024-01-02T03:04:05Z",

@@ -1,4 +1,4 @@
-//! Reads error bodies for clients: those of every storage service, and of other servers that use the same forms.
+//! Reads error bodies for clients: the forms of all storage services, which other servers also use.
 
 use crate::xml::read_error_xml;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The code and the text of an error body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorBody {
-    /// The code, such as `TableNotFound`, known or unknown.
+    /// The code, such as `TableNotFound`. It may be unknown.
     pub code: String,
     /// The text, with the lines of request id and time.
     pub message: String,

@@ -5,13 +5,13 @@
 
 use memchr::memchr;
 
-/// The texts before and after the first `byte`, which is ASCII.
+/// The texts before and after the first `byte`, which must be ASCII.
 pub(crate) fn once(text: &str, byte: u8) -> Option<(&str, &str)> {
     let at = memchr(byte, text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// The pieces between the separators `byte`, which is ASCII: at least one, which may be empty.
+/// The pieces between the separators `byte`, which must be ASCII: at least one piece, which may be empty.
 pub(crate) fn all(text: &str, byte: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -29,7 +29,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_equal_those_of_the_standard_library(text in "[a-c;é]{0,40}") {
+        fn pieces_match_the_standard_library(text in "[a-c;é]{0,40}") {
             prop_assert_eq!(super::once(&text, b';'), text.split_once(';'));
             let pieces: Vec<&str> = super::all(&text, b';').collect();
             prop_assert_eq!(pieces, text.split(';').collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What tests of several modules share: targets, keys and callers, and strategies for values.
+//! Test helpers of several modules: targets, keys, callers, and strategies for values.
 
 use crate::table::TableSas;
 use crate::{

@@ -7,7 +7,7 @@ use crate::Failure;
 pub struct Version(u32);
 
 impl Version {
-    /// The first one, 2009-04-14.
+    /// The first version, 2009-04-14.
     pub const OLDEST: Self = Self(20_090_414);
     /// The first version with JSON (2013-08-15).
     pub const JSON: Self = Self(20_130_815);

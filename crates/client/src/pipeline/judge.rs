@@ -1,4 +1,4 @@
-//! Judges an attempt: success or failure, retried or not, executed or not.
+//! Judges an attempt: whether it succeeded, whether it is retried, and whether the server executed it.
 
 use crate::error::{Attempts, ErrorAnswer};
 use crate::observer::RetryReason;
@@ -13,7 +13,7 @@ use partita_wire::ErrorBody;
 #[derive(Debug)]
 pub(super) struct FailedAttempt {
     pub(super) error: Error,
-    /// The answer, if there was one.
+    /// The answer; `None` if the server did not answer.
     pub(super) answer: Option<Box<Answer>>,
 }
 
@@ -46,7 +46,8 @@ impl From<Error> for FailedAttempt {
     }
 }
 
-/// Tells success from failure by the status, and by what the request's `inspect` finds in the answer.
+/// Distinguishes success from failure by the status, and by the failures that the request's `inspect` finds in the
+/// answer.
 pub(super) fn judge(request: &Request, answer: Answer) -> Result<Answer, FailedAttempt> {
     let judged = match request.inspect {
         _ if answer.status().as_u16() >= 300 => {

@@ -1,4 +1,4 @@
-//! Takes a request through its attempts: sign, send, judge, wait.
+//! Makes the attempts of a request: sign, send, judge, wait.
 //!
 //! ```text
 //! attempt 1 ── 2xx ─────────────────────────────────────────▶ answer
@@ -42,7 +42,7 @@ pub(crate) struct Pipeline {
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
-    /// Whether any connection succeeded so far.
+    /// Whether any connection has succeeded so far.
     was_connected: AtomicBool,
 }
 
@@ -91,7 +91,8 @@ impl Pipeline {
         let endpoint = &account.endpoint;
         let is_remote_plain = !endpoint.is_https() && !endpoint.is_loopback();
         if matches!(account.credential, Credential::Token(_)) && is_remote_plain {
-            let message = "bearer tokens need an https endpoint, or one on the local machine";
+            let message =
+                "bearer tokens need an https endpoint or an endpoint on the local machine";
             return Err(Error::new(ErrorKind::Credential, message));
         }
         let tls = endpoint.is_https() || account.secondary.is_https();
@@ -109,7 +110,7 @@ impl Pipeline {
         }))
     }
 
-    /// The account's name and key, for making shared access signatures.
+    /// The account's name and key, to make shared access signatures.
     pub(crate) fn shared_key(&self) -> Result<(&str, &AccountKey), Error> {
         match &self.account.credential {
             Credential::SharedKey { account, key } => Ok((account, key)),

@@ -1,4 +1,4 @@
-//! Turns a request into an attempt: dated, signed, with the headers that all storage protocols share.
+//! Turns a request into an attempt: adds the date, the signature, and the headers that all storage protocols share.
 
 use super::Pipeline;
 use crate::request::Request;

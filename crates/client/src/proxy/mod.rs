@@ -1,13 +1,13 @@
 //! HTTP proxies between the client and the service.
 //!
-//! - Requests to `https` endpoints use a `CONNECT` tunnel: the proxy sees host and port only. Requests to `http` endpoints are
-//!   forwarded: the proxy gets them complete, with the absolute URL in the request line.
+//! - Requests to `https` endpoints use a `CONNECT` tunnel: the proxy sees host and port only. Requests to `http`
+//!   endpoints are forwarded: the proxy sees the complete request, with the absolute URL in the request line.
 //! - The environment variables `https_proxy`, `http_proxy` and `all_proxy` select the proxy, `no_proxy` lists hosts without
 //!   one. Names in capitals work too; lower case wins. In a CGI program, where `REQUEST_METHOD` is set, `HTTP_PROXY` is
 //!   ignored: it holds a client's header `Proxy:`.
 //! - A name and a password in the proxy's URL are sent to the proxy as Basic authentication.
-//! - The environment does not apply to the local machine, because an emulator on localhost is not behind a proxy. An explicit
-//!   proxy gets all requests.
+//! - The environment does not apply to the local machine, because an emulator on localhost is not behind a proxy. An
+//!   explicit proxy is used for all requests.
 
 mod connector;
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_explicit_proxy_gets_requests_to_the_local_machine() {
+    fn only_an_explicit_proxy_is_used_for_the_local_machine() {
         for host in [
             "127.0.0.1",
             "127.9.9.9:10002",

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// The retry budget of a client, shared by all of its requests. Each retry costs one token.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryBudget {
-    /// The most tokens, and the initial number. 0 forbids retries; infinity allows all. At least 0.
+    /// The maximum and initial number of tokens. 0 forbids retries; infinity allows all. At least 0.
     pub tokens_max: f64,
     /// Tokens that a request adds when its first attempt succeeds: 0.1 allows one retry for each ten requests. At least 0.
     pub tokens_per_success: f64,
@@ -23,7 +23,7 @@ impl RetryBudget {
 }
 
 impl Default for RetryBudget {
-    /// 500 tokens, which suffice for all retries of a hundred concurrent requests, and 0.2 tokens per success.
+    /// 500 tokens, enough for all retries of a hundred concurrent requests, and 0.2 tokens per success.
     fn default() -> Self {
         Self {
             tokens_max: 500.0,
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn successes_pay_for_retries() {
+    fn successes_add_tokens_for_retries() {
         let bucket = Bucket::new(RetryBudget {
             tokens_max: 2.0,
             tokens_per_success: 0.5,
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_allows_none_and_infinity_all() {
+    fn zero_forbids_retries_and_infinity_allows_all() {
         let none = Bucket::new(RetryBudget {
             tokens_max: 0.0,
             tokens_per_success: 1.0,

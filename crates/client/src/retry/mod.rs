@@ -61,11 +61,11 @@ mod tests {
     use http::HeaderValue;
 
     #[test]
-    fn every_status() {
+    fn each_status_has_its_outcome() {
         for status in 100..600 {
             let retried = [408, 429, 500, 502, 503, 504].contains(&status);
             assert_eq!(is_retried_status(status), retried, "{status}");
-            // 501 and 503 say that nothing was executed; other server errors and 408 do not.
+            // 501 and 503 mean that nothing was executed; other server errors and 408 do not.
             let is_unknown = status == 408 || (status >= 500 && ![501, 503].contains(&status));
             let expected = if is_unknown {
                 Outcome::MayHaveHappened

@@ -17,14 +17,14 @@ pub enum RetryPolicy {
     None,
     /// A constant wait before each retry.
     Fixed {
-        /// The most retries of one request.
+        /// The maximum number of retries of one request.
         retries: u32,
         /// The wait before each retry.
         wait: Duration,
     },
     /// Waits that about double, with 20 % jitter.
     Exponential {
-        /// The most retries of one request.
+        /// The maximum number of retries of one request.
         retries: u32,
         /// The factor of the exponential term.
         wait: Duration,
@@ -53,7 +53,7 @@ impl RetryPolicy {
         max: Duration::from_secs(90),
     };
 
-    /// The most retries of one request.
+    /// The maximum number of retries of one request.
     #[must_use]
     pub const fn retries(&self) -> u32 {
         match *self {
@@ -62,8 +62,8 @@ impl RetryPolicy {
         }
     }
 
-    /// The wait after the attempt number `tries`, counted from 1. `spread` selects the jitter: 0.0 the shortest wait, 1.0 the
-    /// longest; values outside are clamped. [`Self::retries`] does not matter here.
+    /// The wait after the attempt number `tries`, counted from 1. `spread` selects the jitter: 0.0 the shortest wait,
+    /// 1.0 the longest; values outside are clamped. [`Self::retries`] does not affect the result.
     #[must_use]
     pub fn wait(&self, tries: u32, spread: f64) -> Duration {
         match *self {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_the_formula() {
+    fn waits_follow_the_formula() {
         for (policy, tries, expected) in [
             // 3 s + (0.8 … 1.2) × 30 s × (2^x − 1), at most 90 s.
             (RetryPolicy::ORIGINAL, 1, [27_000, 39_000]),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_try_the_wait_is_the_shortest() {
+    fn attempt_zero_has_the_shortest_wait() {
         assert_eq!(bounds_ms(RetryPolicy::ORIGINAL, 0), [3_000, 3_000]);
     }
 

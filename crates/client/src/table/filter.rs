@@ -24,7 +24,7 @@ enum Outermost {
     Term,
     And,
     Or,
-    /// Unknown, because the text is the caller's.
+    /// Unknown, because the caller wrote the text.
     Unknown,
 }
 
@@ -73,11 +73,11 @@ impl Filter {
         self.join(" or ", Outermost::Or, other)
     }
 
-    /// Matches if the filter does not match. A comparison with a missing property does not match, so its `not` does.
+    /// Matches if the filter does not match. For a missing property, a comparison does not match, so its `not` matches.
     #[must_use]
     #[allow(
         clippy::should_implement_trait,
-        reason = "beside `and` and `or`, and named as in the protocol"
+        reason = "named as in the protocol, like `and` and `or`"
     )]
     pub fn not(self) -> Self {
         Self {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn parentheses_are_few() {
+    fn filters_have_only_necessary_parentheses() {
         for (filter, expected) in [
             (
                 p("A").eq(1).and(p("B").eq(2)).and(p("C").eq(3)),

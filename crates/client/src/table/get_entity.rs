@@ -9,7 +9,7 @@ use partita_wire::{ErrorCode, Method};
 use serde::de::DeserializeOwned;
 
 impl TableClient {
-    /// Reads the entity of these keys.
+    /// Reads the entity with these keys.
     ///
     /// # Errors
     /// 404 ResourceNotFound or TableNotFound.
@@ -17,7 +17,7 @@ impl TableClient {
         self.get(partition_key, row_key, String::new()).await
     }
 
-    /// Reads the entity of these keys, with the properties in `select` only. The keys are always included.
+    /// Reads the entity with these keys, but only the properties in `select`. The keys are always included.
     ///
     /// # Errors
     /// As [`Self::get_entity`].
@@ -30,7 +30,7 @@ impl TableClient {
         self.get(partition_key, row_key, with_keys(select)).await
     }
 
-    /// Reads the entity of these keys; `None` if the table has no such entity.
+    /// Reads the entity with these keys; `None` if the entity does not exist.
     ///
     /// # Errors
     /// As [`Self::get_entity`], except 404 ResourceNotFound.
@@ -50,7 +50,7 @@ impl TableClient {
         }
     }
 
-    /// Reads the entity of these keys as a struct, see [`Entity::into_typed`].
+    /// Reads the entity with these keys as a struct, see [`Entity::into_typed`].
     ///
     /// # Errors
     /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`], caused by a [`crate::ConvertError`], if the entity does not

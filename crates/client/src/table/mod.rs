@@ -1,4 +1,4 @@
-//! The Table service: clients, entities, filters and queries. Each operation has a file of its name.
+//! The Table service: clients, entities, filters and queries. Each operation has a separate file with its name.
 
 mod create_table;
 mod delete_entity;

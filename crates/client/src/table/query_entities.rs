@@ -16,7 +16,7 @@ impl TableClient {
         EntityStream::new(PageStream::new(self.clone(), options))
     }
 
-    /// Queries entities as structs, see [`crate::Entity::into_typed`]. An item whose entity does not match the struct fails
+    /// Queries entities as structs, see [`crate::Entity::into_typed`]. An entity that does not match the struct fails
     /// with [`crate::ErrorKind::Unreadable`], and the stream continues.
     pub fn query_entities_as<T: DeserializeOwned>(
         &self,

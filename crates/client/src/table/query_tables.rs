@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub type TableStream = BoxStream<'static, Result<String>>;
 
 impl TableServiceClient {
-    /// Lists the names of all tables, in the letter case in which they were created. The stream ends after an error.
+    /// Lists the names of all tables, in their original letter case. The stream ends after an error.
     pub fn list_tables(&self) -> TableStream {
         self.tables(QueryOptions::new())
     }

@@ -9,14 +9,14 @@
 use super::{TableClient, UpdateMode};
 use crate::{ETag, Entity, Error, Result};
 
-/// A write, by the effect that can be read back.
+/// A write, described by its effect, which can be read back.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Write<'a> {
     /// The entity has exactly these properties.
     Set(&'a Entity),
     /// The entity has these properties among others.
     Merged(&'a Entity),
-    /// The entity of these keys does not exist.
+    /// The entity with these keys does not exist.
     Deleted(&'a str, &'a str),
 }
 
@@ -37,7 +37,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Whether the stored entity is what the write would have left.
+    /// Whether the stored entity matches the result of the write.
     fn matches(&self, stored: Option<&Entity>) -> bool {
         match (self, stored) {
             (Self::Deleted(..), stored) => stored.is_none(),
@@ -57,7 +57,7 @@ fn is_subset(sent: &Entity, stored: &Entity) -> bool {
 }
 
 impl TableClient {
-    /// The ETag of the entity if the failed write has happened after all; else the write's error.
+    /// The ETag of the entity if the failed write did happen; otherwise the write's error.
     pub(super) async fn read_back(&self, failed: Error, write: &Write<'_>) -> Result<ETag> {
         let etags = self.read_all_back(&failed, std::slice::from_ref(write));
         match etags.await {
@@ -66,8 +66,8 @@ impl TableClient {
         }
     }
 
-    /// The ETags of all written entities if the failed writes have happened after all. Deletions alone prove nothing: another
-    /// client may have deleted the entities.
+    /// The ETags of all written entities if the failed writes did happen. Deletions alone prove nothing: another client
+    /// may have deleted the entities.
     pub(super) async fn read_all_back(
         &self,
         failed: &Error,
@@ -83,7 +83,7 @@ impl TableClient {
         let mut etags = Vec::with_capacity(writes.len());
         for write in writes {
             let (partition_key, row_key) = write.keys();
-            // An error here leaves the outcome unknown, and the write's error says so.
+            // If reading fails, the outcome stays unknown, as the write's error states.
             let stored = self
                 .get_entity_if_exists(partition_key, row_key)
                 .await
@@ -93,7 +93,7 @@ impl TableClient {
             }
             etags.push(stored.and_then(|entity| entity.etag));
         }
-        tracing::debug!(writes = writes.len(), "an earlier attempt had happened");
+        tracing::debug!(writes = writes.len(), "an earlier attempt had succeeded");
         Some(etags)
     }
 }

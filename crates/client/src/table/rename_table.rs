@@ -8,8 +8,8 @@ use partita_wire::table::{Operation, write_rename};
 use std::sync::Arc;
 
 impl TableClient {
-    /// Renames the table in one step, whatever its size, and returns a client with the new name. The entities keep their ETags.
-    /// Partita only.
+    /// Renames the table of any size in one step, and returns a client with the new name. The entities keep their
+    /// ETags. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound, with [`crate::Outcome::MayHaveHappened`] if an earlier attempt may have renamed it; 409

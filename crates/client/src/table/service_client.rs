@@ -18,8 +18,9 @@ impl TableServiceClient {
     /// A client of the account at `endpoint`; its secondary is [`Endpoint::secondary`]. Does not connect yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or without any; [`crate::ErrorKind::Credential`] for
-    /// bearer tokens over plain HTTP to another machine; [`crate::ErrorKind::Input`] for an invalid application name.
+    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or if there is no certificate authority;
+    /// [`crate::ErrorKind::Credential`] for bearer tokens over plain HTTP to another machine;
+    /// [`crate::ErrorKind::Input`] for an invalid application name.
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {
         let account = ConnectionString {
             secondary: endpoint.secondary(),
@@ -52,7 +53,7 @@ impl TableServiceClient {
         Ok(Self { pipeline })
     }
 
-    /// The client of one table, which need not exist.
+    /// The client of a table. The table need not exist.
     #[must_use]
     pub fn table_client(&self, name: &str) -> TableClient {
         TableClient::new(Arc::clone(&self.pipeline), name)

@@ -8,7 +8,7 @@ use partita_wire::Method;
 use partita_wire::table::{Operation, TableSasTerms, push_entity_path, write_entity};
 use std::sync::Arc;
 
-/// A table. Cheap to clone; clones share connections and retry budget with the [`crate::TableServiceClient`] they came from.
+/// A table. Cheap to clone; clones share connections and retry budget with their [`crate::TableServiceClient`].
 ///
 /// # Retried writes
 /// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so
@@ -21,20 +21,20 @@ use std::sync::Arc;
 /// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
 /// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
 ///
-/// If another client writes the same properties at the same time, both clients report success. So put a value that is unique to
-/// the writer into rows that serve as locks.
+/// If another client writes the same properties at the same time, both clients report success. So rows that serve as
+/// locks should contain a value that is unique to the writer.
 #[derive(Debug, Clone)]
 pub struct TableClient {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
 }
 
-/// What an update or upsert does with stored properties that the new entity lacks.
+/// How an update or upsert handles stored properties that the new entity lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UpdateMode {
-    /// Keeps them.
+    /// Keeps these properties.
     Merge,
-    /// Removes them.
+    /// Removes these properties.
     Replace,
 }
 

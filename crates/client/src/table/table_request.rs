@@ -15,8 +15,8 @@ pub(super) const JSON_BODY: &str = "application/json";
 /// The media type of access policies, service properties and stats.
 pub(super) const XML: &str = "application/xml";
 
-/// The protocol version of the official Table SDKs. Bearer tokens need a newer one (protocol: "Authorize access to tables using
-/// Microsoft Entra ID").
+/// The protocol version of the official Table SDKs. Bearer tokens need a newer version (protocol: "Authorize access to
+/// tables using Microsoft Entra ID").
 pub(crate) const PROTOCOL: Protocol = Protocol {
     version: "2019-02-02",
     token_version: "2020-12-06",
@@ -47,7 +47,7 @@ pub(super) fn table_request(operation: Operation, method: Method, path: String) 
     }
 }
 
-/// Asks the server not to repeat the written data in its answer.
+/// Requests an answer without the written data.
 pub(super) fn without_content(mut request: Request) -> Request {
     let prefer = (HeaderName::from_static("prefer"), "return-no-content");
     request.extra_headers[1] = Some(prefer);

@@ -1,4 +1,4 @@
-//! Observers see why a server is busy.
+//! Observers get the reason why a server is busy.
 
 use crate::server;
 use partita_client::{
@@ -19,7 +19,7 @@ impl RetryObserver for Reasons {
 }
 
 #[tokio::test]
-async fn observers_see_the_reason_of_a_refusal() {
+async fn observers_get_the_reason_of_a_refusal() {
     let server = server::start(&[("target-partition-entities", "20")]).await;
     let reasons = Arc::new(Reasons::default());
     let options = ClientOptions {
@@ -30,7 +30,7 @@ async fn observers_see_the_reason_of_a_refusal() {
     let text = server::connection_string(&server);
     let service = TableServiceClient::from_connection_string_with(&text, options).unwrap();
     let table = service.create_table("busy").await.unwrap();
-    // The server admits a transaction of 100, which leaves a debt of 4 s.
+    // The server admits a transaction of 100 rows, which exhausts the partition's target for 4 s.
     let rows = (0..100).map(|row| TransactionAction::Create(Entity::new("hot", row.to_string())));
     let rows: Vec<_> = rows.collect();
     table.submit_transaction(&rows).await.unwrap();

@@ -149,7 +149,7 @@ async fn clients_trust_only_known_authorities() {
         .await
         .unwrap();
 
-    // An untrusted certificate fails the handshake, without retries.
+    // With an untrusted certificate, the handshake fails and is not retried.
     let strict = ClientOptions {
         authorities_pem: vec![untrusted_authority()],
         ..ClientOptions::default()

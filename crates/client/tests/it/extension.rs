@@ -14,7 +14,7 @@ async fn rows(table: &TableClient) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_table_is_renamed_emptied_and_made_to_age() {
+async fn a_table_is_renamed_truncated_and_expires() {
     let server = server::start(&[]).await;
     let client =
         TableServiceClient::from_connection_string(&server::connection_string(&server)).unwrap();

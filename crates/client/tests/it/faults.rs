@@ -93,7 +93,7 @@ pub(crate) async fn behind(
     (real, straight, faulty, through)
 }
 
-/// The error of an insert on a server with this script, and the decisions after its attempts.
+/// The error of an insert on a server with this script, and the client's decisions after its attempts.
 async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Decision>) {
     let faulty = FaultyServer::start(script, None).await;
     let (options, decisions) = quick();
@@ -103,7 +103,7 @@ async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Dec
     (inserted.unwrap_err(), decisions.all())
 }
 
-/// The error of a get on a server that reacts in this way, and the decisions after its attempts.
+/// The error of a get on a server with this reaction, and the client's decisions after its attempts.
 async fn failed_get(act: Act) -> (Error, Vec<Decision>) {
     let faulty = FaultyServer::start([act], None).await;
     let (options, decisions) = quick();
@@ -147,7 +147,7 @@ async fn each_status_is_retried_or_not() {
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_stays_unknown() {
+async fn an_unknown_outcome_stays_unknown_after_retries() {
     let (error, _) = failed_insert([status(500), status(503)]).await;
     assert_eq!(
         (error.status(), error.outcome()),
@@ -220,7 +220,7 @@ async fn requested_waits_are_honoured() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_did_not_happen() {
+async fn a_write_with_a_refused_connection_did_not_happen() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -297,7 +297,7 @@ async fn attempts_and_operations_time_out() {
     assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::OutOfTime)]);
 }
 
-/// A server that was never reached fails soon; one that was reached before gets all retries.
+/// If the client never connected, requests fail soon; if it connected before, they get all retries.
 #[tokio::test]
 async fn the_first_connection_has_its_own_timeout() {
     for answers in [false, true] {
@@ -498,11 +498,11 @@ async fn connections_are_reused() {
             .await
             .unwrap();
     }
-    // The first connection, and another one after the server closed it.
+    // Two connections: the first one, and another one after the server closed it.
     assert_eq!((faulty.heads().len(), faulty.connections()), (21, 2));
 }
 
-/// Reports the end of each attempt.
+/// Sends a message at the end of each attempt.
 #[derive(Debug)]
 struct Ended(tokio::sync::mpsc::Sender<()>);
 
@@ -513,7 +513,7 @@ impl RetryObserver for Ended {
 }
 
 #[tokio::test]
-async fn reading_ahead_requests_the_next_page_early() {
+async fn reading_ahead_requests_the_next_page_before_it_is_polled() {
     let page = |next: &str, row_key: &str| {
         let head = format!("200 OK\r\n{next}");
         let body = format!("{{\"value\":[{{\"PartitionKey\":\"p\",\"RowKey\":\"{row_key}\"}}]}}");
@@ -537,7 +537,7 @@ async fn reading_ahead_requests_the_next_page_early() {
         assert_eq!(rows.try_next().await.unwrap().unwrap().row_key(), "1");
         ended.recv().await.unwrap();
         if ahead {
-            // The client requests the second page although the stream is not polled.
+            // The client requests the second page before the stream is polled for it.
             let second = tokio::time::timeout(Duration::from_secs(30), ended.recv()).await;
             second.unwrap().unwrap();
         }

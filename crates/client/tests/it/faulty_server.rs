@@ -1,4 +1,4 @@
-//! A server on a real socket that fails by a script. It may forward requests to a real server.
+//! A server on a real socket with scripted failures. It can forward requests to a real server.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// The reaction to one request. The connection closes after it, except as noted.
+/// The reaction to one request. The connection closes afterwards, unless noted.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
     /// Answers with the rest of a status line and headers, and with a body.
@@ -45,7 +45,7 @@ pub(crate) struct FaultyServer {
 }
 
 impl FaultyServer {
-    /// Starts a server. The last act of the script repeats for further requests; `behind` is the real server.
+    /// Starts a server. The last act of the script also applies to all further requests; `behind` is the real server.
     pub(crate) async fn start(
         script: impl IntoIterator<Item = Act>,
         behind: Option<SocketAddr>,

@@ -71,7 +71,7 @@ fn at(seconds: u64) -> DateTime {
 }
 
 #[tokio::test]
-async fn appenders_in_the_same_ticks_lose_nothing_and_keep_their_order() {
+async fn appenders_in_the_same_ticks_keep_all_rows_and_their_order() {
     on_a_log(async |log, _| {
         // Both clocks stand still at the same tick, so the appenders use the same keys.
         let [a, b] = [(); 2].map(|()| log.clone().with_clock(|| at(0)));
@@ -102,7 +102,7 @@ async fn appenders_in_the_same_ticks_lose_nothing_and_keep_their_order() {
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_back_keeps_the_order() {
+async fn rows_keep_their_order_if_the_clock_goes_back() {
     on_a_log(async |log, _| {
         let clock = Arc::new(AtomicU64::new(0));
         let read = Arc::clone(&clock);
@@ -118,7 +118,7 @@ async fn a_clock_that_goes_back_keeps_the_order() {
 }
 
 #[tokio::test]
-async fn the_latest_are_one_short_page() {
+async fn the_latest_rows_take_one_short_page() {
     on_a_log(async |log, counted| {
         for from in (0..1200).step_by(100) {
             let rows = (from..from + 100).map(|n| row("a", n)).collect();
@@ -179,7 +179,7 @@ async fn following_queries_only_rows_not_older_than_the_newest() {
         assert!(!new.is_cut);
         assert_eq!(follow.poll().await.unwrap().rows, []);
 
-        // Another appender in the tick of the newest row: its key sorts after that row's.
+        // Another appender uses the tick of the newest row; its key sorts after that row's key.
         let newest = new.rows[2].row_key().parse::<LogTailKey>().unwrap().time();
         let other = log.clone().with_clock(move || newest);
         let key = other.append(row("b", 0)).await.unwrap();
@@ -211,7 +211,7 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
         assert_eq!(of("b", &looks_back.poll().await.unwrap().rows), [1, 2]);
         assert_eq!(looks_back.poll().await.unwrap().rows, []);
 
-        // Without initial rows, the follower returns all rows of the log, and skips other rows.
+        // Without initial rows, the follower returns all rows of the log, but no rows of other partitions.
         let mut other = Entity::new("it's", "1");
         other.insert("N", 1);
         log.table().create_entity(&other).await.unwrap();

@@ -33,7 +33,7 @@ async fn an_insert_that_meets_another_entity_fails() {
     assert_eq!(error.code(), Some(ErrorCode::EntityAlreadyExists));
     assert_eq!(error.outcome(), Outcome::MayHaveHappened);
     assert_eq!(faulty.methods(), ["POST", "POST", "GET"]);
-    // If every attempt had a known outcome, the client does not read back.
+    // If all attempts had known outcomes, the client does not read back.
     let error = straight.create_entity(&theirs).await.unwrap_err();
     assert_eq!(
         (error.attempts(), error.outcome()),

@@ -1,4 +1,4 @@
-//! Tests of the client against a real server, and against one that fails on purpose.
+//! Tests of the client against a real server, and against a server with scripted failures.
 
 #![allow(
     clippy::unwrap_used,

@@ -24,7 +24,7 @@ async fn with_table() -> (Server, TableClient) {
     (server, table)
 }
 
-/// An entity with each type of property, at the ends of its range.
+/// An entity with each type of property, with values at the ends of their ranges.
 pub(crate) fn everything(row_key: &str) -> Entity {
     let mut entity = Entity::new("O'Brien é%+ \u{1F600}", row_key);
     entity
@@ -353,7 +353,7 @@ async fn tables_are_created_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn lists_of_tables_have_pages_too() {
+async fn lists_of_tables_have_pages() {
     let (server, client) = started().await;
     for number in 0..1_003 {
         client

@@ -26,7 +26,7 @@ enum Behaviour {
 /// A forwarding proxy. It forwards requests for any host to the server.
 struct ForwardingProxy {
     address: SocketAddr,
-    /// The request lines, without those inside tunnels.
+    /// The request lines, except requests inside tunnels.
     seen: Arc<Mutex<Vec<String>>>,
     _serving: JoinSet<()>,
 }
@@ -45,7 +45,7 @@ impl ForwardingProxy {
             loop {
                 let (client, _) = listener.accept().await.unwrap();
                 let seen = Arc::clone(&seeing);
-                // A client that disconnects does not concern the proxy.
+                // A disconnected client does not affect the proxy.
                 connections.spawn(async move {
                     let _ = forward(client, server, behaviour, &seen).await;
                 });
@@ -146,7 +146,7 @@ async fn the_proxy_gets_absolute_urls() {
     let seen = proxy.seen();
     let first = "POST http://tables.invalid:10002/devstoreaccount1/Tables HTTP/1.1";
     assert_eq!((seen.len(), seen[0].as_str()), (3, first));
-    // Without the proxy: proxies in the environment do not apply to the local machine.
+    // No proxy: the environment's proxies do not apply to the local machine.
     let client = TableServiceClient::from_connection_string(&text).unwrap();
     let table = client.table_client("proxied");
     table.get_entity("p", "r").await.unwrap();

@@ -1,15 +1,15 @@
-//! Key patterns: how the PartitionKeys of a table are distributed, as common table designs distribute them.
+//! Key patterns: distributions of PartitionKeys in common table designs.
 //!
 //! | pattern | PartitionKeys |
 //! | --- | --- |
-//! | single | one for all rows |
+//! | single | one key for all rows |
 //! | uniform | a fixed number, all equally likely |
 //! | zipf | a fixed number, the k-th used `k^exponent` times less often than the first; the busiest are scattered among the others |
 //! | append | growing, like timestamps and counters: a new one after a fixed number of rows |
 //! | prepend | shrinking, like timestamps counted down, so that the newest row comes first |
-//! | sampled | those of a list, each as often as it occurs there |
+//! | sampled | the keys of a list, each as often as it occurs in the list |
 //!
-//! Rows are numbered. The keys of a row follow from its number and the seed, so written rows need not be remembered.
+//! Rows are numbered. The keys of a row are computed from its number and the seed, so written rows need not be stored.
 
 mod zipf;
 
@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use zipf::Zipf;
 
-/// Most partitions of a pattern: their names have at most ten digits.
+/// Maximum number of partitions of a pattern: their names have at most ten digits.
 pub const PARTITIONS_MAX: u64 = 1_000_000_000;
 
 /// The first partition of [`Pattern::Prepend`]; the next ones count down.
@@ -33,14 +33,14 @@ pub enum Pattern {
     Single,
     /// Partitions that are all equally likely.
     Uniform {
-        /// How many, 1 to [`PARTITIONS_MAX`].
+        /// Number of partitions, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
     },
-    /// Partitions of which a few are busiest.
+    /// Partitions, a few of which are used most.
     Zipf {
-        /// How many, 1 to [`PARTITIONS_MAX`].
+        /// Number of partitions, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
-        /// How skewed, above 0: at 1 the second is used half as often as the first.
+        /// The skew, above 0: at 1, the second partition is used half as often as the first.
         exponent: f64,
     },
     /// Growing PartitionKeys.
@@ -55,9 +55,9 @@ pub enum Pattern {
     },
     /// PartitionKeys of a list or of another table.
     Sampled {
-        /// A description of where the keys come from.
+        /// A description of the source of the keys.
         source: String,
-        /// Keys in the sample, each as often as it was found.
+        /// Number of keys in the sample, each as often as it was found.
         keys: u64,
     },
 }
@@ -75,30 +75,30 @@ impl fmt::Display for Pattern {
                 "{partitions} partitions by Zipf's law with exponent {exponent}"
             ),
             Self::Append { partition_rows: n } => {
-                write!(f, "growing PartitionKeys, a new one each {n} rows")
+                write!(f, "growing PartitionKeys, a new one every {n} rows")
             }
             Self::Prepend { partition_rows: n } => {
-                write!(f, "shrinking PartitionKeys, a new one each {n} rows")
+                write!(f, "shrinking PartitionKeys, a new one every {n} rows")
             }
             Self::Sampled { source, keys } => write!(f, "{keys} keys sampled from {source}"),
         }
     }
 }
 
-/// The keys of rows by their numbers.
+/// Computes the keys of rows from their numbers.
 #[derive(Debug, Clone)]
 pub struct Keys {
     pattern: Pattern,
     seed: u64,
-    /// The prefix of all RowKeys, so that runs do not touch each other's rows.
+    /// The prefix of all RowKeys, so that runs do not change each other's rows.
     run: String,
     zipf: Option<Zipf>,
     sample: Arc<[String]>,
 }
 
 impl Keys {
-    /// The keys of a pattern. `run` is the prefix of all RowKeys. `sample` has the keys of [`Pattern::Sampled`], which needs at
-    /// least one; other patterns ignore it.
+    /// The keys of a pattern. `run` is the prefix of all RowKeys. `sample` contains at least one key for
+    /// [`Pattern::Sampled`]; other patterns ignore it.
     #[must_use]
     pub fn new(pattern: Pattern, seed: u64, run: &str, sample: Vec<String>) -> Self {
         let zipf = match pattern {
@@ -152,13 +152,13 @@ impl Keys {
     }
 }
 
-/// The name of a partition. All have one length, so their order is that of their numbers.
+/// The name of a partition. All names have the same length, so that they sort like their numbers.
 fn named(place: u64, partitions: u64) -> String {
     let width = partitions.saturating_sub(1).max(1).ilog10() as usize + 1;
     format!("p{place:0width$}")
 }
 
-/// The partition of a rank, from 0: neighbouring ranks lie far apart, and every partition has one rank.
+/// The partition with a rank, from 0: neighbouring ranks lie far apart, and every partition has one rank.
 fn scattered(rank: u64, partitions: u64) -> u64 {
     let partitions = u128::from(partitions.max(1));
     let mut step = (partitions * 618 / 1000).max(1);

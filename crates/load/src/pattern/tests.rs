@@ -21,7 +21,7 @@ fn counted(keys: &[String]) -> BTreeMap<&str, usize> {
 }
 
 #[test]
-fn each_pattern_has_its_shape() {
+fn each_pattern_has_its_distribution() {
     assert_eq!(counted(&keys(Pattern::Single, 0..100)).len(), 1);
 
     let uniform = keys(Pattern::Uniform { partitions: 8 }, 0..8_000);
@@ -43,7 +43,8 @@ fn each_pattern_has_its_shape() {
         0..20_000,
     );
     let counts = counted(&zipf);
-    // 1 / (1 + 1/2 + … + 1/100) of all, and the second half of that, at another end of the table.
+    // The first partition has 1 / (1 + 1/2 + … + 1/100) of all rows; the second one has half of that, and lies
+    // elsewhere in the table.
     assert!((3_600..4_100).contains(&counts["p00"]), "{counts:?}");
     assert!((1_750..2_100).contains(&counts["p61"]), "{counts:?}");
 
@@ -82,20 +83,20 @@ fn the_same_seed_gives_the_same_keys_in_every_version() {
     );
 }
 
-/// Written down once; a report of an older version would not be comparable if they changed.
+/// Fixed values: if they changed, reports of older versions would not be comparable.
 const EXPECTED_UNIFORM: &str = "p699 p906 p485";
 const EXPECTED_ZIPF: &str = "p095 p000 p713";
 
 proptest! {
     #[test]
-    fn every_rank_has_a_place_of_its_own(partitions in 1_u64..2_000) {
+    fn every_rank_has_a_separate_partition(partitions in 1_u64..2_000) {
         let places: BTreeSet<u64> = (0..partitions).map(|rank| scattered(rank, partitions)).collect();
         prop_assert_eq!(places.len() as u64, partitions);
         prop_assert!(places.iter().all(|place| *place < partitions));
     }
 
     #[test]
-    fn rows_of_one_run_have_keys_of_their_own(number in 0_u64..5_000_000_000, other in 0_u64..5_000_000_000) {
+    fn rows_of_a_run_have_unique_keys(number in 0_u64..5_000_000_000, other in 0_u64..5_000_000_000) {
         let keys = Keys::new(Pattern::Single, 1, "a1b2", Vec::new());
         prop_assert_eq!(keys.row_key(number) == keys.row_key(other), number == other);
         prop_assert_eq!(keys.row_key(number) < keys.row_key(other), number < other);

@@ -1,13 +1,15 @@
 //! Zipf's distribution: rank k of n is drawn `k^s` times less often than rank 1.
 //!
-//! By rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
-//! 1996): it needs no table, so a million partitions cost nothing, and about 1.1 tries a number.
+//! The method is rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
+//! discrete distributions", 1996). It needs no table, so it takes no memory for a million partitions, and about 1.1
+//! attempts per number.
 //!
-//! Ours, because the same seed has to give the same keys in every version: reports of stress tests are compared across versions.
+//! This module does not use a crate, because the same seed must give the same keys in every version: reports of stress
+//! tests are compared across versions.
 
 use crate::Random;
 
-/// The distribution over 1 to n.
+/// The distribution over the ranks 1 to n.
 #[derive(Debug, Clone)]
 pub(super) struct Zipf {
     count: f64,
@@ -18,7 +20,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// Over ranks 1 to `count` (at least 1), with an exponent above 0.
+    /// The distribution over ranks 1 to `count` (at least 1), with an exponent above 0.
     pub(super) fn new(count: u64, exponent: f64) -> Self {
         let mut zipf = Self {
             count: count as f64,
@@ -33,7 +35,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank: 1 is the most frequent.
+    /// Draws a rank; rank 1 is the most frequent.
     pub(super) fn rank(&self, random: &mut Random) -> u64 {
         loop {
             let area = self.area_last + random.fraction() * (self.area_first - self.area_last);
@@ -49,7 +51,7 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// The integral of the height, up to a constant.
+    /// The integral of the density, up to a constant.
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let at = (1.0 - self.exponent) * log;
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_come_as_often_as_the_formula_says() {
+    fn ranks_are_as_frequent_as_in_the_formula() {
         for (count, exponent) in [(1, 1.0), (2, 0.5), (50, 1.0), (50, 0.99), (1_000, 1.5)] {
             let zipf = Zipf::new(count, exponent);
             let draws = 200_000;

@@ -1,36 +1,37 @@
 //! Workers that take operations by number and send them when they are due.
 //!
-//! - An operation is due at its time ([`Schedule`]). When no worker is free then, it waits, and the wait counts as latency.
-//! - The run ends after its time, after its number of operations, or when the clock says that it is stopped.
-//! - Operations that were due before the end and never begun are counted ([`Run::not_begun`]).
+//! - An operation is due at a fixed time ([`Schedule`]). If no worker is free at that time, the operation waits, and
+//!   the wait counts as latency.
+//! - The run ends after its time, after its number of operations, or when its clock reports a stop.
+//! - [`Run::not_begun`] counts operations that were due before the end but never began.
 //!
-//! No runtime is named here: a worker is a future, and the runtime that polls it brings the [`Clock`].
+//! The module does not depend on a runtime: a worker is a future, and the caller provides a [`Clock`] of its runtime.
 
 use crate::Schedule;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A timer wakes a worker up to a millisecond late, and one more on a busy machine. The server did not cause that delay, so
-/// this much is not charged to it.
+/// A timer wakes a worker up to a millisecond late, and up to two on a busy machine. The server did not cause that
+/// delay, so latencies exclude it.
 const TIMER_GRAIN: Duration = Duration::from_millis(2);
 
-/// When the operations of a run begin, and when it ends.
+/// The options of a run: the schedule of its operations, and its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunOptions {
     /// When operations begin.
     pub schedule: Schedule,
-    /// Operations at the same time, at least 1.
+    /// Maximum number of parallel operations, at least 1.
     pub workers: usize,
-    /// How long operations are begun; without end if none.
+    /// The time during which operations begin; `None` for no limit.
     pub duration: Option<Duration>,
-    /// How many operations; without end if none.
+    /// The number of operations; `None` for no limit.
     pub operations: Option<u64>,
 }
 
-/// Times of an operation, from the begin of its run.
+/// Times of an operation, from the start of its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// When it was due. In a closed loop that is when it began.
+    /// When it was due. In a closed loop, this is when it began.
     pub due: Duration,
     /// When it was sent.
     pub began: Duration,
@@ -54,47 +55,48 @@ impl Times {
     }
 }
 
-/// How one worker sends its requests: over a raw connection, or through the SDK.
+/// Sends the requests of one worker: over a raw connection, or through the SDK.
 pub trait Sender {
     /// A request that is ready to be sent.
     type Request;
-    /// What a request came to.
+    /// The result of a request.
     type Outcome;
 
-    /// Makes the request of that number. The time that it takes is not part of the request's latency.
+    /// Makes the request with this number. The time for this is not part of the request's latency.
     fn prepare(&mut self, number: u64) -> Self::Request;
 
     /// Sends a request and waits until its answer is complete.
     fn send(&mut self, request: Self::Request) -> impl Future<Output = Self::Outcome>;
 
-    /// Takes note of a request that has ended.
+    /// Records a request that has ended.
     fn record(&mut self, times: Times, outcome: Self::Outcome);
 }
 
-/// The time of a run, as its runtime has it.
+/// The time of a run, measured by its runtime.
 pub trait Clock {
     /// Time since the run began.
     fn elapsed(&self) -> Duration;
 
-    /// Whether workers are told to begin nothing more.
+    /// Whether the run is stopped, so that workers must not begin further operations.
     fn is_stopped(&self) -> bool;
 
-    /// Waits until that time of the run; false when the run is stopped before. A closed loop without a ramp never waits.
+    /// Waits until that time of the run; returns false if the run is stopped before. A closed loop without a ramp never
+    /// waits.
     fn sleep_until(&self, at: Duration) -> impl Future<Output = bool>;
 }
 
-/// What the workers of a run share.
+/// The state that the workers of a run share.
 #[derive(Debug)]
 pub struct Run {
     options: RunOptions,
     /// The number of the next operation.
     next: AtomicU64,
-    /// Operations sent; counted at a rate only.
+    /// Number of operations sent; counted only with a fixed rate.
     begun: AtomicU64,
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run that has not yet begun.
     #[must_use]
     pub const fn new(options: RunOptions) -> Self {
         Self {
@@ -104,9 +106,9 @@ impl Run {
         }
     }
 
-    /// Lets the worker of that number, from 0, work until the run ends.
+    /// Runs the worker with this number, from 0, until the run ends.
     ///
-    /// Cancel safe as far as its sender is: a request under way may have happened.
+    /// Cancel safe if the sender is: a running request may have happened.
     pub async fn work(&self, worker: usize, clock: &impl Clock, sender: &mut impl Sender) {
         let RunOptions {
             schedule,
@@ -150,7 +152,7 @@ impl Run {
         clock.is_stopped() || self.options.duration.is_some_and(is_over)
     }
 
-    /// Waits until an operation is due. Returns the time from which its latency counts; none when the run ends before.
+    /// Waits until an operation is due. Returns the time from which its latency counts; `None` if the run ends before.
     async fn wait(&self, due: Duration, clock: &impl Clock) -> Option<Duration> {
         let is_over = |duration| due >= duration;
         if self.options.duration.is_some_and(is_over) {
@@ -170,7 +172,7 @@ impl Run {
         })
     }
 
-    /// Operations that were due before that time and never begun, because all workers were busy. None in a closed loop.
+    /// Operations that were due before this time but never began, because all workers were busy. 0 in a closed loop.
     #[must_use]
     pub fn not_begun(&self, at: Duration) -> u64 {
         let begun = self.begun.load(Ordering::Relaxed);
@@ -179,7 +181,7 @@ impl Run {
             let due = self.options.schedule.due(number);
             due.is_some_and(|due| due < at)
         };
-        // The lowest number that is not due yet: all before it are.
+        // Searches for the lowest number that is not yet due: all numbers before it are due.
         let (mut low, mut high) = (0, most);
         while low < high {
             let middle = low + (high - low) / 2;

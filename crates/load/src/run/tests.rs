@@ -1,4 +1,4 @@
-//! One worker on a clock that only moves when the worker waits or sends: no runtime, and every time is exact.
+//! One worker on a clock that moves only when the worker waits or sends: there is no runtime, and every time is exact.
 
 use super::*;
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Default)]
 struct ManualClock {
     now: Cell<Duration>,
-    /// How late it wakes sleepers.
+    /// The delay of every wake-up.
     late: Duration,
     stops_at: Option<Duration>,
 }
@@ -32,7 +32,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Takes a time for each request, which may depend on when it is sent.
+/// A sender with a simulated duration for each request, which may depend on the start of the request.
 struct Slow<'a, F> {
     clock: &'a ManualClock,
     takes: F,
@@ -99,7 +99,7 @@ fn ran(
 }
 
 #[test]
-fn a_closed_loop_sends_when_the_answer_is_there() {
+fn a_closed_loop_sends_after_each_answer() {
     let clock = ManualClock::default();
     let (run, recorded) = ran(options(Schedule::CLOSED, Some(ms(100))), &clock, |_| ms(30));
     let began: Vec<_> = recorded.iter().map(|(_, times)| times.began).collect();
@@ -113,9 +113,9 @@ fn a_closed_loop_sends_when_the_answer_is_there() {
 }
 
 #[test]
-fn an_operation_that_waits_for_a_worker_is_charged_for_it() {
+fn the_wait_for_a_worker_counts_as_latency() {
     let clock = ManualClock::default();
-    // One is due every 10 ms; the second takes 50.
+    // One operation is due every 10 ms; the second one takes 50 ms.
     let takes = |at| if at == ms(10) { ms(50) } else { ms(1) };
     let (_, recorded) = ran(options(rate(100.0), Some(ms(80))), &clock, takes);
     let responses: Vec<_> = recorded.iter().map(|(_, times)| times.response()).collect();
@@ -128,7 +128,7 @@ fn an_operation_that_waits_for_a_worker_is_charged_for_it() {
 }
 
 #[test]
-fn what_was_due_and_never_begun_is_counted() {
+fn operations_that_were_due_but_never_began_are_counted() {
     let clock = ManualClock::default();
     let (run, recorded) = ran(options(rate(100.0), Some(ms(1_000))), &clock, |_| ms(100));
     assert_eq!(recorded.len(), 10);
@@ -136,7 +136,7 @@ fn what_was_due_and_never_begun_is_counted() {
 }
 
 #[test]
-fn a_late_timer_is_charged_only_beyond_its_grain() {
+fn a_late_timer_counts_only_beyond_its_grain() {
     for (late, response) in [(ms(2), ms(1)), (ms(3), ms(4))] {
         let clock = ManualClock {
             late,
@@ -148,7 +148,7 @@ fn a_late_timer_is_charged_only_beyond_its_grain() {
 }
 
 #[test]
-fn a_run_ends_with_its_operations_or_when_it_is_stopped() {
+fn a_run_ends_after_its_operations_or_when_stopped() {
     let bounded = RunOptions {
         operations: Some(3),
         ..options(Schedule::CLOSED, None)
@@ -166,7 +166,7 @@ fn a_run_ends_with_its_operations_or_when_it_is_stopped() {
 }
 
 #[test]
-fn the_workers_of_a_ramp_begin_late() {
+fn workers_of_a_ramp_begin_one_after_the_other() {
     let ramp = RunOptions {
         schedule: Schedule::Closed { ramp_seconds: 8.0 },
         workers: 4,

@@ -15,13 +15,13 @@ pub enum HeatRows {
 /// A heat map: its time span, its resolution, and its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeatQuery {
-    /// Its end, in the server's time format; now if none.
+    /// The end of the time span, in the server's time format; `None` for now.
     pub to: Option<String>,
     /// Its length.
     pub last_seconds: u64,
-    /// Length of a column, a multiple of 10.
+    /// Length of a column in seconds, a multiple of 10.
     pub step_seconds: u64,
-    /// The metric of its values.
+    /// The metric to show.
     pub metric: HeatMetric,
     /// Its rows.
     pub by: HeatRows,

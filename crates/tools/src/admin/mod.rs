@@ -40,7 +40,7 @@ pub enum AdminError {
     Url(String),
     /// The server did not answer.
     #[error(
-        "no admin port answers at {url}; is the server running, and its --admin-port open? --admin URL or PARTITA_ADMIN names another port"
+        "no admin port answers at {url}; check that the server is running and its --admin-port is open, or set --admin URL or PARTITA_ADMIN to another port"
     )]
     Unreachable {
         /// The URL of the port.
@@ -54,9 +54,9 @@ pub enum AdminError {
     Refused {
         /// Status of the answer.
         status: u16,
-        /// As in `docs/admin-api.md`, such as `NoSplitKey`.
+        /// The error code, as in `docs/admin-api.md`, such as `NoSplitKey`.
         code: String,
-        /// The reason, and the remedy.
+        /// The reason, and what to do next.
         message: String,
     },
     /// The server is not an admin port, or its version lacks this page.
@@ -76,12 +76,12 @@ pub struct AdminPort {
     traffic: Arc<Traffic>,
 }
 
-/// How to reach an admin port. The default suits a server on this machine.
+/// Options for reaching an admin port. The default suits a server on this machine.
 #[derive(Debug, Clone)]
 pub struct AdminOptions {
-    /// How long a page may take.
+    /// The timeout of a page.
     pub page_timeout: Duration,
-    /// Certificates in PEM of authorities to trust besides the machine's, for `https`.
+    /// Additional certificate authorities to trust for `https`, in PEM.
     pub authorities_pem: Vec<Vec<u8>>,
 }
 
@@ -150,7 +150,7 @@ impl AdminPort {
         })
     }
 
-    /// `/admin/v1/status`: health, load and counters. As all pages, cancel safe.
+    /// `/admin/v1/status`: health, load and counters. Like all pages, cancel safe.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -198,7 +198,7 @@ impl AdminPort {
         self.page(&format!("snapshots/{name}")).await
     }
 
-    /// An action on a range, such as `split`. Like all actions, not cancel safe: it may be executed anyway.
+    /// An action on a range, such as `split`. Like all actions, not cancel safe: the action may still be executed.
     ///
     /// # Errors
     /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been executed.
@@ -258,7 +258,8 @@ impl AdminPort {
         path: &str,
         params: &impl Serialize,
     ) -> Result<Page<T>, AdminError> {
-        let body = serde_json::to_vec(params).expect("parameters are text, numbers and switches");
+        let body =
+            serde_json::to_vec(params).expect("parameters contain only text, numbers and switches");
         let headers = [
             ("x-partita-admin", "partita-tools"),
             ("content-type", "application/json"),
@@ -303,7 +304,7 @@ fn unreachable(url: &str, source: partita_client::Error) -> AdminError {
     }
 }
 
-/// The URL without a slash at its end: a scheme, a host, maybe a port, and nothing else.
+/// The URL without a trailing slash: a scheme, a host, an optional port, and nothing else.
 fn checked_url(url: &str) -> Result<String, AdminError> {
     let invalid = || AdminError::Url(url.to_owned());
     let (scheme, authority) = url.split_once("://").ok_or_else(invalid)?;

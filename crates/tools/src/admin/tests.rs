@@ -1,4 +1,4 @@
-//! What is made of answers, over real sockets, plain and TLS.
+//! Admin port answers read over real sockets, plain and TLS.
 
 use super::*;
 use partita_wire::admin::{HeatMetric, MergeResult};
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Answers one request on a connection; returns the request.
+/// Answers one request on a connection, and returns the request.
 async fn answer_once(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), answer: &str) -> String {
     let mut request = Vec::new();
     while !request.ends_with(b"}") && !request.ends_with(b"\r\n\r\n") {
@@ -27,7 +27,7 @@ fn http(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-/// What is made of an answer to `merge`.
+/// The client's result for an answer to `merge`.
 async fn merged(answer: &str) -> Result<Page<MergeResult>, AdminError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -47,7 +47,7 @@ async fn merged(answer: &str) -> Result<Page<MergeResult>, AdminError> {
 }
 
 #[tokio::test]
-async fn answers_are_told_from_refusals_and_from_other_servers() {
+async fn answers_refusals_and_other_servers_are_distinguished() {
     let body = r#"{"into":8,"transit_ms":0.5,"later":1}"#;
     let done = merged(&http("200 OK", body)).await.unwrap();
     assert_eq!((done.document.into, &*done.text), (8, body));
@@ -74,7 +74,7 @@ async fn answers_are_told_from_refusals_and_from_other_servers() {
     }
 }
 
-/// A TLS server on a free port that answers one request, and the certificate to trust it by.
+/// A TLS server on a free port that answers one request, and the certificate that a client must trust.
 async fn tls_server() -> (TcpListener, TlsAcceptor, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -121,7 +121,7 @@ async fn an_admin_port_behind_tls_is_reached() {
 }
 
 #[tokio::test]
-async fn an_untrusted_certificate_is_named() {
+async fn an_untrusted_certificate_is_reported() {
     let (listener, acceptor, _) = tls_server().await;
     let (_, _, other) = tls_server().await;
     let port = tls_port(&listener, other);
@@ -137,7 +137,7 @@ async fn an_untrusted_certificate_is_named() {
 }
 
 #[test]
-fn urls_are_checked() {
+fn invalid_urls_are_refused() {
     for url in [
         "127.0.0.1:1",
         "ftp://127.0.0.1:1",
@@ -155,7 +155,7 @@ fn urls_are_checked() {
 }
 
 #[test]
-fn a_heat_query_names_what_it_needs() {
+fn a_heat_query_sends_its_parameters() {
     let query = HeatQuery {
         to: Some("2026-01-31T12:00:00Z".to_owned()),
         last_seconds: 3600,

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Level of zstd. Higher levels cost more time than they save in bytes on rows.
+/// The zstd compression level. Higher levels cost more time than the smaller files save.
 const ZSTD_LEVEL: i32 = 1;
-/// Read at a time, in bytes.
+/// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// The format of a file of rows.
@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 128 * 1024;
 pub enum Format {
     /// Columns with their types, as Azure Storage Explorer writes and reads them.
     Csv,
-    /// An entity a line, as the service writes it.
+    /// One entity per line, as the service writes it.
     Jsonl,
     /// The same, compressed.
     #[serde(rename = "jsonl.zst")]
@@ -35,7 +35,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
 
-    /// The extension of its files, without the dot.
+    /// The file extension, without the dot.
     #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Format {
         }
     }
 
-    /// The format of a file by its name.
+    /// The format that a file name indicates.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
@@ -118,14 +118,14 @@ impl<W: Write + Send> EntityWriter<W> {
     }
 }
 
-/// Reads the entities of a file, one after the other. After an error it returns none.
+/// Reads the entities of a file, one after the other. After an error it returns no more entities.
 pub struct EntityReader {
     reader: Box<dyn ReadEntities>,
     taken_bytes: Arc<AtomicU64>,
     ended: bool,
 }
 
-/// Counts the bytes read of a stream.
+/// Counts the bytes read from a stream.
 struct Counted<R> {
     input: R,
     taken_bytes: Arc<AtomicU64>,
@@ -201,13 +201,13 @@ impl EntityReader {
         }
     }
 
-    /// How many rows the file has, if its format tells in advance.
+    /// The number of rows, if the file stores it.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.reader.rows()
     }
 
-    /// Bytes of the file read so far; 0 for Parquet, which is not read from begin to end.
+    /// Bytes of the file read so far; 0 for Parquet, which is not read sequentially.
     #[must_use]
     pub fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)

@@ -9,18 +9,18 @@ pub enum FormatError {
     /// The file cannot be read or written.
     #[error("cannot read or write the file")]
     Io(#[from] io::Error),
-    /// A row of the file is invalid. Fix the file or write it again.
+    /// A row of the file is invalid. Fix the file or export it again.
     #[error("cannot read row {row}: {what}")]
     Row {
-        /// Its number, from 1; a header is not counted.
+        /// The row number, from 1; a header is not counted.
         row: u64,
-        /// Why it is invalid.
+        /// Why the row is invalid.
         what: String,
     },
     /// The file does not have the expected format.
     #[error("not a valid file of this format: {0}")]
     File(String),
-    /// A row has a property that no declared column fits. Declare a column for it, or leave the property out.
+    /// A row has a property without a declared column. Declare a column for it, or leave the property out.
     #[error("no column for property {property} of type {edm}")]
     NoColumn {
         /// Its name.

@@ -6,10 +6,11 @@ use partita_model::{EdmType, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 
-/// Most columns of a file. A table whose property names are data may have more; JSON lines suit it better.
+/// Maximum number of columns of a file. A table with data in its property names may exceed it; JSON lines suit such a
+/// table better.
 pub const COLUMNS_MAX: usize = 10_000;
 
-/// A property of one type. A property with several types has a column for each.
+/// A property with one type. A property with several types has a column for each type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
@@ -32,12 +33,12 @@ fn type_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EdmType,
     EdmType::from_name(&name).ok_or_else(|| serde::de::Error::custom("unknown type"))
 }
 
-/// The columns of some rows, in the order of their first rows.
+/// The columns that a set of rows needs, in the order of their first rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
 pub struct Schema {
     columns: Vec<Column>,
-    /// The indexes of each property's columns, by type.
+    /// The index of each property's column for each type.
     places: HashMap<String, [Option<usize>; EdmType::ALL.len()]>,
 }
 
@@ -59,7 +60,7 @@ impl Schema {
         &self.columns
     }
 
-    /// The index of the column of that property and type.
+    /// The index of the column for a property and a type.
     #[must_use]
     pub fn index(&self, property: &str, edm: EdmType) -> Option<usize> {
         self.places
@@ -74,7 +75,7 @@ impl Schema {
         firsts.map(|(_, column)| &*column.property)
     }
 
-    /// Whether the column is the first one of its property.
+    /// Whether it is the first column of its property.
     pub(super) fn is_first(&self, at: usize, column: &Column) -> bool {
         let places = self.places.get(&column.property);
         places.and_then(|places| places.iter().flatten().min()) == Some(&at)
@@ -112,7 +113,7 @@ impl From<Schema> for Vec<Column> {
 impl TryFrom<Vec<Column>> for Schema {
     type Error = FormatError;
 
-    /// These columns; of two with the same property and type the first stays.
+    /// Creates a schema from columns; of two columns with the same property and type, the first stays.
     fn try_from(columns: Vec<Column>) -> Result<Self, FormatError> {
         let mut schema = Self::default();
         for column in columns {
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stored_form() {
+    fn the_stored_form_is_stable() {
         let text = serde_json::to_string(&schema()).unwrap();
         let expected = r#"[{"property":"a","edm":"Edm.Int32"},{"property":"t","edm":"Edm.DateTime","fine":true},{"property":"a","edm":"Edm.Int64"},{"property":"b","edm":"Edm.String"}]"#;
         assert_eq!(text, expected);

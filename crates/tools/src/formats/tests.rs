@@ -1,4 +1,4 @@
-//! What is written is read, in every format.
+//! Round trips of rows through every format.
 
 use super::*;
 use partita_client::Entity;
@@ -8,7 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// Quotes, separators, line ends, what spreadsheets take for formulas, ends of encodings, control characters.
+/// Quotes, separators, line ends, characters that begin a formula in spreadsheets, edges of UTF-8 and UTF-16, control
+/// characters.
 const TEXT: &str = "[,;\"'\n\r\t =@\\\\a\u{0}\u{1F}\u{7F}\u{85}\u{FEFF}\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{10FFFF}]{0,6}";
 
 fn date_time() -> impl Strategy<Value = DateTime> {
@@ -46,7 +47,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Few names, so that one has several types, and some that differ in case.
+/// Few names, so that a name occurs with several types; some names differ only in case.
 pub(crate) fn entities() -> impl Strategy<Value = Vec<Entity>> {
     let properties = proptest::collection::btree_map("[abA_é][b1]?", value(), 0..8);
     let timestamp = proptest::option::of(date_time());
@@ -59,7 +60,7 @@ pub(crate) fn entities() -> impl Strategy<Value = Vec<Entity>> {
     proptest::collection::vec(entity, 0..20)
 }
 
-/// What is told apart, and the order of properties is not: columns have one of their own.
+/// A comparable form of an entity. The order of properties is ignored, because the columns of a file define it.
 fn plain(entity: &Entity, is_zero_signed: bool) -> impl PartialEq + std::fmt::Debug + use<> {
     let value = |value: &Value| match value {
         Value::Double(value) if value.is_nan() => "NaN".to_owned(),
@@ -105,7 +106,7 @@ proptest! {
     fn every_format_keeps_every_entity(entities in entities()) {
         for format in Format::ALL {
             let back = read(format, &written(format, &entities)).unwrap();
-            // The service stores minus zero as zero, and so does its JSON.
+            // The service stores minus zero as zero, and so does the JSON format.
             let is_zero_signed = format.has_columns();
             let plain = |entities: &[Entity]| -> Vec<_> {
                 entities.iter().map(|entity| plain(entity, is_zero_signed)).collect()
@@ -114,9 +115,9 @@ proptest! {
         }
     }
 
-    /// Files that are damaged give rows or errors, and end.
+    /// A damaged file yields rows or an error, and the reader terminates.
     #[test]
-    fn damage_is_no_panic(entities in entities(), at: prop::sample::Index, with: u8) {
+    fn damaged_files_do_not_panic(entities in entities(), at: prop::sample::Index, with: u8) {
         for format in [Format::Csv, Format::Jsonl, Format::JsonlZstd] {
             let mut bytes = written(format, &entities);
             if let Some(byte) = (!bytes.is_empty()).then(|| at.index(bytes.len())) {
@@ -133,7 +134,7 @@ fn error_of(format: Format, text: &str) -> String {
 }
 
 #[test]
-fn csv_as_others_write_it() {
+fn csv_of_other_programs_is_read() {
     let text = "\u{FEFF}RowKey,Age,Name,Age@type,PartitionKey,Note@type,Note\n\
         1,42,Miles,Edm.Int32,p,Edm.String,\n\
         2,,,,p,,\n\
@@ -153,7 +154,7 @@ fn csv_as_others_write_it() {
 }
 
 #[test]
-fn csv_as_we_write_it() {
+fn csv_is_written_as_documented() {
     let mut first = Entity::new("p,1", "r\"");
     first.insert("Age", 42).insert("Name", "");
     let mut second = Entity::new("p", "");
@@ -166,7 +167,7 @@ fn csv_as_we_write_it() {
 }
 
 #[test]
-fn rows_at_fault_are_named() {
+fn errors_name_the_invalid_row() {
     let csv = |rows: &str| {
         error_of(
             Format::Csv,
@@ -215,7 +216,7 @@ fn records_are_bounded() {
 }
 
 #[test]
-fn a_declared_schema_is_kept_to() {
+fn a_row_without_a_declared_column_is_refused() {
     let mut entity = Entity::new("p", "r");
     entity.insert("a", 1);
     for format in [Format::Csv, Format::Parquet] {
@@ -233,7 +234,7 @@ fn a_declared_schema_is_kept_to() {
 }
 
 #[test]
-fn parquet_in_several_groups() {
+fn parquet_with_several_groups_is_read() {
     let entities: Vec<Entity> = (0..130_000)
         .map(|at| {
             let mut entity = Entity::new("p", format!("{at:06}"));
@@ -261,7 +262,7 @@ fn open_error(name: &str) -> String {
 
 /// Written by pyarrow 26 with its usual compression.
 #[test]
-fn parquet_as_others_write_it() {
+fn parquet_of_other_programs_is_read() {
     let reader = EntityReader::open(&of_others("pyarrow.parquet"), Format::Parquet).unwrap();
     let read: Vec<Entity> = reader.map(Result::unwrap).collect();
     let time = |text| DateTime::parse(text).unwrap();
@@ -295,24 +296,25 @@ fn parquet_as_others_write_it() {
     );
 }
 
-/// Found by the fuzz target `parquet`: a footer with a column before the file's beginning, at which the library panics.
+/// Found by the fuzz target `parquet`: a footer with a column before the start of the file, for which the library
+/// panics.
 #[test]
 fn parquet_whose_columns_lie_outside_of_it() {
     let expected = "not a valid file of this format: a column lies outside the file";
     assert_eq!(open_error("outside.parquet"), expected);
 }
 
-/// Found by it too: a text that is longer than its page.
+/// Also found by the fuzz target `parquet`: a text that is longer than its page.
 #[test]
-fn parquet_whose_pages_end_early() {
+fn parquet_with_truncated_pages_is_refused() {
     let damaged = EntityReader::open(&of_others("page_end.parquet"), Format::Parquet);
     let rows: Result<Vec<Entity>, _> = damaged.unwrap().collect();
     let error = rows.unwrap_err().to_string();
-    assert_eq!(error, "not a valid file of this format: it is damaged");
+    assert_eq!(error, "not a valid file of this format: damaged");
 }
 
 #[test]
-fn formats_by_name() {
+fn formats_are_found_by_file_name() {
     for (name, format) in [
         ("a.csv", Some(Format::Csv)),
         ("A.CSV", Some(Format::Csv)),

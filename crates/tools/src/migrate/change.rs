@@ -18,10 +18,11 @@ pub enum PropertyChange {
     Rename {
         /// Its name.
         from: String,
-        /// Its new name. A row must not have both.
+        /// The new name. A row must not have properties of both names.
         to: String,
     },
-    /// Converts the property to another type, in rows that have it: by its text, so `"7"`, `7` and `7.0` are the same number.
+    /// Converts the property to another type by its text, in rows that have it: `"7"`, `7` and `7.0` become the same
+    /// number.
     Retype {
         /// Its name.
         name: String,
@@ -35,7 +36,7 @@ pub enum PropertyChange {
     },
 }
 
-/// A row cannot be changed.
+/// Why a row cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChangeError {
     /// Another property has the new name.
@@ -94,7 +95,7 @@ impl PropertyChange {
         Ok(())
     }
 
-    /// The names of the properties that it reads or writes.
+    /// The names of the properties that the change reads or writes.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Rename { from, to } => vec![from, to],

@@ -15,7 +15,7 @@ use std::fmt;
 pub struct Checksum(String);
 
 impl Checksum {
-    /// A checksum that was stored as text.
+    /// A checksum that was read from its stored text.
     pub(super) fn stored(text: &str) -> Self {
         Self(text.to_owned())
     }

@@ -10,7 +10,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The command of this direction.
+    /// The command that runs this direction.
     #[must_use]
     pub fn verb(self) -> &'static str {
         match self {
@@ -19,7 +19,7 @@ impl Direction {
         }
     }
 
-    /// What a run in this direction is doing.
+    /// A description of a running migration in this direction.
     pub(super) fn doing(self) -> &'static str {
         match self {
             Self::Up => "applying",

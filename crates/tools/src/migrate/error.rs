@@ -28,10 +28,10 @@ pub enum MigrateError {
     Held {
         /// The name of the runner.
         who: String,
-        /// When its lease expires unless it is renewed.
+        /// The time until the lease expires unless its holder renews it.
         ends_in: Duration,
     },
-    /// Another runner took the lease, or wrote the record. This runner wrote nothing after that.
+    /// Another runner took the lease or wrote the record. This runner has written nothing since.
     #[error("another runner has taken over: {0}")]
     Lost(&'static str),
     /// The caller stopped the run. The next run continues.
@@ -40,7 +40,7 @@ pub enum MigrateError {
     /// A migration has changed since it ran.
     #[error(transparent)]
     Changed(Box<ChangedMigration>),
-    /// A migration that has not run is older than one that ran.
+    /// A migration that has not run has a lower version than one that ran.
     #[error(
         "migration {version} {id:?} is not applied, but the later version {after} is: give it a version above {after}"
     )]
@@ -52,7 +52,7 @@ pub enum MigrateError {
         /// The newest version that ran.
         after: u64,
     },
-    /// A migration stopped halfway, and must be finished first.
+    /// A migration stopped halfway; it must be finished first.
     #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.verb())]
     HalfWay {
         /// Its version.
@@ -91,7 +91,7 @@ pub enum MigrateError {
         step: usize,
         /// The number of its steps.
         steps: usize,
-        /// A description of the step.
+        /// A description of the failed step.
         operation: String,
         /// The number of earlier steps, as text.
         done: String,

@@ -1,4 +1,4 @@
-//! The row that keeps two runners apart.
+//! The lease: a row that prevents two runners from running at the same time.
 //!
 //! ```text
 //! free ──insert──▶ held ──renew, if the version is unchanged──▶ held ──delete──▶ free
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! - Every change of the row names the version that it replaces, so only one of two runners succeeds.
-//! - The Timestamps of two rows tell whether a lease has expired; the server sets them, so no runner's clock matters. The second
-//!   row, `clock`, is written to read the server's time.
+//! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
+//!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
 //! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and fails if another
 //!   runner has taken the lease. A single request that takes longer than the lease is not covered: leases must last longer than
 //!   requests.
@@ -21,15 +21,15 @@ use std::time::{Duration, Instant};
 const PARTITION: &str = "lease";
 const ROW: &str = "lease";
 const CLOCK_ROW: &str = "clock";
-/// How often a lease that changes during an attempt is read again.
+/// How often a runner reads the lease again if another runner changes it.
 const ATTEMPTS: usize = 5;
 
 /// The settings of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseOptions {
-    /// How long it lasts unless it is renewed, in whole seconds.
+    /// How long the lease lasts without renewal, in whole seconds.
     pub duration: Duration,
-    /// The age from which it is renewed before a write.
+    /// A lease older than this is renewed before a write.
     pub renew_after: Duration,
     /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,
@@ -46,7 +46,7 @@ impl Default for LeaseOptions {
     }
 }
 
-/// A held lease.
+/// A lease that this runner holds.
 #[derive(Debug)]
 pub(super) struct Lease {
     table: TableClient,
@@ -75,7 +75,7 @@ impl Lease {
         options: &LeaseOptions,
     ) -> Result<Self, MigrateError> {
         let mut row = Entity::new(PARTITION, ROW);
-        // The random Runner tells this runner's row from others.
+        // The random property Runner distinguishes the rows of two runners.
         let seconds = i32::try_from(options.duration.as_secs()).unwrap_or(i32::MAX);
         row.insert("Who", who)
             .insert("Runner", Guid(fastrand::u128(..).to_be_bytes()))
@@ -112,7 +112,7 @@ impl Lease {
                         renewed,
                     });
                 }
-                // Another runner was faster.
+                // Another runner took the lease first.
                 Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {}
                 Err(error) => return Err(failed(error)),
             }
@@ -120,7 +120,7 @@ impl Lease {
         Err(MigrateError::Lost("it took the lease first"))
     }
 
-    /// Ensures that the lease is held. To be called before a write.
+    /// Ensures that this runner still holds the lease. Must be called before each write.
     ///
     /// # Errors
     /// [`MigrateError::Lost`].
@@ -146,7 +146,7 @@ impl Lease {
         }
     }
 
-    /// Releases it. If that fails, it expires.
+    /// Releases the lease. If the request fails, the lease expires.
     pub(super) async fn release(self) {
         let if_match = IfMatch::ETag(self.etag);
         let _ = self.table.delete_entity(PARTITION, ROW, &if_match).await;

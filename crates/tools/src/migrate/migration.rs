@@ -5,7 +5,7 @@ use super::{Operation, RowSelection, Transform, WriteRows};
 use partita_client::{Entity, UpdateMode};
 use thiserror::Error;
 
-/// Most steps of a migration, in each direction.
+/// Maximum number of steps of a migration, in each direction.
 const STEPS_MAX: usize = 1000;
 /// Longest id, in characters.
 const ID_CHARS_MAX: usize = 128;
@@ -39,7 +39,7 @@ pub struct Migration {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Steps(Vec<Operation>);
 
-/// A migration that is invalid in itself.
+/// An invalid migration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("migration {version} {id:?}: {what}")]
 pub struct InvalidMigration {
@@ -170,7 +170,7 @@ impl Migration {
         self
     }
 
-    /// Its version: its place in the order.
+    /// The version, which determines the order of migrations.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
@@ -200,7 +200,7 @@ impl Migration {
         self.down.as_ref()
     }
 
-    /// The checksum of version, id and steps of both directions. Layout, comments and description do not matter.
+    /// The checksum of version, id and steps of both directions. Layout, comments and description do not affect it.
     #[must_use]
     pub fn checksum(&self) -> Checksum {
         let mut digest = Digest::new(self.version, &self.id);

@@ -4,9 +4,9 @@
 //! - [`Migrator`]: runs the migrations that have not run.
 //!
 //! Promises:
-//! - a migration that ran does not run again, and it is an error if it has changed since;
-//! - migrations that are stopped anywhere, also by `kill -9`, and run again end as if they had not been stopped (`runner/step.rs`
-//!   describes how for each step);
+//! - a migration runs once, and a change of its definition after that is an error;
+//! - migrations can be stopped at any point, even by `kill -9`; the next run ends with the same tables as an
+//!   uninterrupted run (`runner/step.rs` describes how for each step);
 //! - two runners do not run at the same time (`lease.rs` states the conditions);
 //! - all rows are written through the public protocol, so migrations work on any server.
 //!

@@ -54,7 +54,7 @@ pub struct WriteRows {
     pub table: String,
     /// The rows, each key once.
     pub rows: Vec<Entity>,
-    /// How rows that exist are updated; none to refuse them.
+    /// How to update existing rows; `None` to refuse them.
     pub update: Option<UpdateMode>,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
@@ -71,19 +71,19 @@ pub enum RowSelection {
     All,
 }
 
-/// Changes of rows. `..Transform::of("table")` fills what is not named.
+/// Changes of rows. `..Transform::of("table")` fills the other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transform {
-    /// The table whose rows are read.
+    /// The table to read.
     pub table: String,
-    /// The table to write, created if it does not exist; none to change rows in place. New keys need it: rows that move within a
-    /// table would be read again.
+    /// The table to write, created if it does not exist; `None` to change rows in place. New keys need another table:
+    /// the scan would read rows again that move within a table.
     pub to: Option<String>,
     /// An OData filter on the rows.
     pub filter: Option<String>,
     /// Changes of the properties, in their order.
     pub changes: Vec<PropertyChange>,
-    /// The new PartitionKey; none to keep that of the row.
+    /// The new PartitionKey; `None` keeps that of the row.
     pub partition_key: Option<Template>,
     /// The new RowKey.
     pub row_key: Option<Template>,
@@ -121,7 +121,7 @@ impl Transform {
 }
 
 impl Operation {
-    /// Its name in files.
+    /// The name of the operation in files.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -150,7 +150,7 @@ impl Operation {
         }
     }
 
-    /// How many requests it takes without failures; none if that depends on the rows of a table.
+    /// The number of requests without failures; `None` if it depends on the rows of a table.
     #[must_use]
     pub fn requests(&self) -> Option<u64> {
         let transactions = |rows: Vec<Entity>| batches(rows).len() as u64;
@@ -213,7 +213,7 @@ impl Transform {
             return Err(format!("{} cannot be transformed into itself", self.table));
         }
         if to.is_none() && (self.partition_key.is_some() || self.row_key.is_some()) {
-            return Err("new keys need another table: set to".to_owned());
+            return Err("new keys need another table; set the key `to`".to_owned());
         }
         if to.is_none() && self.changes.is_empty() {
             return Err("it changes nothing".to_owned());

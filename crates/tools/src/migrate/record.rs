@@ -1,8 +1,8 @@
 //! Records of migrations: one row of the version table for each.
 //!
-//! PartitionKey `migration`, RowKey the version with zeros before it, and these properties: `Id`, `Version`, `Description`,
-//! `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; of one that is halfway also `InDoubt`, `Progress`
-//! (JSON) and `Journal`.
+//! PartitionKey `migration`, RowKey the version with zeros before it, and these properties: `Id`, `Version`,
+//! `Description`, `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; a record of an
+//! unfinished migration also has `InDoubt`, `Progress` (JSON) and `Journal`.
 
 use super::{Checksum, Direction, MigrateError};
 use crate::scan::ResumeToken;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 const PARTITION: &str = "migration";
-/// Digits of a version in a RowKey: those of the largest Int64.
+/// Digits of a version in a RowKey: as many as the largest Int64 has.
 const VERSION_DIGITS: usize = 19;
-/// Longest description and failure that are stored, in characters: well below the limit of a property.
+/// Maximum length of a stored description or failure, in characters: well below the limit of a property.
 const TEXT_CHARS_MAX: usize = 4000;
 
 /// The state of a migration.
@@ -101,11 +101,11 @@ pub struct Record {
     pub checksum: Checksum,
     /// Its state.
     pub state: State,
-    /// Steps that are done, in its direction.
+    /// The number of finished steps of the current direction.
     pub steps_done: usize,
-    /// Steps of its direction.
+    /// The number of steps of the current direction.
     pub steps: usize,
-    /// When it began, by the clock of its runner.
+    /// When the migration began, by the runner's clock.
     pub begun: DateTime,
     /// When it ended.
     pub ended: Option<DateTime>,
@@ -129,7 +129,7 @@ impl Record {
         }
     }
 
-    /// Whether it stopped halfway, or is running.
+    /// Whether it is running or stopped halfway.
     #[must_use]
     pub fn is_half_way(&self) -> bool {
         matches!(self.state, State::Applying | State::Reverting)
@@ -210,7 +210,7 @@ impl Record {
     }
 }
 
-/// Reads all records, by version; none if the table does not exist.
+/// Reads all records, by version; empty if the table does not exist.
 pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, MigrateError> {
     let options = QueryOptions::new().filter(Filter::pk().eq(PARTITION));
     let (mut records, mut from) = (Vec::new(), None);
@@ -233,7 +233,7 @@ pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, Migrate
     }
 }
 
-/// Replaces the version of a record that was read or written last, or inserts a new one.
+/// Replaces a record if its row is unchanged since this runner read or wrote it, or inserts a new one.
 ///
 /// # Errors
 /// [`MigrateError::Lost`] if another runner wrote it.

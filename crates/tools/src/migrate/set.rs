@@ -11,7 +11,7 @@ pub struct Migrations(Vec<Source>);
 type Source = (Migration, Option<PathBuf>);
 
 impl Migrations {
-    /// These migrations, given in any order.
+    /// Sorts migrations by version.
     ///
     /// # Errors
     /// [`InvalidMigration`] if one is invalid, or two have the same version or id.
@@ -63,7 +63,7 @@ impl Migrations {
         self.0.is_empty()
     }
 
-    /// The migration of that version.
+    /// The migration with this version.
     #[must_use]
     pub fn get(&self, version: u64) -> Option<&Migration> {
         self.iter().find(|migration| migration.version() == version)

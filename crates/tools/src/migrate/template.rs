@@ -6,13 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Most digits of a padded number.
+/// Maximum number of digits of a padded number.
 const WIDTH_MAX: usize = 64;
 
-/// A text with placeholders for PartitionKey, RowKey or a property: `{Country}-{RowKey}`. A number behind a colon pads an integer
-/// with zeros to that many digits: `{Age:6}`. `{{` and `}}` stand for braces.
+/// A text with placeholders for PartitionKey, RowKey or a property: `{Country}-{RowKey}`. A colon and a number pad an
+/// integer with zeros to this number of digits: `{Age:6}`. `{{` and `}}` are literal braces.
 ///
-/// Placeholders have the values of the row as it was read, before any change of its transform.
+/// Placeholders have the row's original values, before any change by the transform.
 ///
 /// ```
 /// use partita_client::Entity;
@@ -33,18 +33,18 @@ enum Piece {
     Property { name: String, width: Option<usize> },
 }
 
-/// The text is not a template.
+/// Why a text is not a template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidTemplate {
     /// A brace is unmatched.
     #[error("unmatched brace; write {{{{ or }}}} for a literal brace")]
     Brace,
-    /// The text in braces is not a name, alone or with a number of digits.
+    /// The text in braces is not a property name, optionally with a colon and a number of digits.
     #[error("{{{0}}} is not a property name, alone or with digits as in {{Age:6}}")]
     Place(String),
 }
 
-/// A row cannot fill the template.
+/// Why a row cannot fill the template.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TemplateError {
     /// The row lacks the property.
@@ -56,7 +56,7 @@ pub enum TemplateError {
 }
 
 impl Template {
-    /// The text for a row.
+    /// Fills the template with the properties of a row.
     ///
     /// # Errors
     /// [`TemplateError`].

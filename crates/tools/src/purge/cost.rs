@@ -1,4 +1,4 @@
-//! The cost of a purge, counted beforehand.
+//! The cost of a purge, computed before it starts.
 
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
@@ -43,7 +43,7 @@ impl PurgeCost {
         self.partitions
     }
 
-    /// Requests that delete them, without those of the scan.
+    /// Delete requests, without the requests of the scan.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests

@@ -8,14 +8,14 @@ use partita_client::{Error, TableClient, TransactionAction};
 pub struct Deleted {
     /// Rows deleted.
     pub rows: u64,
-    /// Rows that did not exist any more.
+    /// Rows that no longer existed.
     pub gone: u64,
-    /// Rows that were written since the scan read them, and are kept.
+    /// Rows that another client changed after the scan; they are kept.
     pub changed: u64,
 }
 
-/// Deletes rows of one partition. A transaction fails as a whole when one of its rows has changed, so that row is left out and the
-/// others are tried again: at most once for each row.
+/// Deletes rows of one partition. A transaction fails as a whole if one of its rows has changed. That row is left out,
+/// and the others are retried: at most once for each row.
 pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result<Deleted, Error> {
     let mut done = Deleted::default();
     while !rows.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result
     Ok(done)
 }
 
-/// Deletes all rows or none. An error has the index of the row at fault.
+/// Deletes all rows or none. The error contains the index of the failed row.
 async fn try_all(table: &TableClient, rows: &[RowToDelete]) -> Result<(), (usize, Error)> {
     if let [row] = rows {
         let deleted = table.delete_entity(&row.partition_key, &row.row_key, &row.if_match);

@@ -1,4 +1,4 @@
-//! Groups rows to delete into transactions: of one partition, 100 at most.
+//! Groups rows to delete into transactions of one partition and at most 100 rows.
 
 use crate::scan::{Keyed as _, SourceError};
 use crate::source::TableRow;
@@ -12,21 +12,21 @@ pub(crate) struct RowToDelete {
     pub(crate) partition_key: String,
     /// Its RowKey.
     pub(crate) row_key: String,
-    /// The version to delete; any if the server did not send one.
+    /// The version to delete; any version if the server did not send an ETag.
     pub(crate) if_match: IfMatch,
 }
 
 /// Rows of one partition to delete with one request, 1 to 100.
 pub(crate) type DeleteGroup = Vec<RowToDelete>;
 
-/// Groups rows that come in the table's order.
+/// Groups rows that arrive in the table's order.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
     rows: DeleteGroup,
 }
 
 impl RowToDelete {
-    /// A row in the version that was read.
+    /// The row's keys, and the version that was read.
     pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
         let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
         Ok(Self {
@@ -38,7 +38,7 @@ impl RowToDelete {
 }
 
 impl Grouping {
-    /// Adds a row; returns the group that this completes, if any.
+    /// Adds a row. Returns a group that this row completes.
     pub(super) fn add(&mut self, row: RowToDelete) -> Option<DeleteGroup> {
         let first = self.rows.first();
         let fits = first.is_none_or(|first| first.partition_key == row.partition_key);

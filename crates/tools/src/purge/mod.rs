@@ -1,8 +1,8 @@
-//! Deletes many rows: those that a scan finds, grouped by partition into transactions, several at a time.
+//! Deletes all rows that a scan finds, grouped by partition into transactions, several at a time.
 //!
 //! Promises:
-//! - a row is deleted only in the version that the scan read: a row that was written since is kept, and counted;
-//! - a row that another client deleted meanwhile is not an error;
+//! - a row is deleted only in the version that the scan read: a row that was written later is kept and counted;
+//! - a row that another client has already deleted is not an error;
 //! - a purge that is stopped continues when it is started again: the scan does not find deleted rows.
 
 mod cost;
@@ -38,7 +38,7 @@ pub enum PurgeError {
     Delete(#[source] partita_client::Error),
 }
 
-/// A running purge. Deletes run as tasks that it owns. If it is dropped, running deletes may happen or not.
+/// A running purge, which owns its delete tasks. If it is dropped, running deletes may or may not happen.
 #[derive(Debug)]
 pub struct Purge {
     scan: Scan<TableSource>,
@@ -67,7 +67,7 @@ impl Purge {
     /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without losing a row.
     ///
     /// # Errors
-    /// [`PurgeError`]. The purge must be started again then.
+    /// [`PurgeError`]. The purge must then be started again.
     pub async fn next(&mut self) -> Option<Result<Deleted, PurgeError>> {
         loop {
             while self.running.len() < self.jobs
@@ -77,7 +77,7 @@ impl Purge {
                 self.running
                     .spawn(async move { delete::delete(&table, group).await });
             }
-            // Reads until every job has a waiting group.
+            // Reads until each job has a group to delete.
             let reads = self.grouping.is_some() && self.waiting.len() < self.jobs;
             tokio::select! {
                 batch = self.scan.next(), if reads => {
@@ -119,7 +119,7 @@ impl Purge {
 fn joined<T>(done: Result<T, tokio::task::JoinError>) -> T {
     match done {
         Ok(done) => done,
-        // Only a purge that is dropped aborts its tasks, so this one panicked.
+        // Tasks are aborted only if the purge is dropped, so this task panicked.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -1,4 +1,4 @@
-//! Deletes on a real server.
+//! Deletes against a real server.
 
 use super::delete::delete;
 use super::{DeleteGroup, Deleted, RowToDelete};
@@ -15,7 +15,7 @@ fn doomed(rows: &[(&str, Option<&ETag>)]) -> DeleteGroup {
 }
 
 #[test]
-fn rows_that_changed_or_are_gone_do_not_hold_up_the_others() {
+fn changed_and_missing_rows_do_not_block_the_others() {
     server::on_a_server(async |connection_string| {
         let service = TableServiceClient::from_connection_string(&connection_string)?;
         let table = service.create_table("purged").await?;
@@ -43,7 +43,7 @@ fn rows_that_changed_or_are_gone_do_not_hold_up_the_others() {
             let found = table.get_entity_if_exists("p", row_key).await?;
             assert_eq!(found.is_some(), is_there, "{row_key}");
         }
-        // Alone, a row is deleted without a transaction.
+        // A single row is deleted without a transaction.
         let alone = delete(&table, doomed(&[("4", Some(&etags[3]))])).await?;
         assert_eq!((alone.rows, alone.changed), (1, 0));
         let changed = delete(&table, doomed(&[("2", Some(&etags[1]))])).await?;
@@ -53,7 +53,7 @@ fn rows_that_changed_or_are_gone_do_not_hold_up_the_others() {
 }
 
 #[test]
-fn a_table_that_is_not_there_is_a_failure() {
+fn a_missing_table_is_an_error() {
     server::on_a_server(async |connection_string| {
         let service = TableServiceClient::from_connection_string(&connection_string)?;
         let table = service.table_client("nothing");

@@ -1,15 +1,15 @@
-//! Intervals of PartitionKeys in the service's order, and their text as conditions of a filter.
+//! Intervals of PartitionKeys in the service's order, and the filter conditions for them.
 
 use super::prefix::lengthen;
 use partita_model::{Comparison, Filter, Property, Value, compare_utf16, successor};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// The begin of an interval of keys.
+/// The start of an interval of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lower {
-    /// With the first key.
+    /// Before the first key.
     #[default]
     Start,
     /// With this key.
@@ -22,7 +22,7 @@ pub enum Lower {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Upper {
-    /// With the last key.
+    /// After the last key.
     #[default]
     End,
     /// Before this key.
@@ -42,7 +42,7 @@ pub struct Bounds {
     pub upper: Upper,
 }
 
-/// A place between keys: before or behind one.
+/// A position between keys: before or after one.
 type Cut<'a> = (&'a str, Side);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ fn compare(a: Cut<'_>, b: Cut<'_>) -> Ordering {
 }
 
 impl Lower {
-    /// The later of the two.
+    /// The later of two starts.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let later = match (self.cut(), other.cut()) {
@@ -76,7 +76,7 @@ impl Lower {
 }
 
 impl Upper {
-    /// The earlier of the two.
+    /// The earlier of two ends.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         let earlier = match (self.cut(), other.cut()) {
@@ -86,7 +86,7 @@ impl Upper {
         if earlier { other } else { self }
     }
 
-    /// Behind the last key that begins with `prefix`.
+    /// After the last key that begins with `prefix`.
     #[must_use]
     pub fn of_prefix(prefix: &str) -> Self {
         successor(prefix).map_or(Self::End, Self::Before)
@@ -111,13 +111,13 @@ impl Bounds {
         }
     }
 
-    /// Whether it contains every key by its form.
+    /// Whether the bounds, by their form, contain every key.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether the key lies within.
+    /// Whether the key lies within the bounds.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         let (lower, upper) = (self.lower.cut(), self.upper.cut());
@@ -125,7 +125,7 @@ impl Bounds {
             && upper.is_none_or(|upper| compare(upper, (key, Side::Behind)).is_ge())
     }
 
-    /// The keys that lie in both.
+    /// The keys within both bounds.
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         Self {
@@ -134,21 +134,21 @@ impl Bounds {
         }
     }
 
-    /// Whether its ends alone show that no key lies within.
+    /// Whether the two ends alone show that the interval contains no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // No key is less than the empty one.
+        // No key is less than the empty key.
         let lower = self.lower.cut().unwrap_or(("", Side::Before));
         let upper = self.upper.cut();
         upper.is_some_and(|upper| compare(lower, upper).is_ge())
     }
 
-    /// The longest prefix that every key within is known to begin with.
+    /// The longest common prefix of all keys within the bounds, as far as the bounds show it.
     #[must_use]
     pub fn common_prefix(&self) -> &str {
         let key = self.lower.cut().map_or("", |(key, _)| key);
         let mut prefix = "";
-        // The interval begins within the prefix's keys; it lies in them if it ends there too.
+        // The interval begins within the prefix's keys. If it also ends there, all its keys have the prefix.
         while let Some(longer) = lengthen(prefix, key) {
             if self.upper.clone().min(Upper::of_prefix(longer)) != self.upper {
                 break;
@@ -158,7 +158,7 @@ impl Bounds {
         prefix
     }
 
-    /// The conditions of a filter that reads only these keys: none, one or two.
+    /// The filter conditions that select only these keys: none, one or two.
     pub(super) fn conditions(&self) -> Vec<Filter> {
         let lower = match &self.lower {
             Lower::Start => None,
@@ -177,7 +177,7 @@ impl Bounds {
     }
 }
 
-/// A comparison of a key.
+/// A comparison of a key, as a filter.
 pub(super) fn condition(property: Property, op: Comparison, key: &str) -> Filter {
     Filter::Compare {
         property,
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Few enough that two are equal now and then.
+    /// So few different keys that some are equal.
     fn key() -> impl Strategy<Value = String> {
         prop_oneof!["[a\u{FFFF}]{0,1}", "[ab\u{10000}\u{FFFF}]{0,3}"]
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prefix_that_bounds_share() {
+    fn bounds_have_a_common_prefix() {
         let bounds = |lower: Lower, upper: Upper| Bounds { lower, upper };
         let from = |key: &str| Lower::From(key.to_owned());
         let before = |key: &str| Upper::Before(key.to_owned());
@@ -226,13 +226,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn intersection_is_both(a in bounds(), b in bounds(), key in key()) {
+        fn an_intersection_has_the_keys_of_both(a in bounds(), b in bounds(), key in key()) {
             let both = a.contains(&key) && b.contains(&key);
             prop_assert_eq!(a.intersection(b).contains(&key), both);
         }
 
         #[test]
-        fn empty_and_prefix_are_true(bounds in bounds(), key in key()) {
+        fn is_empty_and_common_prefix_match_the_keys(bounds in bounds(), key in key()) {
             if bounds.contains(&key) {
                 prop_assert!(!bounds.is_empty());
                 prop_assert!(key.starts_with(bounds.common_prefix()));

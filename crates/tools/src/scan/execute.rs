@@ -1,8 +1,8 @@
-//! Executing a step: it reads one page, and returns the steps that cover the rest.
+//! Executes a step: reads one page, and returns the steps that cover the rest.
 //!
-//! The prefix scan rests on one observation: tables list only serially, but "PartitionKey greater than all that begin with a
-//! prefix" skips everything under the prefix. So after a page of a prefix P, whose last row is (K, R), the rest of P consists
-//! of three parts, in the table's order. Each is a step of its own that any task can execute:
+//! The prefix scan relies on one fact: a table can only be listed serially, but the condition "PartitionKey after all
+//! keys with this prefix" skips all rows under the prefix. So after a page of a prefix P, whose last row is (K, R), the
+//! rest of P consists of three parts, in the table's order. Each is a separate step that any task can execute:
 //!
 //! ```text
 //!   P  ──page──▶ rows …(K, R) │ rest of partition K │ rest of prefix N │ rest of P behind N
@@ -10,13 +10,15 @@
 //!                              and RowKey gt R        N's successor      of N on
 //! ```
 //!
-//! N is P and K's next character. Where K is P itself there is no N, and the third part begins behind K.
+//! N is P with K's next character appended. If K equals P, there is no N, and the third part begins after K.
 //!
 //! Promises:
-//! - the rows returned and the parts of the steps returned are together the part of the step executed, and do not overlap;
-//! - steps are returned in the table's order, and all lie behind the rows;
-//! - a page that cannot be read costs nothing: the step itself is returned;
-//! - rows come in the table's order and lie in the part. A server that answers otherwise is reported, because rows would be lost.
+//! - the returned rows and the parts of the returned steps together cover the part of the executed step, without
+//!   overlap;
+//! - steps are returned in the table's order, and all of them follow the rows;
+//! - if the page cannot be read, the step itself is returned, so no rows are lost;
+//! - rows are in the table's order and within the part. Any other answer of a server is an error, because rows would be
+//!   lost.
 
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::lengthen;
@@ -27,8 +29,8 @@ use partita_model::{ContinuationToken, EntityPosition, successor};
 use partita_wire::table::read_entity_token;
 use thiserror::Error;
 
-/// Fewest rows of a page where only the first of each partition is wanted. A page of one row would not show how many rows a
-/// partition has.
+/// Minimum rows per page if only the first row of each partition is wanted. A page of one row would not show how many
+/// rows a partition has.
 const DISTINCT_ROWS_MIN: usize = 2;
 /// The factor by which a page shrinks when one partition fills it, and grows when partitions are small.
 const DISTINCT_ROWS_FACTOR: usize = 8;
@@ -39,8 +41,8 @@ pub enum ScanError {
     /// The source failed. Executing the step again may succeed.
     #[error("cannot read a page")]
     Page(#[source] SourceError),
-    /// The server returned rows that were not requested, or not in the service's order. A retry does not help; a serial scan that
-    /// trusts only continuation tokens may.
+    /// The server returned rows that were not requested, or that are not in the service's order. A retry does not help;
+    /// a serial scan that uses only continuation tokens may.
     #[error("the server returned a row out of order or outside the requested keys")]
     Disordered {
         /// The row's PartitionKey.
@@ -48,7 +50,7 @@ pub enum ScanError {
         /// The row's RowKey.
         row_key: String,
     },
-    /// The server answered with no row and the same continuation token again.
+    /// The server answered without rows and repeated the continuation token.
     #[error("the server's continuation token does not advance")]
     Stuck,
 }
@@ -64,7 +66,7 @@ pub struct StepResult<R> {
     pub failure: Option<ScanError>,
 }
 
-/// Reads one page of a step. If the future is dropped nothing happened, and the step can be executed again.
+/// Reads one page of a step. If the future is dropped, nothing is lost, and the step can be executed again.
 pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> StepResult<S::Row> {
     let options = query.options();
     let request = PageRequest {
@@ -90,7 +92,7 @@ fn page_rows(query: &Query, step: &Step) -> usize {
     step.page_rows.unwrap_or(most).clamp(1, most)
 }
 
-/// Refuses a page that would lose or double rows.
+/// Refuses a page that would cause lost or duplicate rows.
 fn check<R: Keyed>(step: &Step, page: &Page<R>) -> Result<(), ScanError> {
     if page.rows.is_empty() && page.continuation.is_some() && page.continuation == step.continuation
     {
@@ -142,7 +144,8 @@ fn take<R: Keyed>(query: &Query, step: &Step, page: Page<R>) -> StepResult<R> {
     }
 }
 
-/// Pages of which most is skipped shrink, as only one row of each partition is wanted; they grow again where partitions are small.
+/// Adapts the page size if only the first row of each partition is wanted: smaller if most rows are skipped, larger if
+/// partitions are small.
 fn shrink_or_grow(query: &Query, rest: &mut Step, seen: usize, partitions: usize) {
     let (now, most) = (page_rows(query, rest), query.options().page_rows);
     if partitions <= 1 && seen > 1 {
@@ -153,10 +156,10 @@ fn shrink_or_grow(query: &Query, rest: &mut Step, seen: usize, partitions: usize
     }
 }
 
-/// Continues behind a partition; false when nothing can lie there. It costs one request, as following the token would, and skips
-/// the rest of the partition.
+/// Continues after a partition; returns false if nothing can follow it. It costs one request, like following the token,
+/// and skips the rest of the partition.
 fn pass_over(rest: &mut Step, key: &str) -> bool {
-    // The token belongs to the bounds it was given for.
+    // The token is valid only for the bounds of its request.
     rest.continuation = None;
     match &mut rest.part {
         Part::Prefix { bounds, .. } | Part::Range { bounds } => {
@@ -167,7 +170,7 @@ fn pass_over(rest: &mut Step, key: &str) -> bool {
     }
 }
 
-/// The steps behind the last row of a page, which came with this token.
+/// The steps after the last row of a page, given the page's continuation token.
 fn steps_behind(
     query: &Query,
     rest: Step,
@@ -181,7 +184,8 @@ fn steps_behind(
         after: Some(row_key.to_owned()),
     };
     let parts: Vec<Part> = match &rest.part {
-        // A range continues by its token: by keys it would take two requests, one for the rest of the last partition.
+        // A range continues by its token. Continuing by keys would take two requests, one of them for the rest of the
+        // last partition.
         Part::Range { .. } => return vec![rest],
         Part::Partition { .. } => vec![rest_of_partition()],
         Part::Prefix { prefix, bounds } => {
@@ -205,7 +209,7 @@ fn steps_behind(
     steps.collect()
 }
 
-/// The row that a token names, if its form is known. A token that does not lead forward is ignored.
+/// The row that a token names, if the form of the token is known. A token that does not advance is ignored.
 fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<EntityPosition> {
     let (next_key, next_row) = (&token.next_partition_key, &token.next_row_key);
     let next = read_entity_token(Some(next_key), next_row.as_deref()).ok()??;
@@ -216,8 +220,8 @@ fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<Entit
     compare_keys((key, row_key), place).is_lt().then_some(next)
 }
 
-/// The rest of a prefix behind `key`, if nothing lies before `next`: keys that begin like `key` with one character more, and keys
-/// behind those.
+/// Two parts cover the rest of a prefix after `key`, if no row lies before `next`: the keys that share one more character
+/// with `key`, and the keys after those.
 fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(String, Bounds)> {
     let after = || Lower::After(key.to_owned());
     let left = Bounds {

@@ -1,25 +1,25 @@
 //! The open steps of a scan: which to execute next, which rows to return, and which steps a resumed scan needs. A plain state
 //! machine: its caller decides where steps are executed and in which order they end.
 //!
-//! The state is one list in the table's order. Executing a step replaces it in its place:
+//! The state is one list in the table's order. The result of a step replaces it in the list:
 //!
 //! ```text
 //!   [ S ]  ──finish(rows, A, B)──▶  [ rows of S │ A │ B ]  ──take──▶  [ A │ B ]
 //! ```
 //!
 //! Invariants:
-//! - slots behind rows that are not returned yet, with a greater depth, came from the same step. So a token that repeats the step
-//!   leaves out exactly those;
-//! - in the table's order, rows are returned only from the front of the list. A step behind the front begins only while its rows
-//!   fit into the buffer; the step at the front always may, so that there is progress. So at most the buffer and the rows of one
-//!   step are kept;
+//! - slots that follow unreturned rows and have a greater depth came from the same step. So a token that repeats the
+//!   step omits exactly these slots;
+//! - in the table's order, rows are returned only from the front of the list. A step after the front begins only while
+//!   its rows fit into the buffer; the step at the front always may begin, so that the scan progresses. So memory holds
+//!   at most the buffer and the rows of one step;
 //! - in any order, rows are returned at once. Steps begin breadth-first, which finds work for every job, only while few are open;
 //!   then in the table's order, which is depth-first and brings their number down to two for each character of a key.
 
 use super::execute::StepResult;
 use super::step::{Step, StepId};
 
-/// Open steps for each job up to which a scan in any order goes breadth-first.
+/// A scan in any order goes breadth-first up to this number of open steps per job.
 const OPEN_STEPS_PER_JOB: usize = 8;
 
 /// The order in which rows are returned.
@@ -32,16 +32,16 @@ pub enum Order {
     Any,
 }
 
-/// Bounds on steps that run and on rows that wait.
+/// Bounds on running steps and waiting rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontierOptions {
     /// The order of the rows.
     pub order: Order,
-    /// Steps that run at the same time, at least 1.
+    /// Maximum number of running steps, at least 1.
     pub jobs: usize,
-    /// The most rows that a step returns: those of a page.
+    /// Maximum number of rows that a step returns: those of a page.
     pub step_rows_max: usize,
-    /// Rows that may be read ahead of the table's order. Ignored with [`Order::Any`].
+    /// Maximum number of rows to read ahead of the table's order. Ignored with [`Order::Any`].
     pub buffer_rows_max: usize,
 }
 
@@ -66,9 +66,10 @@ struct Slot<R> {
     id: StepId,
     step: Step,
     state: SlotState<R>,
-    /// Its ancestors whose rows may still be in the list.
+    /// The number of ancestors whose rows may still be in the list.
     depth: usize,
-    /// Higher for later steps, and among those of one result for earlier ones: the last step of a result finds most.
+    /// Breadth-first order starts the step with the lowest age. Steps of later results have higher ages; within a result,
+    /// the last step has the lowest age, because it covers the most rows.
     age: u64,
 }
 
@@ -83,7 +84,7 @@ pub struct Frontier<R> {
 }
 
 impl<R> Frontier<R> {
-    /// A scan of these steps, which are in the table's order and do not overlap.
+    /// A scan with these first steps, which are in the table's order and do not overlap.
     #[must_use]
     pub fn new(steps: Vec<Step>, options: FrontierOptions) -> Self {
         let mut frontier = Self {
@@ -97,7 +98,8 @@ impl<R> Frontier<R> {
         frontier
     }
 
-    /// A step to execute now; none if enough run, or nothing may be read ahead. Its caller must [`Self::finish`] it.
+    /// A step to execute now; `None` if enough steps run or no more rows may be read ahead. The caller must
+    /// [`Self::finish`] it.
     pub fn start(&mut self) -> Option<Step> {
         if self.running >= self.options.jobs.max(1) {
             return None;
@@ -112,10 +114,10 @@ impl<R> Frontier<R> {
         Some(slot.step.clone())
     }
 
-    /// Replaces a running step by its result.
+    /// Replaces a running step with its result.
     ///
     /// # Panics
-    /// If that step does not run.
+    /// If the step is not running.
     pub fn finish(&mut self, id: StepId, result: StepResult<R>) {
         let at = self
             .slots
@@ -135,7 +137,8 @@ impl<R> Frontier<R> {
         }
     }
 
-    /// The next rows to return, if there are any. Their step is done then: no later [`Self::open_steps`] contains it.
+    /// The next rows to return, if there are any. Then their step is done: later calls of [`Self::open_steps`] do not
+    /// contain it.
     pub fn take(&mut self) -> Option<Batch<R>> {
         let is_read = |slot: &Slot<R>| matches!(slot.state, SlotState::Read(_));
         let at = match self.options.order {
@@ -143,8 +146,8 @@ impl<R> Frontier<R> {
             Order::Any => self.slots.iter().position(is_read),
         }?;
         let slot = self.slots.remove(at);
-        // Steps that came from this one now count as those of its ancestor, if that is still in the list. Otherwise they would
-        // count as those of a neighbour.
+        // Steps of this result now count as steps of its ancestor, if the ancestor is still in the list. Otherwise they
+        // would count as steps of a neighbour.
         let later = self.slots.iter_mut().skip(at);
         for below in later.take_while(|below| below.depth > slot.depth) {
             below.depth -= 1;
@@ -161,7 +164,7 @@ impl<R> Frontier<R> {
         }
     }
 
-    /// The steps that cover exactly the rows not returned yet, in the table's order.
+    /// The steps that cover exactly the rows not yet returned, in the table's order.
     #[must_use]
     pub fn open_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
@@ -176,13 +179,13 @@ impl<R> Frontier<R> {
         steps
     }
 
-    /// How many steps run.
+    /// The number of running steps.
     #[cfg(test)]
     pub(super) fn running(&self) -> usize {
         self.running
     }
 
-    /// Rows read and not returned.
+    /// Rows read but not yet returned.
     #[cfg(test)]
     pub(super) fn buffered_rows(&self) -> usize {
         self.buffered_rows
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_repeats_rows_that_are_read_and_not_returned() {
+    fn a_token_repeats_rows_that_are_not_returned_yet() {
         let mut frontier = frontier(Order::Table, 3, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3), steps(&["a", "b"]));
         frontier.finish(step("b").id(), result(1, &["b1", "b2"]));
@@ -281,15 +284,18 @@ mod tests {
         frontier.finish(step("a").id(), result(0, &["a1"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(2, &["a2"]));
-        // Below "a1" and "b" steps are open, but their rows are not returned.
+        // Steps below "a1" and "b" are open, but their rows are not returned yet.
         assert_eq!(open(&frontier), steps(&["a1", "b"]));
         assert_eq!(frontier.take().unwrap().step, step("a1").id());
-        assert!(frontier.take().is_none(), "the rows of b come behind a2");
+        assert!(
+            frontier.take().is_none(),
+            "the rows of b follow those of a2"
+        );
         assert_eq!(open(&frontier), steps(&["a2", "b"]));
     }
 
     #[test]
-    fn steps_of_a_neighbour_are_not_left_out() {
+    fn open_steps_include_those_of_a_neighbour() {
         let mut frontier = frontier(Order::Any, 2, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3).len(), 2);
         frontier.finish(step("b").id(), result(1, &["b1"]));
@@ -299,14 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn reading_ahead_ends_where_the_buffer_does() {
+    fn reading_ahead_stops_at_the_buffer_limit() {
         let mut frontier = frontier(Order::Table, 9, &["a", "b", "c", "d"]);
         assert_eq!(start(&mut frontier, 9), steps(&["a", "b"]));
         frontier.finish(step("b").id(), result(5, &[]));
         assert_eq!(
             start(&mut frontier, 9),
             [],
-            "5 rows and two steps of 10 are too many"
+            "5 rows and two steps of 10 rows exceed the buffer"
         );
         frontier.finish(step("a").id(), result(0, &["a1", "a2"]));
         assert_eq!(start(&mut frontier, 9), steps(&["a1"]));
@@ -315,19 +321,19 @@ mod tests {
         assert_eq!(
             start(&mut frontier, 9),
             [],
-            "the rows of a1 have to go first"
+            "the rows of a1 must be returned first"
         );
         assert_eq!(frontier.take().unwrap().rows.len(), 10);
         assert_eq!(start(&mut frontier, 9), steps(&["a2"]));
     }
 
     #[test]
-    fn breadth_first_while_few_are_open_then_depth_first() {
+    fn a_scan_is_breadth_first_up_to_a_limit_then_depth_first() {
         let mut frontier = frontier(Order::Any, 1, &["a"]);
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine are open: the first in the table's order, and then the steps from it, until eight are.
+        // Nine steps are open: the first one starts, and then its steps, until only eight are open.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));

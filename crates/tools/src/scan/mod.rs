@@ -1,14 +1,14 @@
 //! Reads every row of a table, or of a part of it, with parallel requests, and returns each row exactly once.
 //!
-//! A [`Strategy`] cuts the table into the first [`Step`]s. [`execute`] reads a page of a step and returns steps for the rest. A
-//! [`Frontier`] holds the open steps, a [`Scan`] runs several at the same time, and a [`ResumeToken`] is its position. Pages come
-//! from a [`PageSource`], so nothing here depends on HTTP.
+//! A [`Strategy`] cuts the table into the first [`Step`]s. [`execute`] reads a page of a step and returns steps for the
+//! rest. A [`Frontier`] holds the open steps, a [`Scan`] runs several at the same time, and a [`ResumeToken`] is the
+//! position of the scan. Pages come from a [`PageSource`], so nothing here depends on HTTP.
 //!
 //! Promises, for a table that does not change during the scan:
-//! - every row within the bounds that passes the filter is returned once, whatever the strategy, the order in which requests end,
-//!   and failures and resumptions in between; with [`Order::Table`] in the table's order;
+//! - every row within the bounds that passes the filter is returned once, independent of the strategy, the order of
+//!   answers, failures and resumptions; with [`Order::Table`], rows are in the table's order;
 //! - rows in memory are bounded, see [`Scan`] and [`Frontier`];
-//! - a failure loses nothing: the failed step is open again.
+//! - a failure does not lose rows: the failed step is open again.
 //!
 //! A row that is written or deleted during the scan may be missing or present, as with any paged query.
 //!

@@ -4,7 +4,7 @@ use super::frontier::Batch;
 use super::source::Keyed;
 use serde::{Deserialize, Serialize};
 
-/// A partition, and how many of its rows a scan returned.
+/// A partition with the number of its rows that a scan returned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionCount {
     /// The PartitionKey.
@@ -13,15 +13,15 @@ pub struct PartitionCount {
     pub rows: u64,
 }
 
-/// Counts the rows of each partition of a scan in the table's order, holding one partition at a time. It can be stored beside the
-/// scan's resume token.
+/// Counts the rows of each partition in a scan in the table's order. Holds one partition at a time. It can be stored
+/// with the scan's resume token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PartitionCounts {
     current: Option<PartitionCount>,
 }
 
 impl PartitionCounts {
-    /// Counts rows; returns the partitions that are complete.
+    /// Counts rows; returns the completed partitions.
     #[must_use]
     pub fn add<R: Keyed>(&mut self, batch: &Batch<R>) -> Vec<PartitionCount> {
         let mut complete = Vec::new();

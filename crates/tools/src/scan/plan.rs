@@ -1,19 +1,19 @@
-//! How a scan begins: the first steps of a strategy.
+//! The start of a scan: the first steps of a strategy.
 
 use super::bounds::{Bounds, Lower, Upper};
 use super::step::{Part, Step};
 use partita_model::compare_utf16;
 
-/// How a table is cut into parts that can be read at the same time.
+/// How to cut a table into parts that can be read in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// No cut: page after page. The fewest requests.
+    /// Does not cut: reads page after page, with the fewest requests.
     Serial,
-    /// By the prefixes of the PartitionKeys, found while reading. Needs no split points.
+    /// Cuts by prefixes of the PartitionKeys, which are found while reading. Needs no split points.
     Prefix,
-    /// At known split points, each part page after page. The fewest requests of a parallel scan.
+    /// Cuts at known split points; reads each part page after page. The fewest requests of a parallel scan.
     Ranges,
-    /// By ranges where split points are known; else by prefixes, or serially with one job.
+    /// By ranges if split points are known; otherwise by prefixes, or serially with one job.
     #[default]
     Auto,
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn split_points_outside_do_not_count() {
+    fn split_points_outside_the_bounds_are_ignored() {
         let bounds = Bounds::of_prefix("m");
         let expected = [
             "PartitionKey ge 'm' and PartitionKey lt 'mm'",
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_what_there_is() {
+    fn auto_uses_split_points_if_there_are_any() {
         let all = Bounds::default();
         let plan = |points: &[&str], jobs| Strategy::Auto.plan(&all, &texts(points), jobs);
         assert_eq!(plan(&["m"], 1), Strategy::Serial.plan(&all, &[], 1));

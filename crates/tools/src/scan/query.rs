@@ -5,26 +5,26 @@ use partita_wire::table::parse_filter;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Which rows a scan returns.
+/// Selects the rows that a scan returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emit {
     /// Every row.
     #[default]
     EveryRow,
-    /// The first row of each partition. The rest of a partition is skipped, not read.
+    /// The first row of each partition. The rest of the partition is skipped without reading it.
     FirstOfPartition,
 }
 
-/// How continuation tokens are read.
+/// How to interpret continuation tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tokens {
-    /// As a sign that there may be more rows: the protocol promises nothing else.
+    /// Opaque: a token means only that there may be more rows. The protocol guarantees no more than that.
     #[default]
     Opaque,
-    /// As the keys of the next row, in the form `1!<length>!<base64>` that the service and Partita use. It saves requests for keys
-    /// that the token shows not to exist. A token of another form is opaque.
+    /// As the keys of the next row, in the form `1!<length>!<base64>` that the service and Partita use. It saves
+    /// requests for keys that do not exist according to the token. A token of another form is opaque.
     NextRow,
 }
 
@@ -35,11 +35,11 @@ pub struct QueryOptions {
     pub filter: Option<String>,
     /// Properties to return; empty for all. The keys are always included.
     pub select: Vec<String>,
-    /// Rows of a page, 1 to 1,000.
+    /// Rows per page, 1 to 1,000.
     pub page_rows: usize,
-    /// Which rows are returned.
+    /// Selects the rows to return.
     pub emit: Emit,
-    /// How continuation tokens are read.
+    /// How to interpret continuation tokens.
     pub tokens: Tokens,
 }
 
@@ -61,7 +61,7 @@ pub enum InvalidQuery {
     /// The filter cannot be parsed.
     #[error("invalid filter: {0}")]
     Filter(String),
-    /// A page size that the service refuses.
+    /// The page size is not 1 to 1,000.
     #[error("a page has 1 to {PAGE_ENTITIES_MAX} rows")]
     PageRows,
 }
@@ -98,7 +98,7 @@ impl Query {
         Ok(Self(options))
     }
 
-    /// The settings, as they are used.
+    /// The checked settings.
     #[must_use]
     pub fn options(&self) -> &QueryOptions {
         &self.0

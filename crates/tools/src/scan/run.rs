@@ -1,4 +1,4 @@
-//! A running scan: sends the frontier's steps as requests, several at a time.
+//! A running scan: sends the steps of the frontier as requests, several at a time.
 
 use super::execute::{ScanError, StepResult, execute};
 use super::frontier::{Batch, Frontier, FrontierOptions, Order};
@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Steps of each job that may be read ahead of the table's order.
+/// Steps per job that may be read ahead of the table's order.
 const STEPS_AHEAD_PER_JOB: usize = 2;
 
 /// How a scan runs. No option changes which rows are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Requests at the same time, at least 1.
+    /// Maximum number of parallel requests, at least 1.
     pub jobs: usize,
     /// The order in which rows are returned.
     pub order: Order,
@@ -36,7 +36,7 @@ impl Default for RunOptions {
 pub struct Progress {
     /// Pages requested.
     pub queries: usize,
-    /// Pages read: those that did not fail.
+    /// Pages read successfully.
     pub pages: usize,
     /// Rows returned.
     pub rows: usize,
@@ -44,21 +44,22 @@ pub struct Progress {
 
 type Ended<R> = (StepId, StepResult<R>);
 
-/// A running scan. Steps run as tasks that the scan owns, at most one for each job. They continue while the caller processes
-/// rows, and end when the scan is dropped. In [`Order::Table`], at most two steps of rows for each job wait to be returned.
+/// A running scan. Steps run as tasks that the scan owns, at most one for each job. They continue while the caller
+/// processes rows, and end when the scan is dropped. In [`Order::Table`], rows of at most two steps per job wait to be
+/// returned.
 #[derive(Debug)]
 pub struct Scan<S: PageSource> {
     source: Arc<S>,
     query: Arc<Query>,
     frontier: Frontier<S::Row>,
     tasks: JoinSet<Ended<S::Row>>,
-    /// Failures not reported yet, at most one for each job.
+    /// Failures not yet reported, at most one for each job.
     failures: VecDeque<ScanError>,
     progress: Progress,
 }
 
 impl<S: PageSource> Scan<S> {
-    /// A scan of these steps: those of [`super::Strategy::plan`], or of a [`ResumeToken`].
+    /// A scan with these first steps, from [`super::Strategy::plan`] or from a [`ResumeToken`].
     #[must_use]
     pub fn new(source: Arc<S>, query: Query, steps: Vec<Step>, options: RunOptions) -> Self {
         let step_rows_max = query.options().page_rows;
@@ -100,25 +101,26 @@ impl<S: PageSource> Scan<S> {
             let Some(ended) = self.tasks.join_next().await else {
                 assert!(
                     self.frontier.is_done(),
-                    "a scan with open steps has one under way"
+                    "a scan with open steps has a running step"
                 );
                 return None;
             };
             match ended {
                 Ok((id, result)) => self.end_step(id, result),
-                // Only a scan that is dropped aborts its tasks, so this one panicked.
+                // Tasks are aborted only if the scan is dropped, so this task panicked.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
     }
 
-    /// The position of the scan: a scan that resumes from it returns exactly the rows that [`Self::next`] has not returned.
+    /// The position of the scan: a scan that resumes from it returns exactly the rows that [`Self::next`] has not yet
+    /// returned.
     #[must_use]
     pub fn token(&self) -> ResumeToken {
         ResumeToken::new(&self.query, self.frontier.open_steps())
     }
 
-    /// The counts so far.
+    /// The current counts.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress

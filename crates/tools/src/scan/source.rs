@@ -21,22 +21,22 @@ pub(crate) fn compare_keys(a: (&str, &str), b: (&str, &str)) -> Ordering {
 /// A request for one page of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    /// `$filter`, not percent-encoded; none reads every row.
+    /// `$filter`, not percent-encoded; `None` reads every row.
     pub filter: Option<String>,
-    /// `$select`: the names of the properties wanted, the keys among them; empty for all.
+    /// `$select`: the names of the properties to return, including the keys; empty for all.
     pub select: Vec<String>,
     /// `$top`, from 1 to [`partita_model::limits::PAGE_ENTITIES_MAX`].
     pub top: usize,
-    /// Where the previous page, of a request with the same filter, ended.
+    /// The end of the previous page of a request with the same filter.
     pub continuation: Option<ContinuationToken>,
 }
 
-/// One page. It may be shorter than requested, even empty, and still be followed by others.
+/// One page. It may be shorter than requested, or even empty, although more pages follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<R> {
     /// The rows, in the table's order.
     pub rows: Vec<R>,
-    /// Where the next page begins; none on the last page.
+    /// Where the next page begins; `None` on the last page.
     pub continuation: Option<ContinuationToken>,
 }
 
@@ -48,7 +48,7 @@ pub trait PageSource: Send + Sync + 'static {
     /// The rows it returns.
     type Row: Keyed + Send + 'static;
 
-    /// Reads one page. The future may be dropped at any time; nothing but the request is lost.
+    /// Reads one page. The future may be dropped at any time; only the request is lost.
     ///
     /// # Errors
     /// The page cannot be read. The request may be repeated.

@@ -1,32 +1,32 @@
 //! Steps: the pieces into which a scan cuts a table.
 //!
 //! Invariants:
-//! - at any time the open steps of a scan cover exactly the rows that it has not returned yet, and no row lies in two of them;
-//! - a step describes the rows to read completely: it can be stored, and executed by another process;
-//! - equal steps have equal ids. Two open steps of one scan never have the same id, because no row lies in two. So an id detects
-//!   a step that is delivered twice.
+//! - at any time the open steps of a scan cover exactly the rows not yet returned, and no row is in two steps;
+//! - a step is a complete description of the rows to read, so it can be stored and executed by another process;
+//! - equal steps have equal ids. Two open steps of one scan never have the same id, because no row is in two steps. So
+//!   an id detects a step that is delivered twice.
 
 use super::bounds::{Bounds, condition};
 use partita_model::{Comparison, ContinuationToken, Filter, Property, compare_utf16};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of the hash in a step's id: 96 bits, so that a collision among a billion steps is not to be expected.
+/// Bytes of the hash in a step's id: 96 bits, so that a collision among a billion steps is practically impossible.
 const ID_BYTES: usize = 12;
 
 /// Identifies a step within its scan: a hash of all its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StepId([u8; ID_BYTES]);
 
-/// A piece of a scan: a part of the table, and how to read it.
+/// A unit of work of a scan: a part of the table, and how to read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The part.
     pub part: Part,
-    /// Where in the part to continue, if its last page had no row to continue from.
+    /// Where to continue within the part, if the last page had no row to continue from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<ContinuationToken>,
-    /// Rows of a page, where fewer are better than the scan's own page size.
+    /// Rows per page, if this step needs fewer than the scan's page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_rows: Option<usize>,
 }
@@ -51,13 +51,13 @@ pub enum Part {
     Partition {
         /// Its PartitionKey.
         key: String,
-        /// The RowKey behind which it begins; none for the whole partition.
+        /// The part begins after this RowKey; `None` for the whole partition.
         after: Option<String>,
     },
 }
 
 impl Step {
-    /// A step that begins at the begin of its part.
+    /// A step that begins at the start of its part.
     #[must_use]
     pub fn new(part: Part) -> Self {
         Self {
@@ -72,14 +72,14 @@ impl Step {
     pub fn id(&self) -> StepId {
         let mut hash = Sha256::new();
         // JSON escapes delimiters, so two different steps never have the same text.
-        let text = serde_json::to_vec(self).expect("a step is made of texts and numbers only");
+        let text = serde_json::to_vec(self).expect("a step consists of texts and numbers only");
         hash.update(text);
         let mut id = [0; ID_BYTES];
         id.copy_from_slice(&hash.finalize()[..ID_BYTES]);
         StepId(id)
     }
 
-    /// The `$filter` that selects the rows of the part that pass `extra`; none for the whole table.
+    /// The `$filter` that selects the rows of the part that pass `extra`; `None` for the whole table.
     #[must_use]
     pub fn filter(&self, extra: Option<&str>) -> Option<String> {
         let conditions = self.part.conditions();
@@ -92,7 +92,7 @@ impl Step {
 }
 
 impl Part {
-    /// Whether a row with these keys lies within.
+    /// Whether a row with these keys lies within the part.
     #[must_use]
     pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
         match self {

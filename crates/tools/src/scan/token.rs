@@ -9,11 +9,11 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The begin of every token, with its version.
+/// The prefix of every token, with its version.
 const BEGIN: &str = "scan1.";
 
-/// The position of a scan: its query, and steps that cover the rows it has not returned. Page size, jobs and order may differ
-/// when it resumes.
+/// The position of a scan: its query, and the steps that cover the rows not yet returned. Page size, jobs and order may
+/// change when the scan resumes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResumeToken {
     filter: Option<String>,
@@ -27,7 +27,7 @@ pub enum InvalidToken {
     /// The text is not a token of this version.
     #[error("not a resume token of a scan")]
     Malformed,
-    /// The token's scan had another filter, or returned other rows.
+    /// The token's scan had another filter, or another selection of rows.
     #[error("the resume token belongs to a scan with another filter")]
     OtherQuery,
 }
@@ -44,7 +44,7 @@ impl ResumeToken {
         }
     }
 
-    /// The steps with which the same query resumes; none if all rows are returned.
+    /// The steps to resume the same query with; empty if all rows are returned.
     ///
     /// # Errors
     /// [`InvalidToken::OtherQuery`].
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts() {
+    fn other_texts_are_refused() {
         for text in ["", "scan1.", "scan1.e30", "scan2.e30", "scan1.!", "e30"] {
             assert_eq!(
                 text.parse::<ResumeToken>(),

@@ -1,8 +1,8 @@
-//! Pages of a table behind HTTP, for scans: [`crate::scan::PageSource`] over the client.
+//! Reads pages of a table over HTTP, for scans: [`crate::scan::PageSource`] over the client.
 //!
 //! - The client retries by its policy; a scan gets a failure only after the last retry.
-//! - Reading a page decodes only the keys; callers decode the rest of a row when they need it. Rows borrow from the answer's bytes,
-//!   so no row allocates.
+//! - Reading a page decodes only the keys; callers decode the rest of a row when they need it. Rows are slices of the
+//!   answer, so a row does not allocate memory.
 //! - [`Traffic`] counts requests and bytes.
 
 mod row;
@@ -38,7 +38,7 @@ impl PageSource for TableSource {
     }
 }
 
-/// Requests a page. Returns the answer, and where the next page begins.
+/// Requests a page. Returns the answer, and the token of the next page.
 pub(crate) async fn page(
     table: &TableClient,
     request: PageRequest,

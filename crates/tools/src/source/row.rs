@@ -1,7 +1,8 @@
 //! Rows that borrow from their page.
 //!
-//! The keys of a page are copied into one text, because the answer may escape them. A PartitionKey that equals the previous one is
-//! not copied again. A row is a reference to its page and an index, so creating one only increments a reference count.
+//! The keys of a page are copied into one text, because the answer may contain them in escaped form. A PartitionKey
+//! that equals the previous one is not copied again. A row is a reference to its page and an index, so creating one
+//! only increments a reference count.
 
 use crate::scan::{Keyed, SourceError};
 use bytes::Bytes;
@@ -88,7 +89,7 @@ impl TableRow {
     /// Reads parts of the row without making an entity.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn read<T>(
         &self,
         read: impl FnOnce(RowReader<'_, '_>) -> Result<T, Failure>,

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// As in the scan's own cases, but for NUL, which no stored key can hold.
+/// Like the keys in the scan's property tests, but without NUL, which a stored key cannot contain.
 const KEY: &str = "['ab\u{D7FF}\u{E000}\u{FFFD}\u{10000}\u{10001}\u{10FFFF}]{0,4}";
 
 fn on_a_server(test: impl AsyncFnOnce(TableServiceClient, Arc<Traffic>)) {
@@ -38,7 +38,7 @@ async fn fill(table: &TableClient, rows: &[MemoryRow]) {
         }
         let action = TransactionAction::Upsert(entity, UpdateMode::Replace);
         let partition = partitions.entry(&row.partition_key).or_default();
-        // As the table in memory: the first of two rows with the same keys is the one that counts.
+        // Like the table in memory: of two rows with the same keys, the first stays.
         partition.entry(&row.row_key).or_insert(action);
     }
     for actions in partitions.into_values() {
@@ -80,7 +80,7 @@ async fn scanned(table: TableClient, case: &Case) -> Vec<MemoryRow> {
 }
 
 proptest! {
-    // A case is a table and some hundred requests.
+    // Each case takes a table and some hundred requests.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
@@ -101,7 +101,7 @@ proptest! {
 }
 
 #[test]
-fn rows_lend_from_their_page_and_traffic_is_counted() {
+fn rows_borrow_from_their_page_and_traffic_is_counted() {
     on_a_server(async |service, traffic| {
         let table = service.create_table("people").await.unwrap();
         let key = "O'Brien \"é\"";

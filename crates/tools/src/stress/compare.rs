@@ -11,17 +11,17 @@ pub struct MetricChange {
     pub operation: String,
     /// The figure: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
     pub figure: &'static str,
-    /// Its value in the first report: operations a second, milliseconds, or a share from 0 to 1.
+    /// The value in the first report: operations per second, milliseconds, or a share from 0 to 1.
     pub before: f64,
-    /// Its value in the second report.
+    /// The value in the second report.
     pub after: f64,
-    /// `after` divided by `before`; none if `before` is 0.
+    /// `after` divided by `before`; `None` if `before` is 0.
     pub ratio: Option<f64>,
     /// Whether it exceeds the tolerance.
     pub judgement: Judgement,
 }
 
-/// Whether a change matters.
+/// Whether a change is significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -50,7 +50,8 @@ const LATENCY_MS_MIN: f64 = 0.2;
 /// Smaller differences of shares are ignored.
 const SHARE_MIN: f64 = 0.001;
 
-/// The settings in which two runs differ, so that their figures are not comparable. Endpoint, time and table may differ.
+/// The settings that differ between two runs, so that their figures are not comparable. Endpoint, time and table may
+/// differ.
 #[must_use]
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
     let pairs = compared(before).into_iter().zip(compared(after));
@@ -60,7 +61,7 @@ pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// The settings to compare. The pattern names every field, so that a new one must be considered here.
+/// The settings to compare. The pattern names every field, so that a new field must be added here.
 fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     let Settings {
         endpoint: _,
@@ -95,7 +96,8 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     ]
 }
 
-/// All figures of both reports. `tolerance` is the share of the first figure by which the second may differ: 0.1 for a tenth.
+/// Compares all figures of two reports. `tolerance` is the allowed difference as a share of the first figure: 0.1
+/// allows a tenth.
 #[must_use]
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_the_same_as_itself() {
+    fn a_report_does_not_differ_from_itself() {
         let report = report();
         assert_eq!(
             judgements(&compare(&report, &report, 0.0)),
@@ -212,7 +214,7 @@ mod tests {
             !tolerant.contains(&"get per-second worse".to_owned()),
             "{tolerant:?}"
         );
-        // A difference of 0.15 ms is ignored, whatever its ratio.
+        // A difference of 0.15 ms is ignored, even if its ratio is large.
         after = before.clone();
         after.operations[1].response.p50_us = before.operations[1].response.p50_us + 150;
         assert_eq!(
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn different_settings_are_named() {
+    fn different_settings_are_listed() {
         let before = report().settings;
         let after = Settings {
             workers: 3,

@@ -1,11 +1,12 @@
-//! A report for tests, as a run makes one.
+//! A sample report for tests.
 
 use super::metrics::{Growth, OperationMetrics, PartitionMetrics, Point, Tries};
 use super::report::{FillMetrics, REPORT_VERSION, Report, Settings};
 use super::verdict::{Targets, Verdict};
 use partita_load::{Counts, LatencySummary, Pattern, Schedule};
 
-/// A run of 60 seconds at 1,000/s: the busiest of three partitions takes most of it, and is refused from second 20 on.
+/// A run of 60 seconds at 1,000/s: the busiest of three partitions takes most of the load, and is refused from second
+/// 20 on.
 pub(super) fn report() -> Report {
     let mut report = Report {
         kind: "partita-stress".to_owned(),

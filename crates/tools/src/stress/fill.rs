@@ -1,4 +1,4 @@
-//! Filling a table before a run.
+//! Fills a table before a run.
 
 use super::target::TableTarget;
 use crate::batching::batches;
@@ -6,7 +6,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use partita_client::{Entity, TransactionAction};
 use partita_load::Keys;
 
-/// Most rows, and bytes of rows, in memory.
+/// Maximum number of rows in memory.
 const CHUNK_ROWS: u64 = 10_000;
 const CHUNK_BYTES: u64 = 32 << 20;
 

@@ -18,16 +18,16 @@ pub enum Kind {
     Upsert,
     /// An entity group transaction of inserts.
     Batch,
-    /// One page of rows of a partition, from a row on.
+    /// One page of rows of a partition, from a given row on.
     RowRange,
-    /// One page of rows of several partitions, from one on.
+    /// One page of rows of several partitions, from a given partition on.
     PartitionRange,
-    /// The whole table, for a property that no row has: all pages.
+    /// A scan of the whole table, with all pages, for a property that no row has.
     Scan,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Get,
         Self::Insert,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// The kind with this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
@@ -64,7 +64,7 @@ impl Kind {
         matches!(self, Self::Insert | Self::Upsert | Self::Batch)
     }
 
-    /// Whether it needs existing rows.
+    /// Whether the operation needs existing rows.
     #[must_use]
     pub const fn needs_rows(self) -> bool {
         !matches!(self, Self::Insert | Self::Batch)
@@ -90,10 +90,10 @@ pub struct Mix {
     weights: Vec<(Kind, u32)>,
 }
 
-/// The text is not a mix.
+/// Why a text is not a mix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidMix {
-    /// No operation at all.
+    /// The mix has no operation.
     #[error(
         "a mix needs an operation: get, insert, upsert, batch, row-range, partition-range or scan"
     )]
@@ -106,7 +106,7 @@ pub enum InvalidMix {
     /// The weight is not valid.
     #[error("{0:?} is not a weight: expected a whole number from 1 to 1,000,000")]
     Weight(String),
-    /// The same kind twice.
+    /// A kind occurs twice.
     #[error("{0} is listed twice")]
     Twice(Kind),
 }
@@ -115,7 +115,7 @@ pub enum InvalidMix {
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
-    /// Whether it has an operation that matches.
+    /// Whether the mix contains a matching operation.
     #[must_use]
     pub fn has(&self, wanted: impl Fn(Kind) -> bool) -> bool {
         self.weights.iter().any(|(kind, _)| wanted(*kind))
@@ -131,7 +131,7 @@ impl Mix {
                 None => return *kind,
             }
         }
-        // Not reached: the random number is below the sum.
+        // Unreachable: the random number is below the sum.
         self.weights.first().map_or(Kind::Get, |(kind, _)| *kind)
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_mixes_or_say_why_not() {
+    fn valid_mixes_are_read_and_others_refused() {
         for (text, expected) in [
             ("get", "get=1"),
             (" insert = 20 , get=80,", "get=80,insert=20"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_come_by_their_weights() {
+    fn operations_are_distributed_by_weight() {
         let mix: Mix = "get=70,insert=25,scan=5".parse().unwrap();
         let mut counts = [0_u32; 7];
         for number in 0..100_000 {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_stand_at_their_index() {
+    fn kinds_are_at_their_index() {
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(kind.index(), at);
         }

@@ -1,4 +1,5 @@
-//! Stress tests of table designs: would a service throttle this table, and which change of its keys would help?
+//! Stress tests of table designs: they show whether a service would throttle a table, and which change of its keys
+//! would help.
 //!
 //! ```text
 //! Pattern ─▶ Keys ─▶ fill ─▶ table                       rows whose keys follow from their numbers
@@ -12,8 +13,9 @@
 //!
 //! - Everything goes through the public protocol, so it works on Partita, Azurite and Azure.
 //! - The same seed gives the same keys and the same operations.
-//! - Latency counts from the time an operation was due ([`Schedule`]), so a server that stalls is charged for every operation it delays.
-//! - Memory is bounded however long a run is: histograms, 600 points in time, a bounded number of partitions.
+//! - Latency counts from the time an operation was due ([`Schedule`]), so the figures include every operation that a
+//!   stalled server delays.
+//! - Memory is bounded for runs of any duration: histograms, 600 points in time, a bounded number of partitions.
 
 mod compare;
 pub mod display;

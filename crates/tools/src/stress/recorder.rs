@@ -1,4 +1,4 @@
-//! The figures of a running run, shared by its workers, the client and the display.
+//! The figures of a running run, shared by workers, client and display.
 
 use super::metrics::{Live, Measured, Metrics};
 use super::mix::Kind;
@@ -9,11 +9,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 tokio::task_local! {
-    /// The partition of the operation of this task; none for a scan. Attempts outside of an operation do not belong to the run.
+    /// The partition of the current task's operation; `None` for a scan. Attempts outside an operation do not belong to
+    /// the run.
     pub(super) static OPERATION_PARTITION: Option<String>;
 }
 
-/// Records a run, as the observer of its client. Other requests of that client are not counted.
+/// Records a run, as the observer of its client. Requests outside the run are not counted.
 #[derive(Debug)]
 pub struct Recorder {
     begin: OnceLock<Instant>,
@@ -39,17 +40,17 @@ impl Recorder {
             .live(self.now(), self.attempts.load(Ordering::Relaxed))
     }
 
-    /// The table holds a row of this partition from before the run.
+    /// Counts a partition with a row from before the run.
     pub fn found(&self, partition_key: &str) {
         self.metrics().found(partition_key);
     }
 
-    /// Begins the run, if it has not begun.
+    /// Begins the run, unless it has begun already.
     pub(super) fn begin(&self) -> Instant {
         *self.begin.get_or_init(Instant::now)
     }
 
-    /// Time since the begin.
+    /// The time since the start of the run.
     pub(super) fn now(&self) -> Duration {
         self.begin.get().map_or(Duration::ZERO, Instant::elapsed)
     }
@@ -72,7 +73,7 @@ impl Recorder {
 
 impl RetryObserver for Recorder {
     fn attempt(&self, event: &AttemptEvent<'_>) {
-        // Most attempts succeed at once. They need no lock.
+        // Most attempts succeed at once and do not need the lock.
         let is_plain = event.error.is_none() && event.attempt == 1;
         let _ = OPERATION_PARTITION.try_with(|partition_key| {
             self.attempts.fetch_add(1, Ordering::Relaxed);

@@ -10,9 +10,10 @@ use thiserror::Error;
 
 /// Identifies a report.
 const KIND: &str = "partita-stress";
-/// The version that is written, and the only one that is read.
+/// The version of reports that this program writes and reads.
 pub const REPORT_VERSION: u64 = 1;
-/// Largest report that is read, in bytes: one of 600 points and 50 partitions with the longest keys is a few hundred KiB.
+/// Maximum size of a report, in bytes: a report with 600 points and 50 partitions with the longest keys has a few
+/// hundred KiB.
 pub const REPORT_BYTES_MAX: u64 = 16 << 20;
 
 /// A report.
@@ -23,32 +24,33 @@ pub struct Report {
     pub kind: String,
     /// [`REPORT_VERSION`].
     pub version: u64,
-    /// The program that made it, such as `partita 0.1.0`.
+    /// The program that wrote the report, such as `partita 0.1.0`.
     pub made_by: String,
-    /// When the run began, a date-time.
+    /// The start of the run, as a date-time.
     pub began: String,
     /// The settings of the run.
     pub settings: Settings,
-    /// How the table was filled; none if it was not.
+    /// How the table was filled; `None` if it was not.
     pub load: Option<FillMetrics>,
     /// The verdict.
     pub verdict: Verdict,
-    /// How long operations began, in seconds.
+    /// The time during which operations began, in seconds.
     pub seconds: f64,
-    /// The steady part of that, for rates against targets: whole seconds after the ramp, or all of it if there are none.
+    /// The steady part of that time, for rates against targets: the whole seconds after the ramp, or all of the time if
+    /// there are none.
     pub steady_seconds: f64,
     /// Whether it was stopped before its end.
     pub is_interrupted: bool,
-    /// Operations that were due and never began, because all workers were busy.
+    /// Operations that were due but never began, because all workers were busy.
     pub not_begun: u64,
-    /// New rows of the run, at most: rows of failed writes may be missing.
+    /// The number of new rows, at most: rows of failed writes may be missing.
     pub new_rows: u64,
-    /// Entities a second that were asked for in the steady part. If the rate could not be kept, this and the other asked figures
-    /// include operations that never began.
+    /// Entities per second that operations requested in the steady part. If the rate could not be kept, this and the
+    /// other requested figures include operations that never began.
     pub asked_per_second: f64,
-    /// Entities a second that were read or written in the steady part.
+    /// Entities per second that were read or written in the steady part.
     pub served_per_second: f64,
-    /// Entities a second that were asked of the busiest partition of each second, on average over the steady part.
+    /// Entities per second requested from the busiest partition of each second, averaged over the steady part.
     pub busiest_asked_per_second: f64,
     /// All operations together.
     pub all: OperationMetrics,
@@ -76,7 +78,7 @@ pub struct Settings {
     pub endpoint: String,
     /// The table.
     pub table: String,
-    /// Marks the rows of the run, as their property `StressRun`.
+    /// The id of the run, stored in its rows as the property `StressRun`.
     pub run: String,
     /// The distribution of rows over partitions.
     pub pattern: Pattern,
@@ -90,15 +92,15 @@ pub struct Settings {
     pub mix: Mix,
     /// Rows of a batch.
     pub batch_rows: u64,
-    /// Rows of a range, at most.
+    /// Maximum number of rows of a range.
     pub range_rows: u64,
-    /// The only PartitionKey that was used; all if none.
+    /// The only PartitionKey that was used; `None` for all.
     pub aim: Option<String>,
     /// When operations began.
     pub schedule: Schedule,
-    /// Operations at the same time, at most.
+    /// Maximum number of parallel operations.
     pub workers: u64,
-    /// How long operations should begin, in seconds.
+    /// The time during which operations should begin, in seconds.
     pub duration_seconds: Option<f64>,
     /// The number of operations.
     pub operations: Option<u64>,
@@ -123,7 +125,7 @@ pub struct FillMetrics {
 /// Why a text is not a report.
 #[derive(Debug, Error)]
 pub enum InvalidReport {
-    /// It has another kind.
+    /// The text is not a report.
     #[error("not a report of partita stress")]
     Kind(#[source] Option<serde_json::Error>),
     /// It has an unknown version.
@@ -183,7 +185,8 @@ impl Report {
         report
     }
 
-    /// If the rate could not be kept, operations that never began count as asked for, with the same shares of partitions.
+    /// If the rate could not be kept, counts operations that never began as requested, with the same shares of
+    /// partitions.
     fn count_missed_operations(&mut self) {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;
@@ -201,13 +204,13 @@ impl Report {
             .for_each(|one| scale(&mut one.asked_per_second));
     }
 
-    /// Operations that were due, for each that began: 1 if all began.
+    /// Operations that were due, divided by those that began: 1 if all began.
     fn due_for_begun(&self) -> f64 {
         let begun = self.all.done + self.all.failed;
         (begun + self.not_begun) as f64 / begun.max(1) as f64
     }
 
-    /// The verdict by these targets.
+    /// The verdict for these targets.
     #[must_use]
     pub fn judged(&self, targets: Targets) -> Verdict {
         let kinds: Vec<(Kind, u64, u64)> = self
@@ -236,13 +239,13 @@ impl Report {
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
-            .expect("its maps have string keys, and its numbers are finite")
+            .expect("a report has only string keys and finite numbers")
     }
 
-    /// The same on one line.
+    /// The JSON of a report file, on one line.
     #[must_use]
     pub fn to_json_line(&self) -> String {
-        serde_json::to_string(self).expect("its maps have string keys, and its numbers are finite")
+        serde_json::to_string(self).expect("a report has only string keys and finite numbers")
     }
 
     /// Reads a report.
@@ -268,13 +271,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_that_never_began_were_asked_for() {
+    fn operations_that_never_began_count_as_requested() {
         let kept = report();
         let mut report = report();
         report.count_missed_operations();
         assert_eq!(report, kept);
 
-        // Twice as many were due as began, and half of the rate was asked for.
+        // Twice as many operations were due as began, so half of the requested rate was reached.
         report.not_begun = report.all.done + report.all.failed;
         report.asked_per_second = 500.0;
         report.count_missed_operations();
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_are_read_as_they_were_written_and_others_are_refused() {
+    fn reports_round_trip_and_other_texts_are_refused() {
         let report = report();
         assert_eq!(Report::read(&report.to_json()).unwrap(), report);
         assert_eq!(Report::read(&report.to_json_line()).unwrap(), report);

@@ -1,10 +1,10 @@
-//! The operations of a run by number: kind and rows. The same seed gives the same operations.
+//! The operations of a run by number: their kind and rows. The same seed gives the same operations.
 
 use super::mix::{Kind, Mix};
 use partita_load::{Keys, Random};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Separates the random numbers of operations from those of keys.
+/// Makes the random numbers of operations differ from those of keys.
 const SALT: u64 = 0x0070_6172_7469_7461;
 
 /// An operation, with its keys.
@@ -12,13 +12,13 @@ const SALT: u64 = 0x0070_6172_7469_7461;
 pub struct Request {
     /// Its kind.
     pub kind: Kind,
-    /// The partition, or the begin of a range of partitions; ignored for a scan.
+    /// The partition, or the start of a range of partitions; ignored for a scan.
     pub partition_key: String,
-    /// The rows: one, those of a batch, or the begin of a range of rows.
+    /// The rows: a single one, those of a batch, or the start of a range.
     pub row_keys: Vec<String>,
 }
 
-/// Makes the operations of a run.
+/// Generates the operations of a run.
 #[derive(Debug)]
 pub struct Requests {
     keys: Keys,
@@ -26,7 +26,7 @@ pub struct Requests {
     mix: Mix,
     /// Rows of a batch.
     batch_rows: u64,
-    /// The fill wrote the rows with numbers below this.
+    /// The fill wrote the rows with numbers below this number.
     loaded: u64,
     /// The only partition to use, and the numbers of its filled rows.
     aim: Option<(String, Vec<u64>)>,
@@ -34,11 +34,12 @@ pub struct Requests {
     next_row: AtomicU64,
 }
 
-/// Most filled rows of an only partition that are read.
+/// Maximum number of filled rows to read if there is only one partition.
 const AIMED_ROWS_MAX: usize = 1_000_000;
 
 impl Requests {
-    /// Operations on a table with the rows whose numbers are below `loaded`. `aim` is the only partition to use, if any.
+    /// Operations on a table that contains the rows with numbers below `loaded`. `aim` is the only partition to use, if
+    /// any.
     #[must_use]
     pub fn new(
         keys: Keys,
@@ -64,12 +65,13 @@ impl Requests {
         }
     }
 
-    /// New rows so far, including those of failed writes.
+    /// The number of new rows so far, including those of failed writes.
     pub(super) fn new_rows(&self) -> u64 {
         self.next_row.load(Ordering::Relaxed) - self.loaded
     }
 
-    /// The operation of that number, from 0. The number determines kind and rows to read; new rows get the next free numbers.
+    /// The operation with this number, from 0. The number determines the kind and the rows to read; new rows get the
+    /// next free numbers.
     pub fn nth(&self, number: u64) -> Request {
         let mut random = Random::of(self.seed ^ SALT, number);
         let kind = self.mix.pick(&mut random);
@@ -87,7 +89,7 @@ impl Requests {
         }
     }
 
-    /// A row that the fill wrote; if it wrote none, a row that may exist.
+    /// A row that the fill wrote; without a fill, a row that may exist.
     fn row(&self, random: &mut Random) -> u64 {
         match &self.aim {
             Some((_, its)) if !its.is_empty() => {
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_aim_is_the_only_partition() {
+    fn requests_use_only_the_aimed_partition() {
         let requests = requests("get,insert,row-range,upsert", 500, Some("p3"));
         for number in 0..500 {
             assert_eq!(requests.nth(number).partition_key, "p3");

@@ -12,13 +12,13 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Most keys of a sample. Each key read has the same chance to be kept.
+/// Maximum number of keys in a sample. Each key read has the same chance to be kept.
 pub const SAMPLE_KEYS_MAX: usize = 100_000;
-/// Most rows of a table that are read for a sample.
+/// Maximum number of rows to read from a table for a sample.
 pub const SAMPLE_ROWS_MAX: u64 = 1_000_000;
-/// Longest line of a list, in bytes: rows as JSON may be long.
+/// Maximum length of a line of a list, in bytes: rows as JSON may be long.
 const LINE_BYTES_MAX: usize = 4 << 20;
-/// Requests at the same time.
+/// Number of parallel requests.
 const JOBS: usize = 4;
 
 /// A sample of keys.
@@ -38,7 +38,7 @@ pub enum SampleError {
     /// A line looks like JSON but is not a row.
     #[error("line {line} of the list starts like a JSON row but has no PartitionKey")]
     Line {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: u64,
         /// Why not.
         #[source]
@@ -59,7 +59,7 @@ struct Row {
 }
 
 impl Sample {
-    /// An empty sample. The same seed keeps the same keys of the same input.
+    /// An empty sample. The same seed and input give the same sample.
     fn new(seed: u64) -> Self {
         Self {
             keys: Vec::new(),
@@ -111,7 +111,8 @@ impl Sample {
         let steps = Strategy::Prefix.plan(&Bounds::default(), &[], JOBS);
         let options = RunOptions {
             jobs: JOBS,
-            // In any order, batches of the whole table come early. So a sample that ends early covers more than its begin.
+            // In any order, batches from the whole table arrive early. So a sample that ends early covers more than the
+            // start of the table.
             order: Order::Any,
         };
         let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
@@ -124,7 +125,7 @@ impl Sample {
                 break;
             }
         }
-        // Batches come in any order, but the same table must give the same sample.
+        // Batches arrive in any order, but the same table must give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
     }
@@ -135,7 +136,7 @@ impl Sample {
         self.met
     }
 
-    /// The keys that were kept.
+    /// The sampled keys.
     #[must_use]
     pub fn into_keys(self) -> Vec<String> {
         self.keys

@@ -1,4 +1,4 @@
-//! Targets of operations: a table behind HTTP; in tests, a stub that only takes time.
+//! Targets of operations: a table over HTTP; in tests, a stub that only takes time.
 
 use super::metrics::{Outcome, Performed, failure};
 use super::mix::Kind;
@@ -7,13 +7,13 @@ use partita_client::{
     Entity, Filter, Guid, Page, QueryOptions, TableClient, TransactionAction, UpdateMode,
 };
 
-/// The property that marks all rows of a run.
+/// The property that identifies the run in all of its rows.
 pub const RUN_PROPERTY: &str = "StressRun";
 const PAYLOAD: &str = "Payload";
-/// A property that no row has: a scan that filters on it reads all rows and returns none.
+/// A property that no row has: a scan with a filter on it reads all rows and returns none.
 const MISSING: &str = "StressMissing";
 
-/// Performs operations. If a future is dropped, a write may have happened.
+/// Executes operations. If a future is dropped, a write may have happened.
 pub trait Target: Send + Sync + 'static {
     /// Performs one operation.
     fn perform(&self, request: Request) -> impl Future<Output = Performed> + Send;
@@ -24,13 +24,14 @@ pub trait Target: Send + Sync + 'static {
 pub struct TableTarget {
     /// Its client.
     pub table: TableClient,
-    /// Marks the rows of this run.
+    /// The id of the run, for [`RUN_PROPERTY`].
     pub run: Guid,
-    /// Bytes of the text in each row besides keys and mark.
+    /// Bytes of text in each row, besides the keys and the id of the run.
     pub row_bytes: usize,
     /// Rows of a range, 1 to 1,000.
     pub range_rows: u32,
-    /// The entities that a scan of the whole table counts for: the server does not report how many rows it reads.
+    /// The number of entities to count for a scan of the whole table, because the server does not report how many rows
+    /// it reads.
     pub scan_entities: u64,
 }
 
@@ -86,7 +87,7 @@ impl TableTarget {
         let page = self.table.query_page(&options, None).await?;
         let mut served = by_partition(&page)?;
         if served.is_empty() {
-            // A query that finds nothing counts as one entity.
+            // A query without results counts as one entity.
             served.push((Some(request.partition_key), 1));
         }
         Ok(done(served))

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub struct Test {
     /// The settings.
     pub settings: Settings,
-    /// The table; its client's observer is the recorder.
+    /// The table; the recorder observes its client.
     pub target: TableTarget,
     /// The keys of its rows.
     pub keys: Keys,
@@ -79,5 +79,5 @@ pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn())
     Report::of(about, end, measured)
 }
 
-/// Filled rows that are sampled for the ends of the table.
+/// Number of filled rows that are sampled to find the ends of the table.
 const ENDS_SEEN: u64 = 10_000;

@@ -1,4 +1,4 @@
-//! Atomic replacement of small files, also across a power cut.
+//! Atomic replacement of small files, safe even across a power failure.
 //!
 //! ```text
 //! write name.tmp ─▶ sync it ─▶ rename to name ─▶ sync the directory

@@ -1,4 +1,4 @@
-//! Runs file I/O outside of the runtime's threads.
+//! Runs file I/O outside the runtime's threads.
 
 use super::TransferError;
 use tokio::task::{JoinError, JoinSet};
@@ -6,7 +6,7 @@ use tokio::task::{JoinError, JoinSet};
 /// Runs blocking work to its end, even if the future is dropped.
 ///
 /// # Errors
-/// Those of the work; [`TransferError::ShuttingDown`].
+/// The errors of the work; [`TransferError::ShuttingDown`].
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TransferError> + Send + 'static,
 ) -> Result<T, TransferError> {

@@ -10,8 +10,8 @@ use crate::scan::{Order, PageSource, ResumeToken, Scan};
 use partita_client::TableClient;
 use std::sync::Arc;
 
-/// Writes all rows of a table to another one, which keeps its other rows. If the future is dropped, the copy stops as if it had been
-/// killed.
+/// Writes all rows of a table to another table, which keeps its other rows. If the future is dropped, the copy stops as
+/// if it had been killed.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -37,7 +37,7 @@ pub async fn copy<S: PageSource<Row: IntoEntity>>(
     .await
 }
 
-/// Reads all rows, or until the chunks are closed.
+/// Reads all rows, unless the channel of chunks is closed before.
 async fn read<S: PageSource<Row: IntoEntity>>(
     mut scan: Scan<S>,
     chunks: Chunks<String>,

@@ -18,7 +18,7 @@ pub enum Difference {
     LeftOnly(Entity),
     /// Only the right table has it.
     RightOnly(Entity),
-    /// Both have it, with different properties.
+    /// Both tables have the row, with different properties.
     Differs {
         /// Its PartitionKey.
         partition_key: String,
@@ -50,9 +50,9 @@ impl Difference {
 pub struct PropertyDifference {
     /// Its name.
     pub name: String,
-    /// Its value in the left row; none if the row lacks it.
+    /// The value in the left row; `None` if the row lacks the property.
     pub left: Option<Value>,
-    /// Its value in the right row.
+    /// The value in the right row.
     pub right: Option<Value>,
 }
 
@@ -74,7 +74,7 @@ pub struct Diff<L: PageSource, R: PageSource> {
     left: Side<L>,
     right: Side<R>,
     counts: DiffCounts,
-    /// The last row compared; only its keys if it differed.
+    /// The last row compared; only its keys if the rows differed.
     reached: Option<Entity>,
 }
 
@@ -99,7 +99,7 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
         }
     }
 
-    /// Resumes a stopped comparison: skips the rows up to the keys of its [`Self::reached`].
+    /// Resumes a stopped comparison: skips the rows up to these keys, from the earlier [`Self::reached`].
     #[must_use]
     pub fn behind(mut self, keys: &Keys) -> Self {
         self.left.behind = Some(keys.clone());
@@ -107,7 +107,7 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
         self
     }
 
-    /// The keys of the last row compared; none at the begin.
+    /// The keys of the last row compared; `None` at the start.
     #[must_use]
     pub fn reached(&self) -> Option<Keys> {
         self.reached
@@ -116,7 +116,7 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
             .or_else(|| self.left.behind.clone())
     }
 
-    /// The next difference; none when all rows are compared. The future may be dropped without losing one.
+    /// The next difference; `None` when all rows are compared. The future may be dropped without losing a difference.
     ///
     /// # Errors
     /// [`ScanError`]; the next call tries again.

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a transfer stopped. Rows that were transferred stay, and a resumed transfer continues behind them.
+/// Why a transfer stopped. Transferred rows stay, and a resumed transfer continues after them.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
@@ -53,7 +53,7 @@ pub enum TransferError {
         #[source]
         source: io::Error,
     },
-    /// A file has changed since it was written: its checksum, its size, or its text.
+    /// A file has changed since it was written: its checksum, size or text differs.
     #[error("{} is damaged: {what}", .path.display())]
     Damaged {
         /// The file.
@@ -72,7 +72,7 @@ pub enum TransferError {
     /// The target exists. Resume the transfer, or choose another target.
     #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
-    /// The job to resume was started with other arguments, or on another file.
+    /// The job to resume was started with other arguments or another file.
     #[error("{} belongs to another job", .0.display())]
     OtherJob(PathBuf),
     /// The export is not finished. Resume it first.
@@ -93,7 +93,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// For `map_err` of file and directory operations.
+    /// Maps errors of file and directory operations, for `map_err`.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
@@ -101,7 +101,7 @@ impl TransferError {
         }
     }
 
-    /// For `map_err` of operations on a file of rows.
+    /// Maps errors of a file of rows, for `map_err`.
     pub(super) fn rows(path: &Path) -> impl FnOnce(FormatError) -> Self + '_ {
         |source| Self::Rows {
             path: path.to_owned(),
@@ -109,7 +109,7 @@ impl TransferError {
         }
     }
 
-    /// Whether it is a failed write that may have happened.
+    /// Whether this is a failed write that may have happened.
     pub(super) fn may_have_happened(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
     }

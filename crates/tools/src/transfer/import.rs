@@ -23,13 +23,13 @@ const CHUNK_ROWS: usize = 1000;
 /// How files are read, and how their rows are written.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The format of a single file; none to take it from its name. A directory's manifest has its own.
+    /// The format of a single file; `None` to take it from the file name. A directory's manifest names its format.
     pub format: Option<Format>,
     /// How rows are written.
     pub load: WriteOptions,
 }
 
-/// The position of an import: a number of rows of a file, and all files before it.
+/// The position of an import: all files before `file`, and a number of rows of it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
@@ -43,7 +43,7 @@ struct Input {
     format: Format,
     /// Its entry in the manifest.
     part: Option<ExportPart>,
-    /// Its number of rows, if that is known.
+    /// The number of rows, if known.
     rows: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ struct Input {
 /// killed.
 ///
 /// # Errors
-/// [`TransferError`]. Rows before the one at fault are written; some rows behind it may be.
+/// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
 pub async fn import(
     from: &Path,
     table: &TableClient,
@@ -79,10 +79,11 @@ pub async fn import(
     run(read, begun, table, load, observer).await
 }
 
-/// Writes all rows of a stream. Errors name it `name`. A stream cannot be read again, so [`WriteOptions::state`] is ignored.
+/// Writes all rows of a stream. `name` names the stream in errors. A stream cannot be read again, so
+/// [`WriteOptions::state`] is ignored.
 ///
 /// # Errors
-/// [`TransferError`]. Rows before the one at fault are written; some rows behind it may be.
+/// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
 pub async fn import_stream(
     input: impl Read + Send + 'static,
     (name, format): (&Path, Format),
@@ -109,7 +110,7 @@ pub async fn import_stream(
     run(read, begun, table, load, observer).await
 }
 
-/// Reads on a thread of its own, and writes.
+/// Reads on a separate thread, and writes.
 async fn run(
     read: impl FnOnce(&Chunks<Mark>) -> Result<(), TransferError> + Send + 'static,
     begun: StartedJob<Mark>,
@@ -121,7 +122,7 @@ async fn run(
     upload(table, load, begun, observer, |reading, chunks| {
         reading.spawn_blocking(move || {
             if let Err(error) = read(&chunks) {
-                // Refused only when no more chunks are written.
+                // The channel is closed only if the writer has stopped.
                 let _ = chunks.blocking_send(Err(error));
             }
             Ok(())
@@ -140,7 +141,7 @@ fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
     Ok(Event::Input { rows, bytes })
 }
 
-/// Rows before a mark; none if a file's number of rows is unknown.
+/// The number of rows before a mark; `None` if a file's number of rows is unknown.
 fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
     let whole = files.iter().take(mark.file).map(|input| input.rows);
     let whole: Option<u64> = whole.sum();
@@ -155,7 +156,7 @@ fn inputs(
 ) -> Result<(Vec<Input>, Vec<String>), TransferError> {
     let files = if from.is_dir() {
         let manifest = Manifest::load(from)?;
-        let missing = || TransferError::damaged(from, "it has no manifest");
+        let missing = || TransferError::damaged(from, "the directory has no manifest");
         let manifest = manifest.ok_or_else(missing)?;
         if manifest.progress != Progress::Complete {
             return Err(TransferError::Incomplete(from.to_owned()));
@@ -183,7 +184,7 @@ fn inputs(
     for Input { path, part, .. } in &files {
         checksums.push(match part {
             Some(part) => part.sha256.clone(),
-            // Only a state file stores it.
+            // Only a state file needs the checksum.
             None if has_state => checksum(path)?,
             None => String::new(),
         });
@@ -191,7 +192,7 @@ fn inputs(
     Ok((files, checksums))
 }
 
-/// Reads all files from the mark on, or until the chunks are closed.
+/// Reads all files from the mark on, unless the channel of chunks is closed before.
 fn read_files(
     files: &[Input],
     from: Mark,
@@ -221,14 +222,14 @@ fn read_files(
 struct OpenFile<'a> {
     path: &'a Path,
     at: usize,
-    /// Rows that are written already.
+    /// Rows that an earlier run has written.
     done: u64,
-    /// The number of its rows in the manifest.
+    /// The number of rows in the manifest.
     expected: Option<u64>,
 }
 
 impl OpenFile<'_> {
-    /// Reads the file; false if the chunks are closed.
+    /// Reads the file; returns false if the channel of chunks is closed.
     fn read(
         &self,
         mut rows: EntityReader,
@@ -261,7 +262,10 @@ impl OpenFile<'_> {
             }
         }
         if self.expected.is_some_and(|rows| rows != mark.rows) {
-            let what = format!("it has {} rows, not the number in the manifest", mark.rows);
+            let what = format!(
+                "the file has {} rows, which differs from the manifest",
+                mark.rows
+            );
             return Err(TransferError::damaged(path, what));
         }
         let rows = mark.rows;

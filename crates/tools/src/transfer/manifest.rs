@@ -6,8 +6,8 @@
 //!    is the scan's position
 //! ```
 //!
-//! Formats whose columns need not be known go from fetching to complete at once. The manifest is replaced atomically after each part,
-//! so every file that it names is complete; other files are ignored.
+//! Formats without columns change from fetching directly to complete. The manifest is replaced atomically after each
+//! part, so every file that it names is complete; other files are ignored.
 
 use super::{TransferError, atomic_file};
 use crate::formats::{Format, Schema};
@@ -21,7 +21,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The name of a manifest in the directory of its export.
 pub const MANIFEST_FILE: &str = "_manifest.json";
-/// The version that is written, and the only one that is read.
+/// The version of manifests that this program writes and reads.
 const MANIFEST_VERSION: u64 = 1;
 
 /// Identifies a manifest.
@@ -45,8 +45,8 @@ pub struct Manifest {
     pub format: Format,
     /// Rows of all parts.
     pub rows: u64,
-    /// Their properties and types, in the order of their first rows, or as declared. A format without columns may have more properties
-    /// than a file can have columns; then only the first are listed.
+    /// The properties and types of the rows, in the order of their first rows, or as declared. A format without columns
+    /// may have more properties than a file can have columns; then the list has only the first ones.
     pub columns: Schema,
     /// Whether the columns were declared.
     pub declared: bool,
@@ -80,9 +80,9 @@ pub struct Source {
     pub endpoint: String,
     /// The table.
     pub table: String,
-    /// The filter; none for all rows.
+    /// The filter; `None` for all rows.
     pub filter: Option<String>,
-    /// The properties; none for all.
+    /// The properties; empty for all.
     pub select: Vec<String>,
     /// The partitions.
     #[serde(default, skip_serializing_if = "Bounds::is_everything")]
@@ -93,7 +93,7 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportPart {
-    /// Its name, in the directory of the manifest.
+    /// The file name, in the directory of the manifest.
     pub file: String,
     /// Its rows.
     pub rows: u64,
@@ -103,7 +103,7 @@ pub struct ExportPart {
     pub sha256: String,
     /// The keys of its first row.
     pub first: Option<Keys>,
-    /// Those of its last.
+    /// The keys of its last row.
     pub last: Option<Keys>,
 }
 
@@ -181,7 +181,7 @@ impl Manifest {
     }
 }
 
-/// Whether a name is that of a file in the directory itself: the manifest is untrusted input.
+/// Whether the name is a plain file name without a path. The manifest is untrusted input.
 fn is_plain_name(name: &str) -> bool {
     let mut components = Path::new(name).components();
     let first = components.next();
@@ -190,14 +190,14 @@ fn is_plain_name(name: &str) -> bool {
         && !name.contains(['/', '\\', ':'])
 }
 
-/// The fields of every manifest and state file, whatever its version.
+/// The fields that manifests and state files of all versions have.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
     version: u64,
 }
 
-/// Reads a file of this kind and version, if there is one.
+/// Reads a file of this kind and version, if it exists.
 pub(super) fn load<T: DeserializeOwned>(
     path: &Path,
     kind: &str,
@@ -213,7 +213,7 @@ pub(super) fn load<T: DeserializeOwned>(
     let damaged = |error: serde_json::Error| TransferError::damaged(path, error);
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     if head.kind != kind {
-        return Err(TransferError::damaged(path, format!("it is not a {kind}")));
+        return Err(TransferError::damaged(path, format!("not a {kind}")));
     }
     if head.version != version {
         return Err(TransferError::Version {

@@ -5,11 +5,13 @@
 //! - [`Diff`]: the differences of two tables, row by row.
 //!
 //! Promises:
-//! - memory is bounded, whatever the size of table and file: some pages, a group of rows of a part, the running batches;
-//! - a transfer that is stopped anywhere, also by `kill -9`, and run again with `resume`, ends like one that was not stopped. Its
-//!   saved position ([`Manifest`], state file) is replaced atomically;
-//! - a write with an unknown outcome is repeated if that changes nothing. Otherwise the rows are read back first;
-//! - the checksum of a damaged file is refused before any of its rows is written.
+//! - memory is bounded, independent of the size of tables and files: some pages, a group of rows of a part, the running
+//!   batches;
+//! - a transfer can be stopped at any point, even by `kill -9`; run again with `resume`, it gives the same result as an
+//!   uninterrupted transfer. Its saved position ([`Manifest`], state file) is replaced atomically;
+//! - a write with an unknown outcome is repeated if the repetition is idempotent. Otherwise the rows are read back
+//!   first;
+//! - the checksum of a file is verified before any of its rows is written.
 //!
 //! Rows come from a [`crate::scan::PageSource`] whose rows can become entities ([`IntoEntity`]). Writes go through a
 //! [`partita_client::TableClient`] with its retries; only unknown outcomes are repeated here.

@@ -14,14 +14,14 @@ pub enum Event<'a> {
     Read {
         /// How many.
         rows: u64,
-        /// Their size by the service's formula, in bytes.
+        /// The size of the rows by the service's formula, in bytes.
         bytes: u64,
     },
     /// Rows were written, to a table or a file.
     Written {
         /// How many.
         rows: u64,
-        /// Their size by the service's formula, in bytes.
+        /// The size of the rows by the service's formula, in bytes.
         bytes: u64,
     },
     /// Rows were skipped, because they exist.
@@ -36,7 +36,7 @@ pub enum Event<'a> {
         /// Its rows.
         rows: u64,
     },
-    /// All rows of an export are fetched, so its columns are known; now the rows are converted.
+    /// All rows of an export are fetched, so the columns are known; the conversion of the rows begins.
     Converting {
         /// Rows to write.
         rows: u64,
@@ -48,7 +48,7 @@ pub enum Event<'a> {
     },
     /// An import has determined its input.
     Input {
-        /// Rows, if the files tell.
+        /// The number of rows, if the files store it.
         rows: Option<u64>,
         /// Bytes of the files on disk.
         bytes: u64,
@@ -64,7 +64,7 @@ pub enum Event<'a> {
     Attempt {
         /// Bytes of the bodies, sent and received.
         bytes: (u64, u64),
-        /// Whether it failed and is repeated.
+        /// Whether the attempt failed and is repeated.
         retried: bool,
     },
 }
@@ -74,7 +74,8 @@ pub trait Observer: Send + Sync {
     /// Called for each event.
     fn event(&self, event: &Event<'_>);
 
-    /// Whether the transfer should stop where it can be resumed. Called between pages, batches and files.
+    /// Whether the transfer should stop at the next point from which it can resume. Called between pages, batches and
+    /// files.
     fn is_stopped(&self) -> bool {
         false
     }

@@ -5,7 +5,7 @@ use partita_client::{ErrorCode, TableClient};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How rows that exist are written.
+/// How to write rows that exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -23,15 +23,15 @@ pub enum Mode {
 /// How rows are written.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// How rows that exist are written.
+    /// How to write rows that exist.
     pub mode: Mode,
-    /// Writes at the same time, at least 1.
+    /// Number of parallel writes, at least 1.
     pub jobs: usize,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
     /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the last save again.
     pub rows_between_marks: u64,
-    /// Whether only to count.
+    /// Whether to only count rows, without writing them.
     pub dry_run: bool,
     /// The progress file, removed at the end; none if a stopped transfer shall start from the begin.
     pub state: Option<PathBuf>,
@@ -54,7 +54,7 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Creates the table, if the options say so.
+    /// Creates the table if `create_table` is set.
     pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
         if self.dry_run || !self.create_table {
             return Ok(());

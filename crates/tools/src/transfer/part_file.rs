@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Size of buffers.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// A file that hashes what is written to it.
+/// A file that computes the hash of its content while it is written.
 struct HashedFile {
     file: BufWriter<File>,
     hash: Sha256,
@@ -145,15 +145,15 @@ pub(super) fn verify_size(path: &Path, part: &ExportPart) -> Result<(), Transfer
     if bytes == part.bytes {
         return Ok(());
     }
-    let what = format!("it has {bytes} bytes instead of {}", part.bytes);
+    let what = format!("the file has {bytes} bytes instead of {}", part.bytes);
     Err(TransferError::damaged(path, what))
 }
 
-/// The digits of a hash.
+/// The hexadecimal digits of a hash.
 pub(crate) fn hex(hash: Sha256) -> String {
     let mut text = String::with_capacity(64);
     for byte in hash.finalize() {
-        write!(text, "{byte:02x}").expect("a text takes all that is written");
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
     }
     text
 }

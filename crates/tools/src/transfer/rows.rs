@@ -28,7 +28,7 @@ impl IntoEntity for Entity {
     }
 }
 
-/// A table to read, and how to read it.
+/// A table to read, with the query and the steps of the scan.
 #[derive(Debug, Clone)]
 pub struct TableReader<S> {
     /// The endpoint of the table, for the manifest and for comparison with a resumed job.
@@ -48,7 +48,7 @@ pub struct TableReader<S> {
 }
 
 impl<S: PageSource> TableReader<S> {
-    /// A scan of all rows, or the rest of one.
+    /// A scan of all rows, from the start or from a saved position.
     ///
     /// # Errors
     /// [`TransferError::Resume`].
@@ -69,7 +69,7 @@ impl<S: PageSource> TableReader<S> {
         ))
     }
 
-    /// Its entry in a manifest.
+    /// The description of the source in a manifest.
     pub(super) fn source(&self) -> Source {
         let options = self.query.options();
         Source {

@@ -3,10 +3,10 @@
 use partita_client::Entity;
 use partita_model::{Value, utf16_len};
 
-/// Most bytes of a property's JSON besides its name and text: quotes, colon, comma, the annotation with the longest type, and a number
-/// or Guid.
+/// Maximum bytes of a property's JSON besides its name and text: quotes, colon, comma, the annotation with the longest
+/// type name, and a number or Guid.
 const PROPERTY_BYTES: u64 = 96;
-/// Most bytes of a batch operation besides its entity: headers, and a URL with a base of up to 512 bytes.
+/// Maximum bytes of a batch operation besides its entity: headers, and a URL with a base of up to 512 bytes.
 const OPERATION_BYTES: u64 = 1024;
 
 /// The size of an entity by the service's formula, in bytes (model: "size of an entity").
@@ -18,9 +18,9 @@ pub(crate) fn entity_bytes(entity: &Entity) -> u64 {
     (4 + keys + properties.sum::<usize>()) as u64
 }
 
-/// Most bytes of an operation on the entity in the body of a batch.
+/// Maximum bytes of an operation on the entity in the body of a batch.
 pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
-    // In the URL a byte of a key takes three, and a quote six.
+    // In the URL, a byte of a key takes up to three bytes, and a quote six.
     let keys = [entity.partition_key(), entity.row_key()]
         .map(|key| 6 * key.len() as u64 + json_bytes(key));
     let properties = entity.iter().map(|(name, value)| {
@@ -29,13 +29,13 @@ pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
             Value::Binary(bytes) => (bytes.len() as u64).div_ceil(3) * 4,
             _ => 0,
         };
-        // The name stands before its value, and before its type.
+        // The name appears twice: before the value, and before the type annotation.
         PROPERTY_BYTES + 2 * json_bytes(name) + text
     });
     OPERATION_BYTES + keys.into_iter().sum::<u64>() + properties.sum::<u64>()
 }
 
-/// The bytes of a text with its JSON escapes.
+/// The length of a text with its JSON escapes, in bytes.
 fn json_bytes(text: &str) -> u64 {
     let byte = |byte: u8| match byte {
         0..=0x1F | 0x7F => 6,
@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_body_is_not_larger(entities in crate::formats::tests::entities()) {
+        fn a_body_does_not_exceed_the_estimate(entities in crate::formats::tests::entities()) {
             for entity in entities {
                 let mut body = Vec::new();
                 let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));

@@ -4,7 +4,7 @@ use crate::scan::{Page, PageRequest, PageSource, SourceError};
 use crate::source::page;
 use partita_client::{Entity, TableClient};
 
-/// A table of a client, with its rows as entities. The tasks that read pages decode them, in parallel. Retries are up to the client.
+/// A table as a source of entities. The tasks that read pages also decode them, in parallel. The client retries.
 #[derive(Debug, Clone)]
 pub struct TableSource(pub TableClient);
 

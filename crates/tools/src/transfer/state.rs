@@ -1,7 +1,7 @@
 //! The state file of an import or a copy, from which it resumes.
 //!
-//! It holds the arguments of the job, so that another job does not resume it, and a mark: all rows before the mark are written. Rows
-//! behind it may be written too; writing them again changes nothing, or is detected.
+//! It contains the arguments of the job, so that another job cannot resume it, and a mark: all rows before the mark are
+//! written. Rows after the mark may be written too; writing them again changes nothing, or is detected.
 
 use super::blocking::blocking;
 use super::observer::{Event, Observer};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const STATE_KIND: &str = "partita-transfer";
 const STATE_VERSION: u64 = 1;
-/// Largest state, in bytes: the token of a scan with some thousand open steps.
+/// Maximum size of a state file, in bytes: the token of a scan with some thousand open steps fits.
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub(super) struct Checkpoint<M> {
     path: Option<PathBuf>,
     job: serde_json::Value,
     observer: Arc<dyn Observer>,
-    /// The last mark reached, if it is not saved yet.
+    /// The last mark reached, if it is not yet saved.
     unsaved: Option<M>,
     /// Rows written since the last save.
     rows_since: u64,
@@ -40,14 +40,14 @@ pub(super) struct Checkpoint<M> {
 /// A job that begins or resumes.
 pub(super) struct StartedJob<M> {
     pub(super) checkpoint: Checkpoint<M>,
-    /// Where to continue; none at the begin.
+    /// Where to continue; `None` at the start.
     pub(super) mark: Option<M>,
-    /// Whether an earlier run may have written rows behind the mark.
+    /// Whether an earlier run may have written rows after the mark.
     pub(super) is_resumed: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
-    /// Continues if the preparation succeeded. Otherwise removes the state of a job that has just begun.
+    /// Returns the result of the preparation. If it failed, removes the state of a job that has just begun.
     pub(super) async fn unless(
         self,
         prepared: Result<(), TransferError>,
@@ -68,8 +68,8 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// Begins or resumes a job.
     ///
     /// # Errors
-    /// [`TransferError::AlreadyThere`] if there is a state file and the job must not be resumed, [`TransferError::OtherJob`] if it
-    /// belongs to another job; those of the file.
+    /// [`TransferError::AlreadyThere`] if there is a state file and the job must not be resumed,
+    /// [`TransferError::OtherJob`] if it belongs to another job; the errors of the file.
     pub(super) async fn begin(
         options: &WriteOptions,
         job: serde_json::Value,
@@ -112,12 +112,13 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(started)
     }
 
-    /// Counts written rows, before or behind the mark.
+    /// Counts written rows, before or after the mark.
     pub(super) fn written(&mut self, rows: u64) {
         self.rows_since += rows;
     }
 
-    /// All rows before the mark are written. Saves it if enough rows were written since the last save.
+    /// Records that all rows before the mark are written. Saves the mark if enough rows were written since the last
+    /// save.
     pub(super) async fn reached(&mut self, mark: M) -> Result<(), TransferError> {
         self.unsaved = Some(mark);
         if self.rows_since >= self.rows_between_marks {
@@ -135,7 +136,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(())
     }
 
-    /// Ends the job: removes its state.
+    /// Ends the job and removes its state.
     pub(super) async fn end(self) -> Result<(), TransferError> {
         match self.path {
             Some(path) => blocking(move || atomic_file::remove(&path)).await,

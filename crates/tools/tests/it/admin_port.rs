@@ -1,4 +1,4 @@
-//! The pages and actions of a real admin port.
+//! Tests of all pages and actions of a real admin port.
 
 use crate::server;
 use partita_client::TableServiceClient;
@@ -54,7 +54,7 @@ async fn every_page_is_read() {
 }
 
 #[tokio::test]
-async fn ranges_are_changed_and_seen_as_split_points() {
+async fn changed_ranges_give_new_split_points() {
     let (server, port) = started().await;
     let params = RangeActionParams {
         account: Some("devstoreaccount1".to_owned()),

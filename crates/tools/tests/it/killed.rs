@@ -1,7 +1,7 @@
-//! Transfers that are killed, at any of their events, and go on.
+//! Transfers that are killed at any of their events, and then resumed.
 //!
-//! A test runs itself as a child process, which does the job and aborts at the event it is told; nothing of it survives but what
-//! is on the disk and in the tables.
+//! A test runs itself as a child process, which runs the job and aborts at a given event. Only the files and the tables
+//! remain of the child.
 
 use crate::server;
 use crate::tables::{assert_same, filled, reader};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const CHILD: &str = "PARTITA_TRANSFER_CHILD";
 
-/// What a child is to do: the words of one environment variable.
+/// The job of a child, passed in one environment variable.
 struct Job<'a> {
     verb: &'a str,
     connection: String,
@@ -27,7 +27,7 @@ struct Job<'a> {
     mode: Mode,
 }
 
-/// Kills its process at an event.
+/// Aborts the process at an event.
 struct Killer {
     events_left: AtomicUsize,
 }
@@ -40,7 +40,7 @@ impl Observer for Killer {
     }
 }
 
-/// Does the job that the environment names, if it names one.
+/// Runs the job in the environment variable. Returns whether there is a job.
 fn is_child() -> bool {
     let Ok(text) = std::env::var(CHILD) else {
         return false;
@@ -92,7 +92,8 @@ fn is_child() -> bool {
     true
 }
 
-/// Runs a job in children until one comes to its end, the n-th of them killed at so many times n events. Says how many were killed.
+/// Runs a job in child processes until one completes. The n-th child is killed after n times the given number of
+/// events. Returns the number of killed children.
 async fn run_killed(test: &'static str, job: &Job<'_>, step: usize) -> usize {
     let Job {
         verb,
@@ -125,15 +126,15 @@ async fn run_killed(test: &'static str, job: &Job<'_>, step: usize) -> usize {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.code().is_none(),
-            "not killed, but failed: {said}"
+            "the child failed instead of being killed: {said}"
         );
     }
-    panic!("it never came to its end");
+    panic!("no child completed the job");
 }
 
 #[tokio::test]
-async fn exports_go_on() {
-    // The child's work has a runtime of its own, on a thread of its own.
+async fn killed_exports_resume() {
+    // The child creates its own runtime, so it needs a separate thread.
     if tokio::task::spawn_blocking(is_child).await.unwrap() {
         return;
     }
@@ -150,7 +151,7 @@ async fn exports_go_on() {
             format,
             mode: Mode::Insert,
         };
-        let killed = run_killed("killed::exports_go_on", &job, 1).await;
+        let killed = run_killed("killed::killed_exports_resume", &job, 1).await;
         assert!(killed > 3, "{name}: killed {killed} times");
         let target = client.table_client(&format!("target{}", name.len()));
         let options = ImportOptions::default();
@@ -169,7 +170,7 @@ async fn exports_go_on() {
 }
 
 #[tokio::test]
-async fn imports_and_copies_go_on() {
+async fn killed_imports_and_copies_resume() {
     if tokio::task::spawn_blocking(is_child).await.unwrap() {
         return;
     }
@@ -197,7 +198,7 @@ async fn imports_and_copies_go_on() {
                 format: Format::Parquet,
                 mode,
             };
-            let killed = run_killed("killed::imports_and_copies_go_on", &job, 5).await;
+            let killed = run_killed("killed::killed_imports_and_copies_resume", &job, 5).await;
             assert!(killed > 3, "{verb} {mode:?}: killed {killed} times");
             let target = client.table_client("target");
             assert_same(&source, &target, 1500).await;

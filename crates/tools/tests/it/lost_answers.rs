@@ -12,7 +12,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Stands before a server and loses those answers, by their number, that it is told to; and with an answer its connection.
+/// A proxy in front of a server. It drops the answers with the numbers that `is_lost` selects, and closes their
+/// connections.
 pub(crate) async fn lossy(
     server: SocketAddr,
     listener: TcpListener,
@@ -44,7 +45,7 @@ pub(crate) async fn lossy(
                     to_client.write_all(&buffer[..read]).await?;
                 }
             };
-            // Whichever ends first takes the connection along.
+            // The end of one direction closes the whole connection.
             tokio::select! {
                 _ = forward => {}
                 _ = back => {}
@@ -53,7 +54,7 @@ pub(crate) async fn lossy(
     }
 }
 
-/// Copies a table through a lossy connection, in every mode that does not depend on what is there.
+/// Copies a table through a lossy connection, in every mode whose result does not depend on existing rows.
 async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, lost_min: usize) {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(1000)).await;
@@ -94,9 +95,9 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
     server.stop().await;
 }
 
-/// The client repeats what it may, and tells its own first success apart.
+/// The client retries, and recognises its own earlier success.
 #[tokio::test]
-async fn nothing_is_lost_with_an_answer() {
+async fn lost_answers_do_not_lose_rows() {
     let retry = RetryPolicy::Fixed {
         retries: 20,
         wait: Duration::ZERO,
@@ -104,9 +105,9 @@ async fn nothing_is_lost_with_an_answer() {
     copies(retry, 3, |answer| answer % 4 == 1, 5).await;
 }
 
-/// A client that repeats nothing leaves the outcome open: that of a batch, here, and of one with a row.
+/// A client without retries returns an unknown outcome: here for a batch and for a single row.
 #[tokio::test]
-async fn an_unknown_outcome_is_told_apart() {
+async fn an_unknown_outcome_is_resolved() {
     copies(RetryPolicy::None, 1, |answer| answer == 2, 1).await;
     copies(RetryPolicy::None, 1, |answer| answer == 0, 1).await;
 }

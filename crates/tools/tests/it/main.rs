@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
-    reason = "all of it is tests, though not every function is marked so"
+    reason = "the whole crate is tests, though not every function has the attribute"
 )]
 
 mod admin_port;

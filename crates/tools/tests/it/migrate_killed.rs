@@ -1,5 +1,5 @@
-//! Migrations that are killed after each of their requests, or lose the answer to each of them, and are run again: the tables are
-//! those of a run that was left alone.
+//! Migrations that are killed after each of their requests, or that lose each answer, and then run again: the tables
+//! must equal those of an uninterrupted run.
 
 use crate::lost_answers::lossy;
 use crate::migrations::everything;
@@ -21,11 +21,11 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Aborts the task of a client when its request has been answered.
+/// Aborts a client's task after the answer to a given request.
 #[derive(Debug, Default)]
 struct Killer {
     made: AtomicUsize,
-    /// 0 for never.
+    /// 0 disables it.
     killed_at: usize,
 }
 
@@ -33,13 +33,13 @@ impl RetryObserver for Killer {
     fn attempt(&self, _: &AttemptEvent<'_>) {
         let made = self.made.fetch_add(1, Ordering::SeqCst) + 1;
         if made == self.killed_at {
-            // Unlike a panic it says nothing: this is meant.
+            // Unlike a panic, this intended abort prints no message.
             std::panic::resume_unwind(Box::new("killed"));
         }
     }
 }
 
-/// One migration of each kind of step.
+/// Migrations with every kind of step.
 fn migrations() -> Migrations {
     let named = |name: &str| name.to_owned();
     let rename = |from: &str, to: &str| PropertyChange::Rename {
@@ -66,7 +66,7 @@ fn migrations() -> Migrations {
         Migration::new(3, "rows")
             .transform(Transform {
                 changes: vec![
-                    // Done twice to a row, this would be another change.
+                    // Running it twice would give another result.
                     rename("N", "M"),
                     rename("When", "N"),
                     PropertyChange::Retype {
@@ -112,14 +112,14 @@ fn migrations() -> Migrations {
     .unwrap()
 }
 
-/// A server, and its connection string.
+/// A new server and its connection string.
 async fn world() -> (Server, String) {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
     (server, text)
 }
 
-/// Begins anew: one table, and what is taken back before it is taken back.
+/// Resets the server: one table, and for [`Way::Down`] also the applied migrations.
 async fn begin(text: &str, way: Way) {
     let service = TableServiceClient::from_connection_string(text).unwrap();
     for name in everything(&service).await.keys() {
@@ -140,8 +140,8 @@ async fn begin(text: &str, way: Way) {
     }
 }
 
-/// Pages of a few rows, each recorded, and a lease that has ended when the next run comes. Up goes as on any server; down
-/// leaves renaming to ours.
+/// Pages of a few rows, each recorded, and a lease that has expired when the next run starts. `Up` uses only the public
+/// protocol; `Down` also Partita's rename.
 fn options(way: Way, jobs: usize) -> MigratorOptions {
     MigratorOptions {
         public_only: way == Way::Up,
@@ -157,7 +157,7 @@ fn options(way: Way, jobs: usize) -> MigratorOptions {
     }
 }
 
-/// What is run: all up, and maybe all down again.
+/// The direction of a run: apply all migrations, or revert them all.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Up,
@@ -171,7 +171,7 @@ async fn run(migrator: &Migrator, way: Way) -> Result<(), MigrateError> {
     }
 }
 
-/// Runs until the end, or until it is killed after so many requests. Says how many there were.
+/// Runs until the end, or until it is killed after this many requests. Returns the number of requests.
 async fn run_killed(text: &str, way: Way, killed_at: usize, jobs: usize) -> Result<usize, ()> {
     let killer = Arc::new(Killer {
         killed_at,
@@ -192,7 +192,7 @@ async fn run_killed(text: &str, way: Way, killed_at: usize, jobs: usize) -> Resu
         }
         Err(error) => {
             assert!(error.is_panic() && killer.made.load(Ordering::SeqCst) >= killed_at);
-            assert!(killed_at > 0, "killed by something else");
+            assert!(killed_at > 0, "unexpected panic");
             Err(())
         }
     }
@@ -205,7 +205,7 @@ async fn tables(text: &str) -> Tables {
     everything(&service).await
 }
 
-/// The tables after an undisturbed run, and its number of requests.
+/// The tables after an uninterrupted run, and its number of requests.
 async fn undisturbed(way: Way) -> (Tables, usize) {
     let (server, text) = world().await;
     begin(&text, way).await;
@@ -221,9 +221,12 @@ async fn killed_at_every_request(way: Way) {
     let (server, text) = world().await;
     for killed_at in 1..=requests {
         begin(&text, way).await;
-        // The last request gives the lease back.
+        // The last request releases the lease.
         let killed = run_killed(&text, way, killed_at, 1).await;
-        assert!(killed.is_err(), "it was not killed at {killed_at}");
+        assert!(
+            killed.is_err(),
+            "the run was not killed at request {killed_at}"
+        );
         run_killed(&text, way, 0, 1).await.unwrap();
         let now = tables(&text).await;
         assert_eq!(
@@ -256,7 +259,7 @@ async fn up_killed_after_every_request() {
 #[tokio::test]
 async fn down_killed_after_every_request() {
     killed_at_every_request(Way::Down).await;
-    // Taken back, the tables are those of the beginning.
+    // After reverting, the tables equal those at the start.
     let (server, text) = world().await;
     begin(&text, Way::Up).await;
     let before = tables(&text).await;
@@ -266,9 +269,9 @@ async fn down_killed_after_every_request() {
     assert_eq!(end, before);
 }
 
-/// Each run is killed after so many requests, until one comes to its end; several writes are under way at a time.
+/// Each run is killed after a number of requests, until one run completes. Several writes run in parallel.
 #[tokio::test]
-async fn killed_again_and_again() {
+async fn repeatedly_killed_runs_complete() {
     let (expected, _) = undisturbed(Way::Up).await;
     let (server, text) = world().await;
     for step in [13, 17, 29] {
@@ -276,7 +279,7 @@ async fn killed_again_and_again() {
         let mut kills = 0;
         while run_killed(&text, Way::Up, step + kills, 3).await.is_err() {
             kills += 1;
-            assert!(kills < 200, "it does not come to its end");
+            assert!(kills < 200, "no run completed");
         }
         assert!(kills > 2, "killed {kills} times");
         assert_eq!(tables(&text).await, expected, "killed {kills} times");
@@ -284,9 +287,9 @@ async fn killed_again_and_again() {
     server.stop().await;
 }
 
-/// The answer to each request is lost, one for each run, by a client that does not try again: the run fails, and the next one goes on.
+/// Each run loses the answer to another request. The client does not retry, so the run fails; the next run continues.
 #[tokio::test]
-async fn every_answer_lost() {
+async fn runs_survive_each_lost_answer() {
     let (expected, requests) = undisturbed(Way::Up).await;
     let (server, text) = world().await;
     let address = server.listening().table;
@@ -307,8 +310,12 @@ async fn every_answer_lost() {
         };
         let service = TableServiceClient::from_connection_string_with(&through, client).unwrap();
         let outcome = run(&Migrator::new(service, options(Way::Up, 1)), Way::Up).await;
-        assert_eq!(lost.load(Ordering::SeqCst), 1, "an answer was lost");
-        // Giving the lease back may fail without a word, and some writes are told apart.
+        assert_eq!(
+            lost.load(Ordering::SeqCst),
+            1,
+            "the proxy did not lose one answer"
+        );
+        // A failed release of the lease is not an error, and some lost writes are recognised as done.
         if outcome.is_err() || lost_at % 10 == 0 {
             run_killed(&text, Way::Up, 0, 1).await.unwrap();
         }

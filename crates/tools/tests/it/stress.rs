@@ -1,4 +1,4 @@
-//! A stress test against a real server: what it does to the table, what it counts, what it says.
+//! A stress test against a real server: its writes, its figures, and its verdict.
 
 use crate::server;
 use partita_client::{ClientOptions, Guid, RetryBudget, RetryPolicy, TableServiceClient};
@@ -76,7 +76,7 @@ impl World {
         .await
     }
 
-    /// Rows of the table, and partitions.
+    /// The number of rows in the table, and of their partitions.
     async fn count(&self, table: &str) -> (u64, u64) {
         let table = self.service.table_client(table);
         let mut scan = reader(&table, 1000).scan(Order::Table, None).unwrap();
@@ -113,7 +113,7 @@ fn settings(pattern: Pattern, mix: &str, operations: u64) -> Settings {
 }
 
 #[tokio::test]
-async fn every_operation_is_done_and_counted() {
+async fn every_operation_is_executed_and_counted() {
     let world = World::new(&[], RetryPolicy::None).await;
     let mix = "get=30,insert=20,upsert=20,batch=10,row-range=10,partition-range=10,scan=3";
     let report = world
@@ -145,7 +145,7 @@ async fn every_operation_is_done_and_counted() {
         "{ranges:?}"
     );
     assert_eq!(report.new_rows, inserts.entities + batches.entities);
-    // A scan of so few rows is one page, so every operation is one attempt.
+    // A scan of so few rows is one page, so each operation is one attempt.
     assert_eq!(
         (report.tries.attempts, report.tries.refused_sum()),
         (400, 0)
@@ -157,7 +157,7 @@ async fn every_operation_is_done_and_counted() {
 }
 
 #[tokio::test]
-async fn the_same_seed_does_the_same_operations() {
+async fn the_same_seed_gives_the_same_operations() {
     let mut counts = Vec::new();
     for _ in 0..2 {
         let world = World::new(&[], RetryPolicy::None).await;
@@ -194,7 +194,7 @@ async fn the_same_seed_does_the_same_operations() {
 async fn a_hot_partition_is_throttled_and_the_advice_names_it() {
     let flags = [("target-partition-entities", "50")];
     let world = World::new(&flags, RetryPolicy::None).await;
-    // A batch of a hundred is let in when the bucket is full, and that takes two seconds again.
+    // A batch of a hundred is admitted only with a full bucket, which takes two seconds to refill.
     let settings = Settings {
         rows: 0,
         batch_rows: 100,
@@ -219,7 +219,7 @@ async fn a_hot_partition_is_throttled_and_the_advice_names_it() {
     );
     assert!(
         report.verdict.advice[0]
-            .starts_with("PartitionKey \"single\" takes more than one partition is promised"),
+            .starts_with("PartitionKey \"single\" exceeds the target of a partition"),
         "{:?}",
         report.verdict.advice
     );
@@ -227,7 +227,7 @@ async fn a_hot_partition_is_throttled_and_the_advice_names_it() {
 }
 
 #[tokio::test]
-async fn retries_are_told_apart_from_operations() {
+async fn retries_and_operations_are_counted_separately() {
     let retry = RetryPolicy::Fixed {
         retries: 50,
         wait: Duration::from_millis(20),
@@ -249,14 +249,14 @@ async fn retries_are_told_apart_from_operations() {
     let tries = &report.tries;
     assert!(tries.retried_sum() > 0 && tries.saved > 0, "{tries:?}");
     assert_eq!(tries.attempts, 2 + tries.retried_sum());
-    // A server that says when to come again is heard.
+    // The client honours the waits that the server requests.
     assert!(tries.waits_asked > 0 && tries.waited_ms > 0, "{tries:?}");
     assert_eq!(world.count("stressed").await, (200, 1));
     world.server.stop().await;
 }
 
 #[tokio::test]
-async fn growth_at_the_end_is_seen() {
+async fn growth_at_the_end_is_detected() {
     for (pattern, is_tail) in [
         (Pattern::Append { partition_rows: 5 }, true),
         (Pattern::Prepend { partition_rows: 5 }, false),
@@ -276,9 +276,9 @@ async fn growth_at_the_end_is_seen() {
         };
         assert!(shares[0] > 0.95 && shares[1] < 0.05, "{growth:?}");
         let expected = if is_tail {
-            "land on the range at the end of the table"
+            "go to the range at the end of the table"
         } else {
-            "land on the range at the begin of the table"
+            "go to the range at the start of the table"
         };
         assert!(
             report.verdict.advice[0].contains(expected),
@@ -290,7 +290,7 @@ async fn growth_at_the_end_is_seen() {
 }
 
 #[tokio::test]
-async fn the_client_of_the_load_is_not_counted() {
+async fn requests_of_the_fill_are_not_counted() {
     let world = World::new(&[], RetryPolicy::None).await;
     let report = world.run(settings(Pattern::Single, "get", 10), ROWS).await;
     assert_eq!(report.tries.attempts, 10);

@@ -1,4 +1,4 @@
-//! Tables of a server, and rows for them.
+//! Tables of a server, and rows to fill them.
 
 use crate::server;
 use partita_client::{
@@ -17,14 +17,14 @@ pub(crate) async fn started() -> (Server, TableServiceClient) {
     (server, client)
 }
 
-/// A server with a table of so many rows, and a directory for exports.
+/// A server with a table of `count` rows, and a directory for exports.
 pub(crate) async fn filled(count: usize) -> (Server, TableServiceClient, TableClient, TempDir) {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(count)).await;
     (server, client, source, tempfile::tempdir().unwrap())
 }
 
-/// Keys at the edges of what the service takes, several types for one property, partitions of all sizes.
+/// Keys at the limits of the service, several types for one property, partitions of many sizes.
 pub(crate) fn rows(count: usize) -> Vec<Entity> {
     let partitions = [
         "",
@@ -85,7 +85,7 @@ pub(crate) async fn table(client: &TableServiceClient, name: &str, rows: &[Entit
     table
 }
 
-/// How a table is read, in pages of a few rows.
+/// A reader of the table, with pages of a few rows.
 pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<TableSource> {
     let options = QueryOptions {
         page_rows,
@@ -102,7 +102,7 @@ pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<Table
     }
 }
 
-/// What two tables differ in.
+/// The differences between two tables.
 pub(crate) async fn diff(left: &TableClient, right: &TableClient) -> (Vec<Difference>, DiffCounts) {
     let [left, right] =
         [left, right].map(|table| reader(table, 1000).scan(Order::Table, None).unwrap());

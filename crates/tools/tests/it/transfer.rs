@@ -1,4 +1,4 @@
-//! Export, import, copy and diff, and what they refuse.
+//! Export, import, copy and diff, and their errors.
 
 use crate::tables::{assert_same, diff, filled, reader, rows, silent, started, table};
 use partita_client::{Entity, TableClient, UpdateMode, Value};
@@ -53,7 +53,7 @@ async fn import_from(from: &Path, to: &TableClient, mode: Mode) -> Result<Counts
 }
 
 #[tokio::test]
-async fn what_is_exported_and_imported_is_the_same() {
+async fn an_imported_export_equals_the_table() {
     let (server, client, source, directory) = filled(1000).await;
     for (at, format) in Format::ALL.into_iter().enumerate() {
         for kind in ["directory", "file"] {
@@ -74,7 +74,7 @@ async fn what_is_exported_and_imported_is_the_same() {
             assert_same(&source, &target, 1000).await;
         }
     }
-    // Nothing is left but what was asked for.
+    // Only the requested files remain.
     let mut names: Vec<_> = fs::read_dir(directory.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -95,7 +95,7 @@ async fn what_is_exported_and_imported_is_the_same() {
 }
 
 #[tokio::test]
-async fn a_manifest_says_what_is_there() {
+async fn a_manifest_describes_its_files() {
     let (server, _, source, directory) = filled(1000).await;
     export_format(&source, directory.path(), Format::Parquet).await;
     let manifest = Manifest::load(directory.path()).unwrap().unwrap();
@@ -121,7 +121,7 @@ async fn a_manifest_says_what_is_there() {
         assert_eq!(rows[rows.len() - 1].partition_key(), last.partition_key);
         all.extend(rows);
     }
-    // The table's order, and the service's Timestamps with all their digits.
+    // The table's order, and the service's Timestamps with all digits.
     let whole = directory.path().join("whole.jsonl");
     export_format(&source, &whole, Format::Jsonl).await;
     let whole: Vec<Entity> = EntityReader::open(&whole, Format::Jsonl)
@@ -139,7 +139,7 @@ async fn a_manifest_says_what_is_there() {
 }
 
 #[tokio::test]
-async fn an_empty_table_makes_an_empty_export() {
+async fn an_empty_table_gives_an_empty_export() {
     let (server, client) = started().await;
     let source = table(&client, "source", &[]).await;
     let directory = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ async fn an_empty_table_makes_an_empty_export() {
 }
 
 #[tokio::test]
-async fn declared_columns_are_written_at_once() {
+async fn declared_columns_need_no_second_pass() {
     let (server, client) = started().await;
     let mut row = Entity::new("p", "r");
     row.insert("N", 1);
@@ -189,7 +189,7 @@ async fn declared_columns_are_written_at_once() {
 }
 
 #[tokio::test]
-async fn properties_that_are_data_go_into_formats_without_columns() {
+async fn too_many_properties_need_a_format_without_columns() {
     let (server, client) = started().await;
     let mut names = (0..).map(|number| format!("p{number}"));
     let wide = |at: usize| {
@@ -222,7 +222,7 @@ async fn properties_that_are_data_go_into_formats_without_columns() {
 }
 
 #[tokio::test]
-async fn copies_and_differences() {
+async fn a_copy_equals_its_source_and_differences_are_found() {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(1000)).await;
     let target = client.table_client("target");
@@ -235,7 +235,11 @@ async fn copies_and_differences() {
     .await
     .unwrap();
     assert_eq!((counts.rows_read, counts.rows_written), (1000, 1000));
-    assert!(counts.writes < 200, "batches were made: {}", counts.writes);
+    assert!(
+        counts.writes < 200,
+        "rows were not written in batches: {} requests",
+        counts.writes
+    );
     assert_same(&source, &target, 1000).await;
 
     let mut changed = Entity::new("half", "000000'\u{10FFFF}");
@@ -278,7 +282,7 @@ async fn copies_and_differences() {
 }
 
 #[tokio::test]
-async fn modes_do_what_they_say() {
+async fn modes_handle_existing_rows() {
     let (server, client) = started().await;
     let mut new = rows(400);
     for row in &mut new {
@@ -333,7 +337,7 @@ async fn modes_do_what_they_say() {
 }
 
 #[tokio::test]
-async fn rows_of_one_key_are_written_in_their_order() {
+async fn rows_with_the_same_key_are_written_in_order() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rows.csv");
@@ -353,7 +357,7 @@ async fn rows_of_one_key_are_written_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_damaged_part_is_named() {
+async fn errors_name_the_damaged_part() {
     let (server, client, source, directory) = filled(1000).await;
     export_format(&source, directory.path(), Format::Csv).await;
     let path = directory.path().join("part-00001.csv");
@@ -389,7 +393,7 @@ async fn a_damaged_part_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_not_written_over() {
+async fn existing_files_are_not_overwritten() {
     let (server, client, source, directory) = filled(10).await;
     let (parts, file) = (
         directory.path().join("parts"),
@@ -402,14 +406,14 @@ async fn what_is_there_is_not_written_over() {
             .unwrap_err();
         assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
     }
-    // Going on with what is complete changes nothing; going on with something else is refused.
+    // Resuming a complete export changes nothing; resuming with other arguments is refused.
     let mut options = ExportOptions {
         resume: true,
         ..exporting(Format::Csv)
     };
     let counts = export_to(&source, &parts, &options).await.unwrap();
     assert_eq!((counts.rows_read, counts.rows_written), (0, 10));
-    // Killed when only the empty directory was left to be removed.
+    // Killed before the removal of the empty directory, the last step.
     let partial = directory.path().join("rows.csv.partial");
     fs::create_dir(&partial).unwrap();
     export_to(&source, &file, &options).await.unwrap();
@@ -421,7 +425,7 @@ async fn what_is_there_is_not_written_over() {
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
-    // A manifest of another version, and an export that has not come to its end.
+    // A manifest of another version, and an unfinished export.
     let manifest = parts.join("_manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     let target = client.table_client("target");
@@ -441,7 +445,7 @@ async fn what_is_there_is_not_written_over() {
     server.stop().await;
 }
 
-/// Counts how often the state was saved.
+/// Counts the saves of the state.
 #[derive(Default)]
 struct Saves(AtomicUsize);
 
@@ -454,11 +458,11 @@ impl Observer for Saves {
 }
 
 #[tokio::test]
-async fn the_state_is_saved_as_often_as_promised_whatever_the_size_of_writes() {
+async fn the_state_is_saved_at_the_set_interval_for_any_size_of_writes() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rows.csv");
-    // Each row is a write of its own, and a mark is behind each thousand.
+    // Each row is a separate write, and every thousand rows are followed by a mark.
     let lines = (0..4_000).map(|row| format!("p{row:04},r\n"));
     let text = format!("PartitionKey,RowKey\n{}", lines.collect::<String>());
     fs::write(&file, text).unwrap();
@@ -469,14 +473,14 @@ async fn the_state_is_saved_as_often_as_promised_whatever_the_size_of_writes() {
     let observer: Arc<dyn Observer> = saves.clone();
     let target = client.table_client("target");
     import(&file, &target, &options, &observer).await.unwrap();
-    // One at the begin; two marks may be reached at once.
+    // One save at the start; two marks may be reached at once.
     let count = saves.0.load(Ordering::Relaxed);
     assert!((3..=5).contains(&count), "{count}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_state_is_of_one_job() {
+async fn a_state_file_belongs_to_one_job() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
     let (file, state) = (
@@ -487,14 +491,14 @@ async fn a_state_is_of_one_job() {
     let mut options = importing(Mode::Insert);
     options.load.state = Some(state.clone());
     options.load.jobs = 1;
-    // The service refuses a batch for the second key, so nothing is written, and there is nothing to go on with.
+    // The service refuses a batch for the second key, so nothing is written, and there is nothing to resume.
     fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
     assert!(!state.exists());
-    // With a partition before it, the job stops halfway.
+    // With another partition before it, the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
@@ -557,7 +561,7 @@ async fn dry_runs_only_count() {
     server.stop().await;
 }
 
-/// Exports of the first 40 rows that are in the repository, as version 1 wrote them.
+/// The repository contains exports of the first 40 rows, as version 1 wrote them.
 #[tokio::test]
 async fn exports_of_version_1_are_read() {
     let (server, client) = started().await;

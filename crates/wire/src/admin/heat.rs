@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Heat {
     /// The metric of the values: a name of [`HeatMetric`].
     pub metric: String,
-    /// Start of the first column, RFC 3339; `None` for a time that the form cannot represent.
+    /// Start of the first column, RFC 3339; `None` for a time that RFC 3339 cannot represent.
     pub from: Option<String>,
     /// End of the last column.
     pub to: Option<String>,
-    /// Length of a column.
+    /// Length of a column, in seconds.
     pub step_seconds: u64,
     /// The number of columns.
     pub columns: usize,
@@ -20,7 +20,7 @@ pub struct Heat {
     pub rows: Vec<HeatRow>,
 }
 
-/// A row of the map. A value is `None` for a time without data.
+/// A row of the map. A value is `None` if there is no data for its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum HeatRow {
@@ -38,19 +38,19 @@ pub enum HeatRow {
         start: Option<NamedKey>,
         /// The first key after it; `None` at the end of the key space.
         end: Option<NamedKey>,
-        /// One value a column.
+        /// One value for each column.
         values: Vec<Option<f64>>,
     },
 }
 
 impl HeatRow {
-    /// One value a column.
+    /// One value for each column.
     pub fn values(&self) -> &[Option<f64>] {
         let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
         values
     }
 
-    /// The values, to change them.
+    /// The values, mutable.
     pub fn values_mut(&mut self) -> &mut Vec<Option<f64>> {
         let (Self::Partition { values, .. } | Self::Range { values, .. }) = self;
         values

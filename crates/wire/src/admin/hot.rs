@@ -1,4 +1,4 @@
-//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split would help.
+//! `/admin/v1/hot`: the hottest partitions of all ranges, and advice on splits.
 
 use super::{GrowthPattern, NamedKey};
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ pub struct Hot {
     pub partitions: Vec<HotPartition>,
     /// One entry for each range.
     pub splits: Vec<SplitAdvice>,
-    /// Tables with inserts, one entry for each range.
+    /// Growth of tables with inserts, one entry for each such table and range.
     pub growth: Vec<GrowthAdvice>,
     /// Whether the server splits and merges ranges by itself.
     pub balances: bool,
-    /// Splits and merges that it made.
+    /// Number of splits and merges that the server made by itself.
     pub balanced: u64,
-    /// How often a hot or large range had no key at which it could be split.
+    /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct HotPartition {
     pub p99_us: Option<u64>,
     /// Whether a split of the range would distribute its load.
     pub split_helps: bool,
-    /// The reason for `split_helps`.
+    /// The reason for the value of `split_helps`.
     pub why: String,
 }
 
@@ -53,7 +53,7 @@ pub struct SplitAdvice {
     pub range: u64,
     /// The kind of advice.
     pub advice: AdviceKind,
-    /// Where to split; or the partition or table that prevents it.
+    /// Where to split; or the partition or table that prevents a split.
     pub at: Option<NamedKey>,
     /// The share of the load left of `at`; or the share of the partition or table.
     pub share: Option<f64>,
@@ -81,13 +81,13 @@ pub enum AdviceKind {
 pub struct GrowthAdvice {
     /// The range.
     pub range: u64,
-    /// The account; `None` where the table is unknown.
+    /// The account; `None` if the table is unknown.
     pub account: Option<String>,
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
     /// Where it grows.
     pub pattern: GrowthPattern,
-    /// The share of its inserts beyond that end, 0 to 1.
+    /// The share of the table's inserts beyond that end, 0 to 1.
     pub end_share: f64,
     /// The recommended action.
     pub advice: Option<String>,

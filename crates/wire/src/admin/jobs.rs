@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The jobs that the server still lists, latest first.
+/// The recent jobs, latest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobList {
     /// The jobs.
@@ -91,7 +91,7 @@ pub enum JobResult {
         rows: u64,
         /// Bytes of these rows.
         bytes: u64,
-        /// A remaining step for the operator; absent if there is none.
+        /// A remaining step for the operator; absent if no step remains.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,
     },
@@ -110,7 +110,7 @@ pub struct BackupResult {
     pub row_bytes: u64,
     /// Bytes of the files.
     pub bytes: u64,
-    /// A remaining step for the operator; absent if there is none.
+    /// A remaining step for the operator; absent if no step remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }

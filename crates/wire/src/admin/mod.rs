@@ -45,7 +45,8 @@ pub use status::{
 
 use serde::{Deserialize, Deserializer};
 
-/// Reads an `Option` whose field must be present, at least as `null`: by default serde reads an absent field as `None`.
+/// Reads an `Option` whose field must be present, at least as `null`. By default, serde reads an absent field as
+/// `None`.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }

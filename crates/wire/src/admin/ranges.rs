@@ -11,13 +11,13 @@ pub struct Ranges {
     pub map_version: u64,
     /// The ranges.
     pub ranges: Vec<Range>,
-    /// The change under way.
+    /// The running change.
     pub change: Option<RangeChange>,
     /// Ids of databases of replaced ranges, to be deleted once nothing reads their files.
     pub orphans: Vec<u64>,
-    /// Splits and merges that the balancer made.
+    /// Number of splits and merges that the server made by itself.
     pub balanced: u64,
-    /// How often a hot or large range had no key at which it could be split.
+    /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
 }
 
@@ -37,9 +37,9 @@ pub struct Range {
     pub layout: RangeFiles,
     /// Whether writes wait.
     pub frozen: bool,
-    /// Requests a second in the last window; `None` until there is one.
+    /// Requests per second in the last window; `None` before the first window has ended.
     pub requests_per_second: Option<f64>,
-    /// Processor cores that its requests kept busy, an estimate.
+    /// An estimate of the processor cores that its requests used.
     pub cores: Option<f64>,
     /// The last ten seconds; `None` until the range is ten seconds old.
     pub last_window: Option<RangeWindow>,
@@ -133,11 +133,11 @@ pub enum GrowthPattern {
     Other(String),
 }
 
-/// A change of the partition map under way.
+/// A running change of the partition map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum RangeChange {
-    /// A range becomes two.
+    /// A range is split into two.
     Split {
         /// The range.
         range: u64,
@@ -148,7 +148,7 @@ pub enum RangeChange {
         /// The new right range.
         right: u64,
     },
-    /// Two neighbours become one.
+    /// Two neighbours are merged into one range.
     Merge {
         /// The left neighbour.
         left: u64,
@@ -192,7 +192,7 @@ pub struct RangeActionParams {
     /// `split`: the first partition of the right range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition_key: Option<String>,
-    /// `merge`: the neighbour; the next range when absent.
+    /// `merge`: the neighbour; if absent, the next range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<u64>,
     /// `freeze`: how long writes wait.

@@ -85,7 +85,7 @@ pub struct SnapshotActionParams {
     /// `restore`: the account of the tables; may be absent on a server with one account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// `restore`: the table; all tables of the account when absent.
+    /// `restore`: the table; if absent, all tables of the account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
     /// `restore`: the new name of the table.
@@ -94,6 +94,6 @@ pub struct SnapshotActionParams {
     /// `backup`, `unpack`: the destination, an absolute path or a URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// `backup`: take the snapshot if it does not exist, and delete it after the copy.
+    /// `backup`: whether to create the snapshot if it does not exist, and delete it after the copy.
     pub temporary: bool,
 }

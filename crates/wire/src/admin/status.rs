@@ -13,7 +13,7 @@ pub struct Status {
     pub version: String,
     /// The state of the server.
     pub state: ServerState,
-    /// Why it is not ready; empty when it is.
+    /// Why the server is not ready; empty if it is ready.
     pub reasons: Vec<String>,
     /// When the process started, RFC 3339.
     pub started_at: Option<String>,
@@ -23,7 +23,7 @@ pub struct Status {
     pub listening: Listening,
     /// Names of the accounts.
     pub accounts: Vec<String>,
-    /// Where the data is.
+    /// The location of the data.
     pub store: StoreInfo,
     /// All ranges in the last window; `None` in the first ten seconds.
     pub load: Option<LoadSummary>,
@@ -89,12 +89,12 @@ pub struct Listening {
     pub admin: Option<String>,
 }
 
-/// Where the data is.
+/// The location of the data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreInfo {
     /// `directory` or `memory`.
     pub kind: String,
-    /// The absolute path; absent in memory.
+    /// The absolute path; absent if the data is in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
@@ -122,15 +122,15 @@ pub struct RangeSummary {
     pub frozen: u64,
     /// Ranges that still share files with older databases.
     pub rewriting: u64,
-    /// The change under way.
+    /// The running change.
     pub change: Option<RangeChange>,
     /// Databases of replaced ranges that are not deleted yet.
     pub orphans: u64,
     /// Whether the server splits and merges ranges by itself.
     pub balances: bool,
-    /// Splits and merges that it made.
+    /// Number of splits and merges that the server made by itself.
     pub balanced: u64,
-    /// How often a hot or large range had no key at which it could be split.
+    /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
 }
 
@@ -238,7 +238,7 @@ pub struct EngineStats {
     pub commit_group_bytes: Percentiles,
     /// Duration of one write and sync of the log.
     pub log_sync_us: Percentiles,
-    /// Bytes that a start would replay.
+    /// Bytes of the log that a start would replay.
     pub log_bytes: u64,
     /// Cache of blocks of the store.
     pub block_cache: BlockCache,

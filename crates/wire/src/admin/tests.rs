@@ -99,7 +99,7 @@ fn errors() {
 }
 
 #[test]
-fn words_of_a_later_version_are_kept() {
+fn unknown_words_are_kept() {
     let state: ServerState = serde_json::from_value(json!("draining")).unwrap();
     assert_eq!(state.as_str(), "draining");
     assert_eq!(serde_json::to_value(state).unwrap(), "draining");

@@ -27,8 +27,8 @@ impl AccountGrant {
         }
     }
 
-    /// The refusal of an operation that needs a resource type, and all letters of one of these `permissions`. The type is
-    /// checked first (the table of the service document "Create an account SAS").
+    /// Returns the refusal of an operation that needs `resource_type` and all letters of one of these `permissions`.
+    /// The type is checked first (the table of the service document "Create an account SAS").
     pub(crate) fn refusal(self, resource_type: &str, permissions: &[&str]) -> Option<ErrorCode> {
         if !self.resource_types.has_all(resource_type) {
             Some(ErrorCode::AuthorizationResourceTypeMismatch)
@@ -52,7 +52,7 @@ pub struct AccountSasTerms {
 }
 
 impl AccountSasTerms {
-    /// The signature as a query string, to be appended to any URL of the account's service.
+    /// The signature as a query string, which can be appended to any URL of the account's service.
     pub fn sign(&self, account: &str, key: &AccountKey, service: ServiceKind) -> String {
         let sas = AccountSas {
             terms: self.terms.signed(&self.permissions),
@@ -69,7 +69,7 @@ impl AccountSasTerms {
     }
 }
 
-/// An account SAS as sent.
+/// An account SAS as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSas<'a> {
     pub(super) terms: SignedTerms<'a>,
@@ -92,7 +92,7 @@ impl<'a> AccountSas<'a> {
         })
     }
 
-    /// Checks the signature against the keys of the account addressed, then times, address, protocol and the service.
+    /// Checks the signature against the keys of the addressed account, then times, address, protocol and service.
     ///
     /// # Errors
     /// 403 AuthenticationFailed, AuthorizationSourceIPMismatch, AuthorizationProtocolMismatch,

@@ -103,7 +103,8 @@ impl BearerRules {
         Self(Rules::Basic)
     }
 
-    /// Checks the signature, the exact issuer, the times, and the audience: one of `audiences`, or of Azure Storage if empty.
+    /// Checks the signature, the exact issuer, the times, and the audience: one of `audiences`, or of Azure Storage if
+    /// `audiences` is empty.
     pub const fn verified(issuer: String, audiences: Vec<String>, keys: Jwks) -> Self {
         Self(Rules::Verified {
             issuer,
@@ -112,11 +113,11 @@ impl BearerRules {
         })
     }
 
-    /// Checks a token for the account and the service addressed.
+    /// Checks a token for the addressed account and service.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, and for a wrong issuer, audience,
-    /// time or signature; by verified rules 403 AuthorizationPermissionMismatch for a token without roles.
+    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, and for a wrong issuer,
+    /// audience, time or signature; with verified rules, 403 AuthorizationPermissionMismatch for a token without roles.
     pub fn verify(
         &self,
         token: &str,
@@ -132,9 +133,9 @@ impl BearerRules {
         let claims = self
             .read(token, account, service, caller.now)
             .ok_or(ErrorCode::MissingCredentials)?;
-        // Tokens for Azure Storage have no roles, because Azure assigns them elsewhere. Basic rules, which are for tests,
-        // grant such a token the rights of a contributor, like Azurite. By verified rules the issuer must put roles into its
-        // tokens, because a token without them can belong to any user of the issuer.
+        // Tokens for Azure Storage have no roles, because Azure assigns them elsewhere. Basic rules are for tests and,
+        // like Azurite, grant the rights of a contributor to a token without roles. With verified rules, the issuer
+        // must put roles into its tokens, because a token without roles can belong to any user of the issuer.
         match (claims.roles, &self.0) {
             (Some(Texts(roles)), _) => Ok(TokenRoles::Named(roles)),
             (None, Rules::Basic) => Ok(TokenRoles::Unrestricted),
@@ -213,8 +214,8 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The value of `WWW-Authenticate` of a 401: where clients get a token, and for which resource (as recorded from the live
-/// service, where clients discover their tenant by it).
+/// The value of `WWW-Authenticate` of a 401: the URL and the resource for which clients request a token (as recorded
+/// from the live service; clients use it to discover their tenant).
 pub fn challenge(authorization_uri: &str) -> String {
     format!("Bearer authorization_uri={authorization_uri} resource_id=https://storage.azure.com")
 }

@@ -1,9 +1,9 @@
-//! The circumstances of a request: time, address, encryption.
+//! The circumstances of a request: time, address and encryption.
 
 use partita_model::DateTime;
 use std::net::IpAddr;
 
-/// When, from where and how a request arrived.
+/// When, from which address and how a request arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller {
     /// The server's time.

@@ -43,7 +43,7 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     ) -> Result<Self, Failure> {
         if let Some(header) = authorization {
             let credentials = Self::parse_header(header)?;
-            // A SAS has a version of its own. Bearer tokens do not need one.
+            // A SAS contains its version. Bearer tokens do not need a version.
             return match credentials {
                 Self::SharedKey(_) if version.is_none() => {
                     Err(Failure::new(ErrorCode::MissingRequiredHeader)

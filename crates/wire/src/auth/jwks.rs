@@ -1,7 +1,7 @@
 //! The published keys of a token issuer (RFC 7517) and the check of a token's signature (RFC 7515).
 //!
-//! RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm is accepted only with a key of its own type, so that a
-//! token can choose neither `none` nor a shared secret.
+//! RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm is accepted only with a key of the matching type,
+//! so that a token can choose neither `none` nor a shared secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use ring::signature::{
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The most keys read from one document.
+/// The maximum number of keys read from one document.
 const KEYS_MAX: usize = 64;
 
 /// Why a document is not a usable key set.

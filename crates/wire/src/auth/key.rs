@@ -9,7 +9,7 @@ use sha2::Sha256;
 use std::fmt;
 use thiserror::Error;
 
-/// The longest key accepted, in bytes; keys of the service have 64.
+/// The longest accepted key, in bytes; keys of the service have 64 bytes.
 const KEY_BYTES_MAX: usize = 1024;
 
 /// Standard base64 with or without padding.
@@ -23,7 +23,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[error("an account key is base64 of 1 to {KEY_BYTES_MAX} bytes")]
 pub struct InvalidAccountKey;
 
-/// One key of an account. It keeps the initial state of the HMAC: cloning that costs far less than hashing the key again.
+/// One key of an account. It holds the initial state of the HMAC; copying this state is much faster than hashing the
+/// key again.
 #[derive(Clone)]
 pub struct AccountKey(Hmac<Sha256>);
 
@@ -90,7 +91,8 @@ impl AccountKeys {
     }
 }
 
-/// 403 for a wrong signature. Like the service it shows the string to sign, which is not secret and helps authors of clients.
+/// 403 for a wrong signature. Like the service, it shows the string to sign, which is not secret and helps client
+/// developers.
 pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     Failure::authentication(format!(
         "the signature does not match; the server signed '{}'",
@@ -98,7 +100,7 @@ pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     ))
 }
 
-/// A signature as a client sent it.
+/// A signature as received.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Signature([u8; 32]);
 

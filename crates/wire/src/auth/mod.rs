@@ -10,7 +10,7 @@
 //!
 //! Invariants:
 //! - a signature is checked, in constant time, before any data that it covers is used;
-//! - every refusal is a [`crate::Failure`] with the code of the service (service documents "Authorize with Shared Key",
+//! - every refusal is a [`crate::Failure`] with the service's code (service documents "Authorize with Shared Key",
 //!   "Create a service SAS", "Create an account SAS", "SAS Error Codes");
 //! - keys and expected signatures never appear in a `Debug` form or in a failure.
 

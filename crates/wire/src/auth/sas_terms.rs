@@ -14,12 +14,12 @@ const VERSION: (&str, Version) = ("2019-02-02", Version::from_date(20_190_202));
 /// The times, addresses and protocols at which a signature is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SasTerms {
-    /// The start, to the second. A server whose clock is behind refuses a start of now: omit it, or set it back by some
-    /// minutes.
+    /// The start, to the second. A server whose clock is slow refuses a start time of "now", so omit it or set it some
+    /// minutes back.
     pub start: Option<DateTime>,
     /// The expiry, to the second. Only a service signature with a stored policy may omit it.
     pub expiry: Option<DateTime>,
-    /// `sip`: an address, or two with `-` between them.
+    /// `sip`: an address, or two addresses with `-` between them.
     pub addresses: Option<String>,
     /// Whether to refuse plain HTTP.
     pub https_only: bool,
@@ -48,7 +48,7 @@ impl SasTerms {
     }
 }
 
-/// The parameters that all kinds share, decoded: the decoded texts are signed.
+/// The parameters that all kinds share, decoded, because the decoded texts are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignedTerms<'a> {
     /// `sv`
@@ -95,7 +95,7 @@ impl<'a> SignedTerms<'a> {
             .is_some_and(|signature| keys.verify(parts, &signature))
     }
 
-    /// The version, if it is not older than `oldest`, the first one with this kind of signature.
+    /// The version, unless it is older than `oldest`, the first one with this kind of signature.
     pub(crate) fn version_since(&self, oldest: Version) -> Result<Version, Failure> {
         Version::parse(&self.version)
             .filter(|version| *version >= oldest)
@@ -144,7 +144,8 @@ impl<'a> SignedTerms<'a> {
     }
 }
 
-/// The decoded value of a parameter; empty if it is absent, because both have the same signature.
+/// The decoded value of a parameter; empty if it is absent, because an absent and an empty parameter have the same
+/// signature.
 pub(crate) fn text<'a>(query: Query<'a>, name: &str) -> Result<Cow<'a, str>, Failure> {
     Ok(query.get(name)?.unwrap_or_default())
 }
@@ -178,7 +179,7 @@ pub(crate) fn check_times(
     Ok(())
 }
 
-/// The query of the shared parameters, without the empty ones: an absent parameter has the same signature.
+/// The query of the shared parameters. It omits empty ones, because an absent parameter has the same signature.
 pub(crate) fn push_terms(terms: &SignedTerms<'_>) -> String {
     let mut query = String::with_capacity(256);
     let names = ["sv", "sp", "st", "se", "sip", "spr"];

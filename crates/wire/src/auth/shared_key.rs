@@ -1,4 +1,4 @@
-//! Shared Key and Shared Key Lite: the header, its date and its signature. Each service has its own string to sign.
+//! Shared Key and Shared Key Lite: the header, its date and its signature. Each service has a different string to sign.
 
 use super::key::{AccountKeys, Signature};
 use crate::{Failure, parse_http_date};
@@ -11,7 +11,7 @@ const TICKS_PER_MINUTE: u64 = 600_000_000;
 /// An `Authorization` header of either scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedKey<'a> {
-    /// The account that signed.
+    /// The name of the signing account.
     pub(super) account: &'a str,
     /// `None` if the text cannot be a signature.
     pub(super) signature: Option<Signature>,
@@ -25,7 +25,7 @@ impl SharedKey<'_> {
         self.lite
     }
 
-    /// Checks that the account addressed signed the request, and that its date is close to `now`.
+    /// Checks that the addressed account signed the request, and that the request's date is close to `now`.
     ///
     /// # Errors
     /// 403 AuthenticationFailed, with the reason as its detail.

@@ -3,8 +3,8 @@
 //! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with the
 //! same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
 //!
-//! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts in the words of the recorded
-//! answers where there are any, spelling mistakes included.
+//! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts are copied from recorded
+//! answers if available, including their spelling mistakes.
 
 use std::fmt;
 
@@ -126,7 +126,7 @@ impl ErrorCode {
         self.0.status
     }
 
-    /// The text of failures without one of their own.
+    /// The text of failures that do not set a different one.
     pub const fn text(self) -> &'static str {
         self.0.text
     }
@@ -136,15 +136,15 @@ impl ErrorCode {
         self.0.index
     }
 
-    /// The code of that name and status among `codes`. A few names have two statuses; without an exact match the first
-    /// code of the name is returned.
+    /// The code with this name and status among `codes`. A few names have two statuses; without an exact match the
+    /// first code with this name is returned.
     pub fn find(codes: &[Self], name: &str, status: u16) -> Option<Self> {
         let named = || codes.iter().filter(|code| code.name() == name);
         let exact = named().find(|code| code.status() == status);
         exact.or_else(|| named().next()).copied()
     }
 
-    /// Whether the credentials are missing, malformed or wrong.
+    /// Whether the code means that the credentials are missing, malformed or wrong.
     pub fn refuses_credentials(self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
 //! Failures in the form that clients receive: a code, a status, a text and details.
 //!
-//! A [`Failure`] holds only what an unauthorized caller may read; internal details stay in the server's log. Each service
-//! writes failures in the form of its own error body (`table/error`); [`crate::ErrorBody`] reads all forms. Texts end in the
-//! request id and the time, because users paste little else into an issue.
+//! A [`Failure`] holds only what an unauthorized caller may read; internal details stay in the server's log. Each
+//! service writes failures in the form of its own error body (`table/error`); [`crate::ErrorBody`] reads all forms.
+//! Texts end in the request id and the time, because users often paste only the text into an issue.
 
 mod code;
 mod text;
@@ -14,12 +14,12 @@ pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, error_codes};
 pub use text::Occurrence;
 
-/// Why a request was refused, in the words of the service.
+/// Why a request was refused, in the service's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code; it determines the status.
     pub code: ErrorCode,
-    /// A text that replaces that of the code.
+    /// A text that replaces the code's text.
     pub message: Option<Cow<'static, str>>,
     /// Names and texts that only XML bodies show, such as `AuthenticationErrorDetail`.
     pub details: Vec<(&'static str, String)>,
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// A failure with a text of its own.
+    /// A failure with a different text than that of its code.
     pub fn with_message(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             message: Some(message.into()),

@@ -3,7 +3,7 @@
 use super::Failure;
 use partita_model::DateTime;
 
-/// Which request failed, and when: the last two lines of every error text.
+/// The id and the time of a failed request, shown in the last two lines of every error text.
 #[derive(Debug, Clone, Copy)]
 pub struct Occurrence<'a> {
     /// The value of the header `x-ms-request-id`.

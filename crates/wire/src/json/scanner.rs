@@ -5,8 +5,8 @@
 //! - nesting is bounded by [`NESTING_MAX`], and time is linear in the text;
 //! - `None` means that the text is not JSON; the service does not report the position of the error.
 //!
-//! Like the service, whose JSON reader is that of the OData library, the scanner accepts unescaped control characters in
-//! strings, and numbers with leading zeros.
+//! Like the service, which uses the JSON reader of the OData library, the scanner accepts unescaped control characters
+//! in strings, and numbers with leading zeros.
 
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
@@ -21,7 +21,7 @@ pub(crate) enum Token<'a> {
     Plain(&'a str),
     /// A string with escapes: the raw text between its quotes.
     Escaped(&'a str),
-    /// A text of the characters of numbers, not yet parsed.
+    /// The text of a number, not yet parsed.
     Number(&'a str),
     /// `true` or `false`
     Boolean(bool),
@@ -79,7 +79,7 @@ impl<'a> Scanner<'a> {
         taken
     }
 
-    /// Reads an object, member by member. `malformed` makes the error of a text that is not an object.
+    /// Reads an object, member by member. `malformed` makes the error for a text that is not an object.
     #[inline]
     pub(crate) fn object<E>(
         &mut self,
@@ -215,8 +215,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The position of the first quote or backslash. It reads two words before it calls the vector search: names and short values
-/// end there, and the call would cost more than it saves.
+/// The position of the first quote or backslash. It examines two words before it calls the vector search, because most
+/// names and short values end there and the call would cost more than it saves.
 #[inline]
 fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -340,7 +340,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quotes_are_found_where_they_are(text in "[a\"\\\\é]{0,40}") {
+        fn quotes_are_found(text in "[a\"\\\\é]{0,40}") {
             let expected = text.bytes().position(|byte| byte == b'"' || byte == b'\\');
             prop_assert_eq!(find_quote_or_backslash(text.as_bytes()), expected);
         }

@@ -2,7 +2,7 @@
 
 use partita_model::is_plain;
 
-/// Appends a string with its quotes. `plain`: no byte of it needs an escape ([`is_plain`]).
+/// Appends a string with its quotes. `plain` means that no byte of it needs an escape ([`is_plain`]).
 #[inline]
 pub(crate) fn push_string(text: &str, plain: bool, out: &mut Vec<u8>) {
     out.push(b'"');
@@ -23,7 +23,7 @@ pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Copies each run of bytes without escapes at once.
+/// Copies each run of bytes that need no escapes at once.
 fn push_escaped(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = text.as_bytes();
@@ -59,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn serde_json_reads_the_same(text in "[\u{0}-\u{7F}é\u{1F600}]{0,40}") {
+        fn serde_json_reads_written_strings(text in "[\u{0}-\u{7F}é\u{1F600}]{0,40}") {
             let mut out = Vec::new();
             push_string(&text, is_plain(&text), &mut out);
             let read: String = serde_json::from_slice(&out).unwrap();

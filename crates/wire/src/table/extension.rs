@@ -1,4 +1,4 @@
-//! Bodies of Partita's own operations on tables: `comp=partita-settings`, `partita-rename` (`docs/extensions.md`).
+//! Bodies of Partita's extensions for tables: `comp=partita-settings`, `partita-rename` (`docs/extensions.md`).
 
 use crate::{ErrorCode, Failure};
 use partita_model::{DateTime, TimeToLive};
@@ -11,7 +11,7 @@ pub struct TableSettings {
     pub name: String,
     /// When it was created.
     pub created: DateTime,
-    /// How long its entities live after their last write; without it they do not expire.
+    /// How long entities live after their last write; `None` if they do not expire.
     #[serde(rename = "ttl_seconds", with = "ttl_seconds", default)]
     pub ttl: Option<TimeToLive>,
 }
@@ -56,7 +56,7 @@ impl TableSettings {
         written(self)
     }
 
-    /// Reads the answer of Get Table Settings. Unknown members are ignored: a later server may have more.
+    /// Reads the answer of Get Table Settings. Unknown members are ignored, because newer servers may add members.
     ///
     /// # Errors
     /// 400 InvalidInput.
@@ -95,7 +95,7 @@ fn written(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("JSON can represent every body")
 }
 
-/// 400 InvalidInput with the reason, which the service's own operations do not give.
+/// 400 InvalidInput with the reason, unlike the service's operations, which do not give a reason.
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(body)
         .map_err(|error| Failure::with_message(ErrorCode::InvalidInput, error.to_string()))

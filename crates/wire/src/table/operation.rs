@@ -93,7 +93,7 @@ impl Operation {
         all
     };
 
-    /// The name in metrics and logs: that of the service's analytics logs if they have one (service document
+    /// The name in metrics and logs: the name in the service's analytics logs, if there is one (service document
     /// "Storage Analytics Logged Operations and Status Messages"). Names never change.
     pub const fn name(self) -> &'static str {
         NAMES[self.index()].1
@@ -104,7 +104,7 @@ impl Operation {
         self as usize
     }
 
-    /// Whether the operation may change something. A batch counts as a write, although it may hold a single query.
+    /// Whether the operation can change data. A batch counts as a write, although it may contain only a query.
     pub const fn is_write(self) -> bool {
         !matches!(
             self,

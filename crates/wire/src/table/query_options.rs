@@ -16,8 +16,8 @@ const UNSUPPORTED: [&str; 8] = [
     "$apply",
 ];
 
-/// Refuses the options of OData that the Table service does not support: to ignore `$orderby` or `$skip` would return wrong
-/// results. (The service's answer to `OrderBy`: article "Windows Azure Table Storage LINQ Support".)
+/// Refuses the options of OData that the Table service does not support: ignoring `$orderby` or `$skip` would give
+/// wrong results. (The service's answer to `OrderBy`: article "Windows Azure Table Storage LINQ Support".)
 ///
 /// # Errors
 /// 501 NotImplemented.
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_have_up_to_a_thousand() {
+    fn top_is_at_most_a_thousand() {
         for (text, count) in [("0", 0), ("1", 1), ("1000", 1000), (" 5", 5), ("007", 7)] {
             assert_eq!(parse_top(text), Ok(count));
         }

@@ -4,8 +4,8 @@ use crate::uri::decode_path;
 use crate::{ErrorCode, Failure, split};
 use std::borrow::Cow;
 
-/// A resource of the Table service. Table names are unchecked. Keys are decoded and hold only characters that keys can hold,
-/// but may be longer than any stored key; such a key is not found.
+/// A resource of the Table service. Table names are unchecked. Keys are decoded and contain only valid characters, but
+/// may be longer than any stored key; such long keys are not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource<'a> {
     /// `/`: the service itself.
@@ -108,7 +108,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The methods of the resource, as the header `Allow` of a 405 lists them.
+    /// The methods that the resource supports, for the header `Allow` of a 405.
     pub const fn allow(&self) -> &'static str {
         match self {
             Self::Service => "GET, PUT",
@@ -119,7 +119,7 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The same resource with texts of its own.
+    /// The same resource with owned texts.
     pub fn into_owned(self) -> Resource<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
@@ -173,7 +173,7 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// A table's name, alone or as `TableName='name'`, up to the end.
+    /// Reads a table's name, alone or as `TableName='name'`, which must be the whole text.
     fn one(&mut self) -> Option<Cow<'a, str>> {
         if !self.rest.starts_with('\'') && self.name()? != "TableName" {
             return None;
@@ -182,7 +182,7 @@ impl<'a> Arguments<'a> {
         self.rest.is_empty().then_some(literal)
     }
 
-    /// PartitionKey and RowKey, each once, up to the end.
+    /// Reads PartitionKey and RowKey, each once, which must be the whole text.
     fn keys(&mut self) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let (first_name, first) = (self.name()?, self.literal()?);
         self.rest = self.rest.strip_prefix(',')?.trim_start();
@@ -201,7 +201,7 @@ impl<'a> Arguments<'a> {
         Some(name.trim())
     }
 
-    /// A quoted literal, in which two quotes are one.
+    /// A quoted literal, in which two quotes mean one quote.
     fn literal(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.strip_prefix('\'')?;
         let mut from = 0;

@@ -12,11 +12,12 @@ use partita_model::is_plain;
 use partita_model::limits::PROPERTY_NAME_UNITS_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The most names in a `$select`: 252 properties and the three of the service. Each adds a `null` to every row that lacks it.
+/// The maximum number of names in a `$select`: 252 properties and the three of the service. Each name adds a `null` to every row
+/// without that property.
 pub const SELECT_NAMES_MAX: usize = 255;
 
-/// The longest `$select`, in bytes: like a `$filter`, and like the head of the request that holds it. Every row of a page repeats
-/// the names that it lacks.
+/// The longest `$select`, in bytes: the limit is that of a `$filter` and of a request's head. Every row of a page
+/// repeats the names of its missing properties.
 pub const SELECT_BYTES_MAX: usize = 64 * 1024;
 
 /// The size of a property that a row lacks, without the name: `"":null,`.
@@ -37,19 +38,19 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 /// A parsed `$select`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Select {
-    /// As in `odata.metadata`, after `&$select=`.
+    /// The text in `odata.metadata` after `&$select=`.
     suffix: String,
     /// `None` selects everything.
     names: Option<Names>,
 }
 
-/// The names of a selection that is not everything.
+/// The names of a selection of some properties.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Names {
     pub(crate) partition_key: bool,
     pub(crate) row_key: bool,
     pub(crate) timestamp: bool,
-    /// Custom properties: in order, each once.
+    /// Custom properties, sorted and without duplicates.
     pub(crate) custom: Vec<String>,
 }
 
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_of_a_row_are_counted() {
+    fn null_bytes_bound_a_row_of_nulls() {
         let bytes = |text| Select::parse(text).unwrap().null_bytes();
         assert_eq!(
             bytes("age,PartitionKey,é"),

@@ -5,8 +5,9 @@
 //! case, a byte 1 and 16 hex digits, the table's creation time (recording
 //! js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken).
 //!
-//! A token names the next row; if that row is deleted meanwhile, the page begins with the row after it. The text is ASCII
-//! and needs no encoding in a header; in a URL only `!` and `*` do. Clients send both forms, so callers decode first.
+//! A token names the next row; if that row is deleted meanwhile, the page begins with the row after it. The text is
+//! ASCII and needs no encoding in a header; in a URL only `!` and `*` do. Clients send these characters plain or
+//! encoded, so callers must decode tokens first.
 
 use crate::{ErrorCode, Failure};
 use base64::Engine as _;
@@ -47,7 +48,8 @@ pub fn write_entity_token(position: &EntityPosition) -> ContinuationToken {
 }
 
 /// Reads the decoded query parameter `NextTableName`: the first name of the page, in lower case. Without it, or with an
-/// empty one, the list starts at the first table. The creation time is ignored, so that a new table of the same name counts.
+/// empty one, the list starts at the first table. The creation time is ignored, so the token stays valid for a new
+/// table with the same name.
 ///
 /// # Errors
 /// 400 InvalidInput for a malformed token.
@@ -83,7 +85,7 @@ fn decoded(token: &str) -> Option<String> {
     if length.parse() != Ok(text.len()) {
         return None;
     }
-    // Plain Base64 is accepted too: some tools restore its characters.
+    // Plain Base64 is accepted too, because some tools convert the characters back.
     let base64 = text.replace('*', "+").replace('_', "/").replace('-', "=");
     String::from_utf8(STANDARD.decode(base64).ok()?).ok()
 }
@@ -94,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_form_is_the_recorded_one() {
+    fn tokens_have_the_recorded_form() {
         let position = EntityPosition {
             partition_key: "pk801016e8".into(),
             row_key: Some(String::new()),
@@ -104,7 +106,7 @@ mod tests {
         assert_eq!(token.next_row_key.as_deref(), Some("1!0!"));
         let read = read_entity_token(Some("1!16!cGs4MDEwMTZlOA--"), Some("1!0!"));
         assert_eq!(read, Ok(Some(position)));
-        // `Smith` as a captured Python client returned it.
+        // `Smith`, as captured from a Python client.
         let read = read_entity_token(Some("1!8!U21pdGg-"), None)
             .unwrap()
             .unwrap();

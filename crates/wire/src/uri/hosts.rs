@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-/// The rules for host names: which are in host style (`account.table.example`); all others are in path style
-/// (`127.0.0.1:10002/account`).
+/// The rules for host names: hosts in host style (`account.table.example`) name the account; all other hosts are in
+/// path style (`127.0.0.1:10002/account`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
     suffixes: Vec<String>,
@@ -11,8 +11,8 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// `suffixes` are the names below which host labels are accounts, such as `table.localhost`. With `product_style`, the
-    /// first label of any other name is the account too, if an account of this name exists.
+    /// `suffixes` are the names below which host labels are accounts, such as `table.localhost`. With `product_style`,
+    /// the first label of any other name is also an account, if an account with this name exists.
     pub fn new(suffixes: impl IntoIterator<Item = String>, product_style: bool) -> Self {
         let suffixes = suffixes
             .into_iter()
@@ -56,7 +56,8 @@ impl Hosts {
     }
 }
 
-/// Whether the text can be a `Host`. It is written into URLs in JSON and headers, so other characters must not pass.
+/// Whether the text can be a `Host`. It is written into URLs in JSON and headers, so it must not contain other
+/// characters.
 pub(super) fn is_host(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
     !text.is_empty() && text.len() <= 255 && text.bytes().all(allowed)

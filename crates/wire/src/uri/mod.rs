@@ -3,7 +3,8 @@
 //! Each service reads its own resources from the path below the account, such as `table::Resource`.
 //!
 //! Promises:
-//! - the raw text is kept for signatures, and decoded once after splitting, so that an encoded `%2F` never splits a path;
+//! - the raw text is kept for signatures; it is decoded once, after splitting, so that an encoded `%2F` never splits a
+//!   path;
 //! - text that needs no decoding is borrowed;
 //! - the account need not exist.
 

@@ -21,7 +21,7 @@ pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
     query.extend(utf8_percent_encode(value, UNRESERVED));
 }
 
-/// Decodes a path segment. Like the service's front end it refuses a `%` that does not start an escape.
+/// Decodes a path segment. Like the service's front end, it refuses a `%` that does not start an escape.
 ///
 /// `None`: an invalid escape, or bytes that are not UTF-8.
 pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
@@ -71,7 +71,7 @@ fn decode(text: &str, plus: u8, stray: Option<u8>) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// The byte of the two hex digits after a `%`, and the rest after them.
+/// The byte encoded by the two hex digits after a `%`, and the remaining text.
 fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
     let (&[high, low], rest) = rest.split_first_chunk::<2>()?;
     Some((hex(high)? << 4 | hex(low)?, rest))

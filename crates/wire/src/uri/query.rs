@@ -12,8 +12,8 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 
 /// A raw query string, without the `?`.
 ///
-/// Names are compared without regard to ASCII case and may be percent-encoded (`%24filter`). Of several parameters with one
-/// name the first is used. The `Debug` form can be logged: it shows the values of only a few parameters.
+/// Names are compared without regard to ASCII case and may be percent-encoded (`%24filter`). If several parameters have
+/// the same name, the first one is used. The `Debug` form can be logged: it shows the values of only a few parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Query<'a>(&'a str);
 
@@ -94,7 +94,8 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Parameters that may be logged. Filters, tokens, key ranges and signatures hold data or secrets and may not.
+/// Parameters that may be logged. Other parameters (filters, tokens, key ranges and signatures) contain data or
+/// secrets.
 const LOGGED: [&str; 7] = [
     "comp",
     "restype",

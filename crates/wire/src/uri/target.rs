@@ -18,9 +18,9 @@ pub enum Style {
 /// The parts of a request target, not decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// The account addressed, without `-secondary`. It need not exist.
+    /// The addressed account, without `-secondary`. It need not exist.
     pub account: Cow<'a, str>,
-    /// Whether the read-only secondary endpoint is addressed.
+    /// Whether the request addresses the read-only secondary endpoint.
     pub secondary: bool,
     /// Where the URL names the account.
     pub style: Style,
@@ -36,7 +36,7 @@ pub struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// Splits the target of a request line, given the value of `Host`. An absolute target takes precedence over `Host`
-    /// (RFC 9112, 3.2.2). `is_account` decides about host labels that match no suffix.
+    /// (RFC 9112, 3.2.2). `is_account` decides whether the first label of a host without a known suffix is an account.
     ///
     /// # Errors
     /// 400 HostInformationNotPresent, InvalidHeaderValue for an invalid `Host`, InvalidUri without an account.
@@ -75,9 +75,9 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old Python
-    /// client sends the latter even in path style, recordings cosmosdbpython--test_table_batch_*). The account is always that
-    /// of the batch, because only the batch was authorized.
+    /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old
+    /// Python client omits the account even in path style, recordings cosmosdbpython--test_table_batch_*). The account
+    /// is always that of the batch, because only the batch was authorized.
     pub fn parse_inner(target: &'a str, batch: &Target<'a>) -> Self {
         let (_, target) = split_authority(target);
         let (path, query) = split_query(target);
@@ -139,7 +139,7 @@ pub(crate) fn first_segment(path: &str) -> (&str, &str) {
         .unwrap_or((path, ""))
 }
 
-/// The account of a label, in lower case, and whether the label names its secondary endpoint.
+/// The account in a label, in lower case, and whether the label names its secondary endpoint.
 fn account_of(label: &str) -> (Cow<'_, str>, bool) {
     let (name, secondary) = match label.strip_suffix("-secondary") {
         Some(name) => (name, true),

@@ -7,13 +7,13 @@ use quick_xml::events::{BytesRef, Event};
 
 /// The largest document read, in bytes: five policies or rules at their limits need a tenth of it.
 const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
-/// Nesting of nodes; service properties nest four deep.
+/// Maximum nesting of nodes; service properties nest four deep.
 const DEPTH_MAX: usize = 8;
 /// Nodes in all.
 const NODES_MAX: usize = 512;
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
-/// An element: its local name, its whole text, its children.
+/// An element: its local name, its whole text and its children.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct Element {
     pub(super) children: Vec<Element>,
 }
 
-/// The failure of every invalid document.
+/// The failure for every invalid document.
 pub(super) fn invalid() -> Failure {
     ErrorCode::InvalidXmlDocument.into()
 }
@@ -86,7 +86,7 @@ impl Element {
         is_valid.then_some(()).ok_or_else(invalid)
     }
 
-    /// The child of this name; two of them are an error.
+    /// The child with this name; two of them are an error.
     pub(super) fn child(&self, name: &str) -> Result<Option<&Self>, Failure> {
         let mut found = self.children.iter().filter(|child| child.name == name);
         let first = found.next();

@@ -1,9 +1,10 @@
 //! The XML bodies that all services share: service properties, service stats, stored access policies.
 //!
-//! Every invalid body gets the code InvalidXmlDocument. The service checks a schema, so it does not distinguish too many rules,
-//! a missing node and a retention of 366 days (recordings go--TestSetTooManyCors, go--TestSetInvalidAccessPolicy,
-//! python--test_table_service_properties_test_retention_too_long). The readers ignore the order of nodes, attributes,
-//! comments and name space prefixes. They accept a byte order mark; the writers write one.
+//! Every invalid body gets the code InvalidXmlDocument. The service checks a schema, so it answers the same for too
+//! many rules, a missing node and a retention of 366 days (recordings go--TestSetTooManyCors,
+//! go--TestSetInvalidAccessPolicy, python--test_table_service_properties_test_retention_too_long). The readers ignore
+//! the order of nodes, attributes, comments and name space prefixes. They accept a byte order mark; the writers write
+//! one.
 
 mod element;
 mod error;

@@ -10,7 +10,7 @@ use partita_model::{CorsRule, Logging, Metrics, ServiceProperties};
 /// The longest retention of logs and metrics, in days.
 const RETENTION_DAYS_MAX: u16 = 365;
 
-/// The body of Set Table Service Properties: each section that is present replaces the stored one.
+/// The body of Set Table Service Properties. Each section that is present replaces the stored section.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServicePropertiesUpdate {
     /// New settings of logging.
@@ -39,7 +39,7 @@ impl ServicePropertiesUpdate {
         })
     }
 
-    /// Replaces the stored sections by those that are present.
+    /// Replaces the stored sections with those that are present.
     pub fn apply(self, properties: &mut ServiceProperties) {
         replace(&mut properties.logging, self.logging);
         replace(&mut properties.hour_metrics, self.hour_metrics);

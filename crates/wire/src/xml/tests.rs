@@ -33,10 +33,10 @@ fn written(properties: &ServiceProperties) -> String {
         .to_owned()
 }
 
-/// What go--TestSetAccessPolicy, net--TableClientLiveTests_GetAccessPoliciesReturnsPolicies and
-/// js--access_policy_operations_should_send_a_null_ap sent and got.
+/// The requests and answers in go--TestSetAccessPolicy, net--TableClientLiveTests_GetAccessPoliciesReturnsPolicies and
+/// js--access_policy_operations_should_send_a_null_ap.
 #[test]
-fn policies_come_back_as_recorded() {
+fn policies_are_written_as_recorded() {
     for (sent, answered) in [
         ("", "<SignedIdentifiers />"),
         (
@@ -87,7 +87,7 @@ fn bad_policies_are_refused() {
         .collect();
     for bad in [
         identifiers(&six),
-        // go--TestSetInvalidAccessPolicy has both faults; either is one here.
+        // go--TestSetInvalidAccessPolicy has both faults; here each fault alone is refused.
         one("<AccessPolicy><Expiry>2042-01-01T01:01:01Z</Expiry></AccessPolicy>"),
         policy("<Expiry>2042-01-01T01:01:01.000000001Z</Expiry>"),
         one("<Id></Id>"),
@@ -121,9 +121,9 @@ fn bad_policies_are_refused() {
     );
 }
 
-/// Sent and answered in go--TestSetMinuteMetrics.
+/// The request and the answer in go--TestSetMinuteMetrics.
 #[test]
-fn properties_come_back_as_recorded() {
+fn properties_are_written_as_recorded() {
     let sent = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<StorageServiceProperties><HourMetrics><Enabled>true</Enabled>\
         <IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>5</Days></RetentionPolicy>\
         <Version>1.0</Version></HourMetrics><Logging><Delete>true</Delete><Read>true</Read><RetentionPolicy>\
@@ -148,7 +148,7 @@ fn properties_come_back_as_recorded() {
 }
 
 #[test]
-fn a_section_replaces_and_others_stay() {
+fn a_section_is_replaced_and_others_stay() {
     let mut properties = ServiceProperties {
         logging: Logging {
             read: true,
@@ -209,7 +209,7 @@ fn bad_properties_are_refused() {
 }
 
 #[test]
-fn stats_are_live() {
+fn stats_have_the_status_live() {
     let mut out = Vec::new();
     write_service_stats(DateTime::parse("2024-01-02T03:04:05Z").unwrap(), &mut out);
     let expected = "<StorageServiceStats><GeoReplication><Status>live</Status><LastSyncTime>Tue, 02 Jan 2024 03:04:05 GMT\

@@ -1,7 +1,7 @@
 //! Decodes the rows of an answer to entities, on the hot path of every tool.
 //!
-//! The rows of a page mostly have the same properties in the same order. So the decoder compares each name with the one at the
-//! same place of earlier rows, and shares it instead of allocating.
+//! The rows of a page mostly have the same properties in the same order. So the decoder compares each name with the
+//! name at the same position in earlier rows, and shares that name instead of allocating a copy.
 
 use super::{ETag, Entity};
 use partita_wire::Failure;
@@ -27,7 +27,7 @@ pub(crate) fn read_entity(body: &[u8]) -> Result<Entity, Failure> {
 /// Decodes the rows of one answer.
 #[derive(Debug, Default)]
 struct EntityDecoder {
-    /// The latest name at each place of a row.
+    /// The latest name at each position of a row.
     names: Vec<Arc<str>>,
 }
 

@@ -6,7 +6,7 @@ use serde::de::value::{MapDeserializer, SeqDeserializer, StringDeserializer};
 use serde::de::{self, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// The source of a Rust value. Deserializing an entity leaves it without keys and values.
+/// The source of a Rust value. Deserializing an entity moves its keys and values out of it.
 pub(super) enum Source<'a> {
     /// A map: keys, Timestamp and ETag first, then the properties.
     Entity(&'a mut Entity),

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// An entity and a Rust type that do not match, or bytes that are not an entity.
+/// The error of an entity that does not match a Rust type, or of bytes that are not an entity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ConvertError(String);

@@ -25,12 +25,12 @@ enum Serialized {
     Entity(Entity),
 }
 
-/// Serializes a Rust value in its place.
+/// Serializes a Rust value for its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EntitySerializer {
     /// The whole entity: a struct or map.
     Entity,
-    /// A property: anything flat.
+    /// A property: any value without fields.
     Property,
 }
 
@@ -44,7 +44,7 @@ impl EntitySerializer {
         }))
     }
 
-    /// Starts to collect `what`, which belongs into `place` only.
+    /// Begins to collect `what`, which is valid only in `place`.
     fn collect<T: Default>(self, place: Self, what: &str) -> Result<T, ConvertError> {
         if self == place {
             Ok(T::default())

@@ -4,8 +4,8 @@ use super::{LogTail, LogTailKey};
 use crate::{Entity, Error, ErrorCode, Outcome, Result, TransactionAction};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
-/// The most attempts to insert rows whose keys are taken. One random suffix, of 36^8, suffices unless other software writes
-/// into the partition.
+/// The maximum number of attempts to insert rows with keys that already exist. One random suffix, out of 36^8, is
+/// enough unless other software writes into the partition.
 const ATTEMPTS: usize = 4;
 /// The length of a random suffix.
 const SUFFIX_CHARS: usize = 8;
@@ -48,7 +48,8 @@ impl LogTail {
         Ok(keys)
     }
 
-    /// Keys for `count` rows: each has a later time than the one before, and the first a later time than all earlier keys.
+    /// Keys for `count` rows: each has a later time than the previous one, and the first a later time than all earlier
+    /// keys.
     fn keys(&self, count: usize) -> Result<Vec<LogTailKey>> {
         let now = self.now();
         let mut last = self.last.lock();
@@ -75,12 +76,12 @@ impl LogTail {
     }
 }
 
-/// Whether another appender used one of the keys, and nothing was written.
+/// Whether another appender has used one of the keys, so that nothing was written.
 fn is_taken(error: &Error) -> bool {
     error.code() == Some(ErrorCode::EntityAlreadyExists) && error.outcome() == Outcome::DidNotHappen
 }
 
-/// The keys with a random suffix. Their times, and so their order among the rows of this appender, stay.
+/// The keys with a random suffix. Their times, and so their order among the rows of this appender, do not change.
 fn suffixed(keys: Vec<LogTailKey>) -> Vec<LogTailKey> {
     let suffix: String = (0..SUFFIX_CHARS)
         .map(|_| char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[fastrand::usize(..36)]))

@@ -19,7 +19,7 @@ use partita_model::DateTime;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The most rows of one poll, which bounds the memory of a follower that was paused for long. More rows are cut to the newest.
+/// The maximum number of rows of one poll, which bounds the memory of a follower that was paused for long. More rows are cut to the newest.
 const ROWS_MAX: usize = 100_000;
 /// Ticks of 100 ns in a second.
 const TICKS: u64 = 10_000_000;
@@ -59,7 +59,7 @@ pub struct Followed {
 pub struct LogFollow {
     log: LogTail,
     options: FollowOptions,
-    /// The oldest time to query, whatever `late` is.
+    /// The oldest time to query, for any value of `late`.
     begin: DateTime,
     /// The newest time seen.
     newest: DateTime,

@@ -6,11 +6,11 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Digits of the number in a key: as many as `DateTime::MAX` has ticks.
+/// Digits of the number in a key: as many as the ticks of `DateTime::MAX` have.
 const DIGITS: usize = 19;
 /// Separates the number from a suffix. It sorts before digits and letters.
 const SEPARATOR: char = '-';
-/// The longest suffix, in characters: a GUID and some more.
+/// The longest suffix, in characters: enough for a GUID.
 const SUFFIX_CHARS_MAX: usize = 64;
 
 /// The RowKey of a row of a log: the ticks of 100 ns from its time to the last [`DateTime`], as 19 digits with leading zeros,

@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// A partition of a table as a log. Cheap to clone; all clones are one appender.
 ///
 /// # Promises
-/// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a time at
-///   least one tick of 100 ns after the row before.
+/// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a
+///   time at least one tick of 100 ns after that of the previous row.
 /// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to
 ///   the key.
 /// - The clocks of their machines order the rows of different appenders.

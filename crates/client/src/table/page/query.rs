@@ -40,7 +40,7 @@ impl QueryOptions {
         self
     }
 
-    /// The most entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of pages.
+    /// The maximum number of entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of pages.
     #[must_use]
     pub fn top(mut self, page_entities_max: u32) -> Self {
         self.top = Some(page_entities_max);
@@ -54,8 +54,8 @@ impl QueryOptions {
         self
     }
 
-    /// Requests the next page while the program uses the current one, in a task that ends with the stream. It pays if the query
-    /// is read to the end; otherwise it costs one useless request.
+    /// Requests the next page while the program uses the current one, in a task that ends with the stream. This is
+    /// faster if the query is read to the end; otherwise it costs one useless request.
     #[must_use]
     pub fn read_ahead(mut self) -> Self {
         self.reads_ahead = true;

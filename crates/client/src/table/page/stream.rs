@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::task::{JoinError, JoinSet};
 
-/// The pages of a query. The client requests a page when the stream is polled for it; with [`QueryOptions::read_ahead`] already
-/// when it has the page before. The stream ends after an error; a new query can resume at the last page's
-/// [`Page::continuation`].
+/// The pages of a query. The client requests a page when the stream is polled for it; with
+/// [`QueryOptions::read_ahead`], as soon as the previous page has arrived. The stream ends after an error; a new query
+/// can resume at the last page's [`Page::continuation`].
 #[must_use = "a stream does nothing until it is polled"]
 pub struct PageStream {
     options: QueryOptions,
@@ -92,8 +92,8 @@ impl EntityStream {
         }
     }
 
-    /// The same query by pages, for their continuations and their bytes. Call it before you take the first entity: it drops the
-    /// entities that remain of the current page.
+    /// The same query by pages, for their continuations and bytes. Call it before you take the first entity: it drops
+    /// the remaining entities of the current page.
     pub fn by_page(self) -> PageStream {
         self.pages
     }

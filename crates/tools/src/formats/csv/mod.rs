@@ -6,8 +6,9 @@
 //! people,2,2024-01-02T03:04:05.1234567Z,,,,Edm.String
 //! ```
 //!
-//! Each property has a column for its values and one for their types, so a property can have several types. A row that lacks the
-//! property leaves both empty; an empty text has its type. Quotes and line ends follow RFC 4180.
+//! Each property has a column for its values and one for their types, so a property can have several types. If a row
+//! lacks the property, both cells are empty; an empty text has an empty value and a type. Quotes and line ends follow
+//! RFC 4180.
 
 mod reader;
 mod records;
@@ -18,5 +19,5 @@ pub(super) use reader::Reader;
 pub use records::Records;
 pub(super) use writer::Writer;
 
-/// Suffix of a property's column of types.
+/// Suffix of a property's type column.
 const TYPE_SUFFIX: &str = "@type";

@@ -23,7 +23,7 @@ struct Property {
     type_at: Option<usize>,
 }
 
-/// Reads entities, a record each.
+/// Reads entities, one per record.
 pub(in super::super) struct Reader<R> {
     records: csv::Reader<Bounded<R>>,
     record: csv::StringRecord,

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 pub struct Records<W: Write>(csv::Writer<W>);
 
 impl<W: Write> Records<W> {
-    /// Writes records with this line end.
+    /// Creates a writer with this line end.
     pub fn new(out: W, terminator: csv::Terminator) -> Self {
         let mut builder = csv::WriterBuilder::new();
         Self(builder.terminator(terminator).from_writer(out))
@@ -16,7 +16,7 @@ impl<W: Write> Records<W> {
     /// Writes the header: each name, and whether its column is typed.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn header<'a>(&mut self, columns: impl Iterator<Item = (&'a str, bool)>) -> io::Result<()> {
         for (name, is_typed) in columns {
             self.cell(name)?;
@@ -27,18 +27,18 @@ impl<W: Write> Records<W> {
         self.end()
     }
 
-    /// A cell without a type.
+    /// Writes a cell without a type.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn cell(&mut self, text: &str) -> io::Result<()> {
         Ok(self.0.write_field(text)?)
     }
 
-    /// A cell and its type; both are empty where there is no value.
+    /// Writes a cell and its type; both are empty without a value.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn typed_cell(&mut self, value: Option<(&str, &str)>) -> io::Result<()> {
         let (text, edm) = value.unwrap_or_default();
         self.cell(text)?;
@@ -48,7 +48,7 @@ impl<W: Write> Records<W> {
     /// Ends a record.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn end(&mut self) -> io::Result<()> {
         Ok(self.0.write_record(None::<&[u8]>)?)
     }
@@ -56,7 +56,7 @@ impl<W: Write> Records<W> {
     /// Writes buffered records to `out`.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
@@ -64,7 +64,7 @@ impl<W: Write> Records<W> {
     /// Writes buffered records, and returns `out`.
     ///
     /// # Errors
-    /// That of `out`.
+    /// The error of `out`.
     pub fn finish(self) -> io::Result<W> {
         let flushed = self.0.into_inner();
         flushed.map_err(|failed| io::Error::other(failed.to_string()))

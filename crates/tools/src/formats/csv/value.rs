@@ -6,7 +6,7 @@ use partita_model::{DateTime, EdmType, Guid, Value};
 use partita_wire::table::push_value_text;
 use std::borrow::Cow;
 
-/// The text of a value: that of the protocol, except that minus zero keeps its sign.
+/// The text of a value, as in the protocol, except that minus zero keeps its sign.
 pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
@@ -19,7 +19,7 @@ pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The value of a text; `None` where the text is not valid for the type.
+/// The value of a text; `None` if the text is not valid for the type.
 pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
     Some(match edm {
         EdmType::String => Value::String(text.to_owned()),
@@ -28,7 +28,7 @@ pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
         EdmType::Boolean => return None,
         EdmType::Int32 => Value::Int32(text.parse().ok()?),
         EdmType::Int64 => Value::Int64(text.parse().ok()?),
-        // Besides the service's names of NaN and infinity, the parser accepts "inf" and the like.
+        // Rust's parser also accepts "inf" and similar names, which the service does not use.
         EdmType::Double => Value::Double(text.parse().ok()?),
         EdmType::DateTime => Value::DateTime(DateTime::parse(text).ok()?),
         EdmType::Guid => Value::Guid(Guid::parse(text).ok()?),

@@ -7,10 +7,10 @@ use partita_model::Value;
 use std::collections::HashMap;
 use std::io::Write;
 
-/// Writes entities, a record each. It buffers one record.
+/// Writes entities, one per record. It buffers one record.
 pub(in super::super) struct Writer<W: Write> {
     records: Records<W>,
-    /// The pair of columns of each property.
+    /// The index of the column pair of each property.
     places: HashMap<String, usize>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Longest line, in bytes. The largest entity, escaped as `\u0001` throughout, takes a little more than 3 MiB.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// Reads entities, a line each. Empty lines are skipped.
+/// Reads entities, one per line. Empty lines are skipped.
 pub(in super::super) struct Reader<R> {
     lines: R,
     line: Vec<u8>,

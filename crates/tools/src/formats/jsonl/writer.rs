@@ -6,10 +6,10 @@ use partita_model::ValueRef;
 use partita_wire::table::write_entity;
 use std::io::Write;
 
-/// Bytes that are buffered before they are written.
+/// Bytes to buffer before a write.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Writes entities, a line each.
+/// Writes entities, one per line.
 pub(in super::super) struct Writer<W> {
     out: W,
     lines: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The meaning of a file's columns: our own layout, or that of any flat file.
+//! The meaning of a file's columns: this program's own layout, or that of any flat file.
 
 use super::super::FormatError;
 use super::DIGIT_SUFFIX;
@@ -8,7 +8,7 @@ use parquet::basic::{
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::sync::Arc;
 
-/// The target of a column's values.
+/// The part of an entity that a column's values belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     PartitionKey,
@@ -42,11 +42,11 @@ pub(super) struct Meaning {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) kind: Kind,
-    /// The level at which there is a value: 0 in a column that always has one.
+    /// The definition level of a present value: 0 in a required column.
     pub(super) level: i16,
 }
 
-/// The columns of a file.
+/// Derives the columns of a file from its schema.
 pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, FormatError> {
     let meanings: Vec<_> = schema
         .columns()
@@ -73,7 +73,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
     if column.path().parts().len() > 1 || column.max_rep_level() > 0 || column.max_def_level() > 1 {
         return Err(unfit("is not flat"));
     }
-    let kind = kind(column).ok_or_else(|| unfit("has a type that tables do not have"))?;
+    let kind = kind(column).ok_or_else(|| unfit("has a type that tables do not support"))?;
     let role = role(&name);
     let is_fit = match role {
         Role::Timestamp => matches!(kind, Kind::Time(_)),
@@ -81,7 +81,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
         Role::PartitionKey | Role::RowKey | Role::Property(_) => true,
     };
     if !is_fit {
-        return Err(unfit("does not have the type that its name says"));
+        return Err(unfit("does not have the type in its name"));
     }
     Ok(Meaning {
         role,

@@ -1,4 +1,4 @@
-//! From the columns of a schema to those of a file.
+//! Maps the columns of a schema to the columns of a file.
 
 use super::super::{Column, Schema};
 use super::DIGIT_SUFFIX;
@@ -8,10 +8,10 @@ use parquet::schema::types::{Type, TypePtr};
 use partita_model::EdmType;
 use std::sync::Arc;
 
-/// Columns before those of properties: PartitionKey, RowKey, Timestamp and its last digit.
+/// The number of columns before the property columns: PartitionKey, RowKey, Timestamp and its last digit.
 pub(super) const KNOWN_COLUMNS: usize = 4;
 
-/// Where the columns of a property lie in the file.
+/// The positions of a property's columns in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PropertyColumns {
     /// The column with the values.

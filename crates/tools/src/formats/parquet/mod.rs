@@ -5,16 +5,16 @@
 //! | String | `BYTE_ARRAY`, String |
 //! | Binary | `BYTE_ARRAY` |
 //! | Boolean, Int32, Int64, Double | `BOOLEAN`, `INT32`, `INT64`, `DOUBLE` |
-//! | DateTime | `INT64`, Timestamp in microseconds of UTC; where a value is finer, its last digit besides, as an `INT32` |
+//! | DateTime | `INT64`, Timestamp in microseconds of UTC; if a value is finer, a second column holds its last digit, as an `INT32` |
 //! | Guid | `FIXED_LEN_BYTE_ARRAY(16)`, UUID |
 //!
-//! A DateTime has 100 ns from 1601 to 9999. Nanoseconds in 64 bits reach only from 1677 to 2262, and microseconds lack a digit. So the
-//! digit is a column of its own, and the main column is a time for every reader. PartitionKey and RowKey are required, everything
-//! else is optional: a row that lacks the property has a null. If a property has several types, the first keeps its name, and the
-//! others append their type behind an `@`, which no property name contains: `Age`, `Age@Edm.String`. The digit's column is
-//! `When@100ns`.
+//! A DateTime has a resolution of 100 ns and a range from 1601 to 9999. Nanoseconds in 64 bits cover only 1677 to 2262,
+//! and microseconds lack a digit. So the digit has a separate column, and every reader can use the main column as a
+//! time. PartitionKey and RowKey are required, everything else is optional: a row that lacks the property has a null.
+//! If a property has several types, the first keeps its name, and the others append an `@` and their type, which no
+//! property name contains: `Age`, `Age@Edm.String`. The digit's column is `When@100ns`.
 //!
-//! The writer keeps a group of rows, the reader a page of each column.
+//! The writer holds a group of rows in memory, the reader a page of each column.
 
 mod columns;
 mod layout;

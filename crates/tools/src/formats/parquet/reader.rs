@@ -15,10 +15,10 @@ use partita_model::{DateTime, Guid, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Rows that are decoded at a time.
+/// Rows to decode at a time.
 const ROWS_AT_A_TIME: usize = 1024;
 
-/// Reads entities, some rows of all columns at a time.
+/// Reads entities, a block of rows of all columns at a time.
 pub(in super::super) struct Reader<F: ChunkReader + 'static> {
     file: SerializedFileReader<F>,
     meanings: Vec<Meaning>,
@@ -30,7 +30,7 @@ pub(in super::super) struct Reader<F: ChunkReader + 'static> {
     row: u64,
 }
 
-/// An entity of which some columns have been read.
+/// An entity with only some columns read so far.
 #[derive(Default)]
 struct Draft {
     partition_key: Option<String>,
@@ -57,7 +57,7 @@ impl<F: ChunkReader + 'static> Reader<F> {
         })
     }
 
-    /// Opens the next row group if the current one is read; false after the last one.
+    /// Opens the next row group if the current one is read; returns false after the last one.
     fn open_group(&mut self) -> Result<bool, FormatError> {
         while self.rows_left_in_group == 0 {
             if self.next_group >= self.file.num_row_groups() {
@@ -122,14 +122,14 @@ impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
     }
 }
 
-/// Runs a call of the library. It panics on some damaged pages; here that becomes an error, after which the reader is not used
-/// again.
+/// Runs a call of the parquet library. The library panics on some damaged pages; this function converts the panic to an
+/// error. The reader is not used after it.
 fn guarded<T>(read: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
     let done = catch_unwind(AssertUnwindSafe(read));
-    done.unwrap_or_else(|_| Err(FormatError::File("it is damaged".to_owned())))
+    done.unwrap_or_else(|_| Err(FormatError::File("damaged".to_owned())))
 }
 
-/// Refuses a file whose columns lie outside of it: the library would panic.
+/// Refuses a file with columns outside of the file, for which the library would panic.
 fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError> {
     for group in metadata.row_groups() {
         for column in group.columns() {
@@ -152,7 +152,7 @@ fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError>
 }
 
 impl Draft {
-    /// Sets the value of a column; `None` where its type does not fit.
+    /// Sets the value of a column; `None` if its type does not fit.
     fn put(&mut self, role: &Role, value: Option<Value>) -> Option<()> {
         match (role, value?) {
             (Role::PartitionKey, Value::String(key)) => self.partition_key = Some(key),
@@ -162,7 +162,7 @@ impl Draft {
                 self.timestamp = Some(with_digit(self.timestamp?, digit)?);
             }
             (Role::Property(name), value) => self.properties.push((Arc::clone(name), value)),
-            // Its column lies behind that of the time.
+            // The digit's column follows the column of the time.
             (Role::Digit(name), Value::Int32(digit)) => {
                 let mut properties = self.properties.iter_mut().rev();
                 match properties.find(|(other, _)| other == name) {
@@ -181,11 +181,11 @@ impl Draft {
     }
 }
 
-/// The values of some rows of a column.
+/// The values of one column in a block of rows.
 struct Cells {
-    /// The level of each row; empty in a column that always has a value.
+    /// The definition level of each row; empty in a required column.
     levels: Vec<i16>,
-    /// The level at which there is a value.
+    /// The definition level of a present value.
     level: i16,
     rows: usize,
     values: std::vec::IntoIter<Option<Value>>,
@@ -237,7 +237,7 @@ impl Cells {
         })
     }
 
-    /// The rows that have a value, by their index, and the value; `None` for one that no table can have.
+    /// The index and the value of each row that has a value; the value is `None` if a table cannot store it.
     fn into_iter(mut self) -> impl Iterator<Item = (usize, Option<Value>)> {
         (0..self.rows).filter_map(move |row| {
             let is_there = self.level == 0 || self.levels.get(row) == Some(&self.level);
@@ -246,7 +246,7 @@ impl Cells {
     }
 }
 
-/// Reads the values of rows, each converted; `None` for one that no table can have.
+/// Reads and converts the values of rows; `None` for a value that a table cannot store.
 fn values<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     rows: usize,

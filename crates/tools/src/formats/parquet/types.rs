@@ -1,11 +1,11 @@
-//! Times as numbers of Parquet's units.
+//! Conversion of times to and from Parquet's units.
 
 use partita_model::DateTime;
 
-/// 100 ns in a microsecond.
+/// Ticks of 100 ns per microsecond.
 const TICKS_PER_MICRO: i64 = 10;
 
-/// Microseconds since 1970, and the next digit.
+/// Microseconds since 1970, and the digit that follows them.
 pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     let ticks = time.ticks().cast_signed() - DateTime::UNIX_EPOCH.ticks().cast_signed();
     let digit = ticks.rem_euclid(TICKS_PER_MICRO);
@@ -24,7 +24,7 @@ pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     from_ticks(ticks.checked_add(DateTime::UNIX_EPOCH.ticks().cast_signed())?)
 }
 
-/// The time with a digit after its microseconds.
+/// Adds the digit after the microseconds to a time.
 pub(super) fn with_digit(time: DateTime, digit: i32) -> Option<DateTime> {
     let fits = (0..10).contains(&digit) && time.ticks().is_multiple_of(10);
     let ticks = time.ticks().cast_signed() + i64::from(digit);

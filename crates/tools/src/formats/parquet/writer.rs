@@ -15,14 +15,14 @@ use partita_model::{DateTime, Value};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a group: the unit of work of a reader.
+/// Rows of a group, which a reader reads as a unit.
 const GROUP_ROWS_MAX: usize = 128 * 1024;
 /// Bytes of a group's values in memory.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Memory of a value besides its own bytes, about.
+/// Approximate memory of a value besides its own bytes.
 const CELL_BYTES: usize = 40;
 
-/// Writes entities. The rows of a group are kept until it is full.
+/// Writes entities. It holds the rows of a group until the group is full.
 pub(in super::super) struct Writer<W: Write + Send> {
     file: SerializedFileWriter<W>,
     schema: Schema,
@@ -35,7 +35,7 @@ pub(in super::super) struct Writer<W: Write + Send> {
 /// The values of a column in the group being written.
 #[derive(Default)]
 struct Cells {
-    /// Their rows in the group.
+    /// The row numbers of the values in the group.
     rows: Vec<u32>,
     values: Vec<Value>,
 }
@@ -100,7 +100,7 @@ impl<W: Write + Send> Writer<W> {
         self.file.into_inner().map_err(io_error)
     }
 
-    /// False where the last digit has no column.
+    /// Adds a time. Returns false if there is no column for its last digit.
     fn push_time(&mut self, value: usize, digit: Option<usize>, time: DateTime) -> bool {
         let (micros, last) = to_micros(time);
         self.push(value, Value::Int64(micros));
@@ -162,7 +162,7 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// Writes the values of the rows whose level is 1. A required column has one in each row, and its levels are ignored.
+/// Writes the values of the rows with level 1. A required column has a value in each row, and its levels are ignored.
 fn write_column(
     mut column: SerializedColumnWriter<'_>,
     values: Vec<Value>,

@@ -6,17 +6,17 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The least similarity, 0 to 1, at which an error suggests a name.
+/// Minimum similarity, 0 to 1, of a name that an error suggests.
 const ALIKE: f64 = 0.75;
 
-/// The text of a file.
+/// The text of a file, with its path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'t> {
     pub(super) path: &'t Path,
     pub(super) text: &'t str,
 }
 
-/// A place in a file, in bytes.
+/// A part of a file, as byte offsets.
 pub(super) type Span = Range<usize>;
 
 impl Text<'_> {
@@ -39,7 +39,7 @@ pub(super) struct Fields<'t> {
     pub(super) text: Text<'t>,
     pub(super) table: &'t DeTable<'t>,
     pub(super) span: Span,
-    /// Its name in errors.
+    /// The table's name in errors.
     pub(super) place: String,
 }
 
@@ -76,7 +76,7 @@ impl<'t> Fields<'t> {
         Some(value)
     }
 
-    /// Each key with its value, in the order of the file.
+    /// All keys and values, in the order of the file.
     pub(super) fn each(&self) -> Vec<(&'t str, Span, &'t Spanned<DeValue<'t>>)> {
         let fields = self.table.iter();
         let mut fields: Vec<_> = fields
@@ -165,13 +165,13 @@ impl<'t> Fields<'t> {
     }
 }
 
-/// An integer that 64 bits hold.
+/// The value as an integer of 64 bits.
 pub(super) fn integer(value: &DeValue<'_>) -> Option<i64> {
     let integer = value.as_integer()?;
     i64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
-/// The most similar of these names, if one is similar enough.
+/// The most similar of the known names, if it is similar enough.
 pub(super) fn alike<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let scored = known
         .iter()

@@ -1,7 +1,7 @@
 //! Migrations as files: one TOML file each, in a directory. `docs/migrations.md` describes the format.
 //!
-//! Errors name file, line, column and key. An unknown key is an error that suggests the most similar name: if it were ignored, a
-//! misspelt key would disable a step unnoticed.
+//! Errors name file, line, column and key. An unknown key is an error that suggests the most similar name, because an
+//! ignored misspelt key would change a step unnoticed.
 
 mod fields;
 mod steps;
@@ -18,7 +18,7 @@ use toml::de::DeTable;
 
 /// Largest file, in bytes. Migrations hold a few rows, not the data of a table.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Most files of a directory.
+/// Maximum number of files in a directory.
 const FILES_MAX: usize = 10_000;
 
 /// A file that is not a valid migration.
@@ -31,7 +31,7 @@ pub struct FileError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, with the key at fault.
+    /// A description of the error, with the invalid key.
     pub what: String,
 }
 
@@ -55,7 +55,7 @@ pub enum MigrationsError {
     Set(#[from] InvalidMigration),
 }
 
-/// Reads the migrations of a directory: its files `*.toml`. File names do not matter.
+/// Reads the migrations of a directory: its files `*.toml`. File names do not affect the order.
 ///
 /// # Errors
 /// [`MigrationsError`].
@@ -75,7 +75,7 @@ pub fn read_directory(directory: &Path) -> Result<Migrations, MigrationsError> {
             paths.push(path);
         }
         if paths.len() > FILES_MAX {
-            let source = io::Error::other(format!("it has more than {FILES_MAX} files"));
+            let source = io::Error::other(format!("the directory has more than {FILES_MAX} files"));
             return Err(failed(directory)(source));
         }
     }
@@ -94,7 +94,7 @@ fn read(path: &Path) -> io::Result<String> {
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(io::Error::other(format!(
-            "it is larger than {FILE_BYTES_MAX} bytes"
+            "the file is larger than {FILE_BYTES_MAX} bytes"
         )));
     }
     Ok(text)
@@ -134,7 +134,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
         down: down.map(|down| steps::read(&down)).transpose()?,
         ..Migration::new(version, id)
     };
-    // The remaining checks have no place in the file.
+    // The remaining checks do not have a position in the file.
     migration
         .check()
         .map_err(|error| text.error(&(0..0), &error.what))?;

@@ -1,4 +1,4 @@
-//! Files as migrations, and what is said of others.
+//! Migration files that are read, and the errors of invalid files.
 
 use super::super::{Migration, PropertyChange, Transform};
 use super::*;
@@ -145,7 +145,7 @@ fn every_operation_is_read() {
             partition_key: Some("{Text}".parse().unwrap()),
             row_key: Some("{RowKey:3}-{{x}}".parse().unwrap()),
             changes: vec![
-                // In the order of the file.
+                // The renames keep the order of the file.
                 rename("Z", "Y"),
                 rename("A", "B"),
                 PropertyChange::Retype {
@@ -166,7 +166,7 @@ fn every_operation_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_their_position() {
     let head = "version = 1\nid = \"a\"\n";
     let step = |keys: &str| format!("{head}[[up]]\n{keys}\n");
     let row = |property: &str| {
@@ -335,7 +335,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn a_directory_is_read_in_the_order_of_versions() {
+fn a_directory_is_read_in_version_order() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, version: u64, id: &str| {
         let text = format!(
@@ -368,7 +368,8 @@ fn a_directory_is_read_in_the_order_of_versions() {
 }
 
 proptest! {
-    // Pieces of the file in another order, doubled, cut: read or refused with a place in it, and the same each time.
+    // Parts of the file in another order, doubled or cut: each text is read or refused with its position, with the same
+    // result each time.
     #[test]
     fn any_text_is_read_or_refused(
         pieces in proptest::collection::vec((0..EVERYTHING.len(), 0..400_usize), 0..6),

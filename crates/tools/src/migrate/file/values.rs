@@ -7,7 +7,7 @@
 //! | `Name = 7` | Int32; an error if it does not fit in 32 bits |
 //! | `Name = 7.5`, `inf`, `nan` | Double |
 //! | `Name = 2026-11-21T20:15:00Z` | DateTime; an error without an offset |
-//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | of that type, from a number, a boolean or the protocol's text |
+//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | a property of the given type, from a number, a boolean or the protocol's text |
 
 use super::FileError;
 use super::fields::{Fields, Span, integer};
@@ -63,7 +63,7 @@ pub(super) fn property(
     Ok((name.to_owned(), value))
 }
 
-/// The type of that name.
+/// The type with this name.
 pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
     type_of(word).ok_or_else(|| {
         format!("unknown type {word:?}; expected string, int32, int64, double, bool, datetime, guid or binary")

@@ -10,20 +10,20 @@ use partita_client::TableClient;
 use std::mem;
 use std::sync::Arc;
 
-/// The phases of a copy, in their order.
+/// The phases of a copy, in order.
 const CREATE: u32 = 0;
 const COPY: u32 = 1;
 const VERIFY: u32 = 2;
 const DROP: u32 = 3;
 
-/// Instead of these phases: the server renames the table.
+/// Replaces these phases if the server can rename the table.
 const RENAME: u32 = 4;
 
-/// Instead of COPY: the comparison found differences, which are copied.
+/// Replaces COPY if the comparison found differences, which are then copied.
 const MEND: u32 = 5;
 
 impl Step<'_> {
-    /// Renames a table: on the server if it can, else by a copy, a comparison and a delete of the old table.
+    /// Renames a table: on the server if it can, otherwise by copying, comparing and deleting the old table.
     pub(super) async fn rename_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
         let table = self.migrator.service.table_client(from);
         let phase = self.record.progress.phase;
@@ -34,7 +34,7 @@ impl Step<'_> {
             self.in_doubt = true;
         } else {
             self.copy_table(from, to).await?;
-            // From here on, a missing table was deleted by this step.
+            // From here on, a missing source table means that this step has deleted it.
             self.reached(at(DROP)).await?;
         }
         self.delete_table(from).await
@@ -46,7 +46,7 @@ impl Step<'_> {
         }
         match table.settings().await {
             Ok(settings) => Ok(settings.is_some()),
-            // A SAS may not read settings, and the copy reports a missing table.
+            // A SAS may not permit reading the settings; the copy then reports a missing table.
             Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -61,7 +61,7 @@ impl Step<'_> {
         self.before_write().await?;
         match table.rename(to).await {
             Err(error) if error.is_not_found() && self.may_be_done(&error) => {
-                // If the new table is missing too, it is an error after all.
+                // If the new table is missing too, the rename did not happen.
                 self.migrator.service.table_client(to).settings().await?;
                 Ok(())
             }
@@ -74,7 +74,7 @@ impl Step<'_> {
         let [source, target] = [from, to].map(|name| self.migrator.service.table_client(name));
         if self.record.progress.phase == CREATE {
             self.create_table(to).await?;
-            // Stored with a failure, if there is one: from here on, this step has created the new table.
+            // After a failure from here on, the record shows that this step has created the new table.
             self.record.progress = at(COPY);
         }
         if self.record.progress.phase == COPY {
@@ -87,7 +87,7 @@ impl Step<'_> {
         }
         let verified = self.verify(&source, &target).await;
         if matches!(verified, Err(StepError::Differs { .. })) {
-            // Stored with the failure: the next run copies the differences.
+            // The record is stored with the failure, so that the next run copies the differences.
             self.record.progress = at(MEND);
         }
         verified
@@ -130,7 +130,7 @@ impl Step<'_> {
         Ok(Diff::new(left?, right?))
     }
 
-    /// Writes the rows of a table into another one, page after page, changed by a transform if there is one.
+    /// Writes the rows of a table into another one, page by page, changed by the transform if there is one.
     pub(super) async fn copy_pages(
         &mut self,
         source: &TableClient,
@@ -193,7 +193,7 @@ impl Step<'_> {
         self.scan(table, filter, Vec::new(), &Bounds::default(), token)
     }
 
-    /// A serial scan of a table in its order, or the rest of one.
+    /// A serial scan of a table in its order, from the start or from a saved position.
     pub(super) fn scan(
         &self,
         table: &TableClient,

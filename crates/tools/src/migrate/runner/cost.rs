@@ -3,13 +3,13 @@
 use super::super::Operation;
 use super::Planned;
 
-/// Create the version table, read the lease, take it, read the records, release the lease.
+/// Create the version table, read and take the lease, read the records, release the lease.
 const REQUESTS_AROUND: u64 = 5;
 
 /// The number of requests of a run without failures and renewals of the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Requests that are known.
+    /// The known number of requests.
     pub requests: u64,
     /// Steps whose requests depend on the rows of their tables.
     pub open_steps: usize,
@@ -24,7 +24,7 @@ impl Cost {
             open_steps: 0,
         };
         for planned in planned {
-            // One record at the begin, and one after each step.
+            // One record at the start, and one after each step.
             cost.requests += u64::from(!planned.is_resumed);
             for operation in planned.left() {
                 cost.requests += 1 + operation.requests().unwrap_or(0);

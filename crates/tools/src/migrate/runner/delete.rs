@@ -1,4 +1,4 @@
-//! Deletes rows. A row that does not exist is not an error, so an interrupted delete simply starts again.
+//! Deletes rows. A row that does not exist is not an error, so an interrupted delete starts again.
 
 use super::super::StepError;
 use super::step::Step;
@@ -20,7 +20,7 @@ impl Step<'_> {
         self.delete_groups(&table, keys).await
     }
 
-    /// Deletes all rows, or those of a partition.
+    /// Deletes all rows of the table or of a partition.
     pub(super) async fn delete_all(
         &mut self,
         table: &str,

@@ -7,9 +7,9 @@
 //! read a page ─▶ record it ─▶ write its rows, each if its version is unchanged ─▶ the next page
 //! ```
 //!
-//! A runner that finds such a record reads the page again. Rows that match the record have not changed yet; rows with another ETag
-//! have. Rows behind the last recorded key are a new page. A row of the recorded page that another client writes between the two
-//! runs is therefore not changed.
+//! A runner that finds such a record reads the page again. Rows that match the record have not changed yet; rows with
+//! another ETag have. Rows after the last recorded key are a new page. A row of the recorded page that another client
+//! writes between the two runs is therefore not changed.
 
 use super::super::record::Progress;
 use super::super::{RowError, StepError, Transform};
@@ -23,9 +23,9 @@ use partita_client::{ETag, Entity, Error, IfMatch, TableClient, TransactionActio
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of a fingerprint: two of a page collide once in ten trillion pages.
+/// Bytes of a fingerprint. The probability of a collision within a page is one in ten trillion.
 const FINGERPRINT_BYTES: usize = 8;
-/// How often a row that another client writes at the same time is read and changed.
+/// How often a row is read and changed again if another client writes it at the same time.
 const ATTEMPTS: usize = 5;
 
 /// A page that an earlier run has recorded.
@@ -68,7 +68,7 @@ impl Step<'_> {
                 journal = None;
             }
             let page = recorded(before, &rows);
-            // Rows that cannot be changed fail here, before the page is recorded, so that they can be fixed.
+            // An invalid change fails here, before the page is recorded, so that its row can be fixed.
             let changed = Changed::of(transform, rows)?;
             if let Some(page) = page {
                 self.reached(page).await?;
@@ -97,7 +97,7 @@ impl Step<'_> {
     }
 }
 
-/// The record of a page that is about to change; none for a page without rows.
+/// The record of a page before its change; `None` for a page without rows.
 fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
     let last = rows.last()?;
     Some(Progress {
@@ -110,9 +110,9 @@ fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
 
 /// Rows to write.
 struct Changed {
-    /// Rows that differ from those read.
+    /// The rows that the transform changes.
     rows: Vec<Entity>,
-    /// Their versions when they were read.
+    /// The versions of these rows when they were read.
     read: IfMatches,
     /// Rows read.
     count: usize,
@@ -140,7 +140,7 @@ impl Changed {
     }
 }
 
-/// Whether a row lies behind a key, in the table's order.
+/// Whether a row is after a key, in the table's order.
 fn is_behind(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
     let keys = (row.partition_key(), row.row_key());
     compare_keys(keys, (partition_key, row_key)).is_gt()
@@ -217,7 +217,7 @@ async fn update_one(
         let now = table.get_entity_if_exists(partition_key, row_key).await?;
         // The row was deleted.
         let Some(now) = now else { return Ok(()) };
-        // A request of a killed runner may still execute.
+        // A request of a killed runner may still arrive.
         if differences(&row, &now).is_empty() {
             return Ok(());
         }

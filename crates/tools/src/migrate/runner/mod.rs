@@ -39,15 +39,16 @@ pub const VERSIONS_TABLE: &str = "versionData";
 pub struct MigratorOptions {
     /// The version table.
     pub versions_table: String,
-    /// The name of the runner, for the records and for runners that find the lease held.
+    /// The name of the runner. Records contain it, and other runners report it if they cannot take the lease.
     pub who: String,
     /// Settings of the lease.
     pub lease: LeaseOptions,
-    /// Rows of a page when tables are copied or changed, 1 to 1,000.
+    /// Rows per page when tables are copied or changed, 1 to 1,000.
     pub page_rows: usize,
-    /// Pages between two records of a copy's progress. After a failure, pages behind the last record are copied again.
+    /// Number of pages between two records of a copy's progress. After a failure, pages after the last record are
+    /// copied again.
     pub pages_between_records: usize,
-    /// Writes at the same time where their order does not matter, at least 1.
+    /// Number of parallel writes where the order is irrelevant, at least 1.
     pub jobs: usize,
     /// Use only the public protocol: renames always copy.
     pub public_only: bool,
@@ -106,7 +107,7 @@ pub struct Done {
     pub id: String,
     /// Its direction.
     pub direction: Direction,
-    /// Steps done by this run.
+    /// Steps that this run has finished.
     pub steps: usize,
 }
 
@@ -144,7 +145,7 @@ pub struct Migrator {
 }
 
 impl Migrator {
-    /// A migrator for that account.
+    /// A migrator for the account of `service`.
     #[must_use]
     pub fn new(service: TableServiceClient, options: MigratorOptions) -> Self {
         Self {
@@ -179,7 +180,7 @@ impl Migrator {
     /// The migrations that a run would run now.
     ///
     /// # Errors
-    /// Those of [`Self::up`] and [`Self::down`] that occur before the first step.
+    /// The errors of [`Self::up`] and [`Self::down`] that occur before the first step.
     pub async fn plan<'a>(
         &self,
         migrations: &'a Migrations,
@@ -266,7 +267,7 @@ impl Migrator {
             lease.keep().await?;
             record::write(&self.versions, &mut record).await?;
         }
-        // An earlier run may have done more of the next step than it recorded.
+        // An earlier run may have done more of the next step than its record says.
         let mut in_doubt = planned.is_resumed && record.in_doubt;
         let operations = planned.steps().operations();
         for (index, operation) in operations.iter().enumerate().skip(planned.steps_done) {
@@ -334,7 +335,7 @@ fn begun(planned: &Planned<'_>, found: Option<&Record>, who: &str) -> Record {
         ended: None,
         who: who.to_owned(),
         failure: None,
-        // Once this is written the first step may begin.
+        // After this record is written, the first step may begin.
         in_doubt: true,
         progress: Progress::default(),
         etag: found.and_then(|found| found.etag.clone()),

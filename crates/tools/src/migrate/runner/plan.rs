@@ -20,14 +20,14 @@ pub struct Planned<'a> {
     pub migration: &'a Migration,
     /// Its direction.
     pub direction: Direction,
-    /// Steps that an earlier run has done.
+    /// Steps that an earlier run has finished.
     pub steps_done: usize,
     /// Whether an earlier run stopped halfway.
     pub is_resumed: bool,
 }
 
 impl<'a> Planned<'a> {
-    /// The steps of its direction, with those that are done.
+    /// All steps of the direction, finished or not.
     #[must_use]
     pub fn steps(&self) -> &'a Steps {
         match self.direction {
@@ -223,7 +223,7 @@ mod tests {
             (vec![(1, Applied), (2, Applying)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Reverted)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Applied), (3, Applied)], None, vec![]),
-            // A record whose definition is missing.
+            // A record without a definition.
             (
                 vec![(1, Applied), (2, Applied), (3, Applied), (9, Applied)],
                 None,
@@ -299,7 +299,7 @@ mod tests {
                 down(&all, &records(&[(1, Applied), (3, Applied)]), None),
                 "migration 3 \"m3\" was applied, but its definition is missing".to_owned(),
             ),
-            // Before any of them is reverted.
+            // The error is reported before any migration is reverted.
             (
                 down(
                     &all,

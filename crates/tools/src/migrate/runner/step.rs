@@ -10,8 +10,8 @@
 //! | transform into a table | continues from the recorded position; writing a row twice changes nothing |
 //! | transform in place | a page is recorded before its rows change: rows that still match the record have not changed |
 //!
-//! A step is *in doubt* if an earlier run may have done more of it than it recorded. Otherwise the state of the tables is not the
-//! migration's own: a table to create that exists is an error.
+//! A step is *in doubt* if an earlier run may have done more of it than it recorded. Otherwise another program has made
+//! the state of the tables: for example, a table to create must not exist.
 
 use super::super::lease::Lease;
 use super::super::record::{self, Progress, Record};
@@ -29,7 +29,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Runs it, or the rest of it.
+    /// Runs the step, or the rest of it.
     pub(super) async fn run(&mut self, operation: &Operation) -> Result<(), StepError> {
         match operation {
             Operation::CreateTable { table } => self.create_table(table).await,
@@ -54,7 +54,7 @@ impl Step<'_> {
         let is_lost = |error: &StepError| matches!(error, StepError::Runner(error) if matches!(**error, MigrateError::Lost(_)));
         let is_stopped =
             matches!(&error, StepError::Runner(error) if matches!(**error, MigrateError::Stopped));
-        // The record of a stopped step says already that more of it may be done.
+        // The record of a stopped step already marks it as in doubt.
         if is_lost(&error) || is_stopped {
             return error;
         }
@@ -66,7 +66,7 @@ impl Step<'_> {
         };
         match recorded.map_err(StepError::from) {
             Err(lost) if is_lost(&lost) => lost,
-            // The first failure explains the others.
+            // The first failure explains the later ones.
             _ => error,
         }
     }
@@ -87,7 +87,7 @@ impl Step<'_> {
         Ok(record::write(&self.migrator.versions, self.record).await?)
     }
 
-    /// Whether an earlier run or an unanswered attempt may have done what failed now.
+    /// Whether the failed write may have succeeded in an earlier run or in an attempt without an answer.
     pub(super) fn may_be_done(&self, error: &partita_client::Error) -> bool {
         self.in_doubt || error.outcome() == Outcome::MayHaveHappened
     }
@@ -128,7 +128,7 @@ impl Step<'_> {
     }
 }
 
-/// An error with its causes.
+/// The text of an error with its causes.
 fn in_full(error: &StepError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);

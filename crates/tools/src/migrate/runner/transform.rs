@@ -6,7 +6,7 @@ use partita_client::Entity;
 use partita_model::check_key;
 
 impl Step<'_> {
-    /// Writes the changed rows into another table. A row that exists there must be equal.
+    /// Writes the changed rows into another table. An existing row there must be equal.
     pub(super) async fn transform_into(
         &mut self,
         transform: &Transform,

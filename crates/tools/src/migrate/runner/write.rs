@@ -1,4 +1,4 @@
-//! Writes the rows of a migration, and pages of rows that it copies.
+//! Writes the rows of a migration, and the copied pages of rows.
 
 use super::super::record::Progress;
 use super::super::{StepError, WriteRows};
@@ -9,7 +9,7 @@ use futures::future::try_join_all;
 use partita_client::{Entity, TableClient, UpdateMode};
 
 impl Step<'_> {
-    /// Writes rows, one batch after the other, so that the progress of a failed insert is known.
+    /// Writes rows, one batch at a time, so that the progress of a failed insert is known.
     pub(super) async fn write_rows(&mut self, write: &WriteRows) -> Result<(), StepError> {
         if write.create_table {
             self.create_table_if_missing(&write.table).await?;
@@ -29,7 +29,7 @@ impl Step<'_> {
             self.before_write().await?;
             writer.write_rows(batch).await?;
             self.saw_rows(batch.len());
-            // Stored with a failure, if there is one.
+            // A failure stores this progress with the record.
             self.record.progress = Progress {
                 batches: index + 1,
                 ..Progress::default()

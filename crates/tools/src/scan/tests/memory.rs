@@ -11,7 +11,7 @@ use partita_model::{
 use partita_wire::table::{parse_filter, read_entity_token, write_entity_token};
 use std::collections::BTreeMap;
 
-/// A row of a [`MemoryTable`]. Any text can be a key, even one that the service would not store.
+/// A row of a [`MemoryTable`]. Any text can be a key, even a text that the service would refuse.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MemoryRow {
     /// Its PartitionKey.
@@ -51,8 +51,9 @@ pub(crate) struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// A table of these rows; of two with the same keys the first stays. A page ends after `examined_max` rows, at least 1, that
-    /// its bounds let it look at, whether or not they pass the filter, as the service's pages end after a time.
+    /// A table with these rows; of two rows with the same keys the first stays. A page ends after `examined_max` rows
+    /// within its bounds, at least 1, whether or not they pass the filter, because the service's pages end after a
+    /// time.
     pub(crate) fn new(mut rows: Vec<MemoryRow>, examined_max: usize) -> Self {
         rows.sort_by(|a, b| {
             let partitions = compare_utf16(&a.partition_key, &b.partition_key);
@@ -68,13 +69,13 @@ impl MemoryTable {
         }
     }
 
-    /// Its rows, in order.
+    /// The rows, in order.
     pub(crate) fn rows(&self) -> &[MemoryRow] {
         &self.rows
     }
 
-    /// Answers a request for a page.
-    /// Fails where the service would: for an invalid filter or token, or a page size out of range.
+    /// Answers a request for a page. Fails like the service: for an invalid filter or token, or a page size out of
+    /// range.
     pub(crate) fn answer(&self, request: &PageRequest) -> Result<Page<MemoryRow>, SourceError> {
         if !(1..=partita_model::limits::PAGE_ENTITIES_MAX).contains(&request.top) {
             return Err("the page size is out of range".into());
@@ -98,8 +99,8 @@ impl MemoryTable {
         })
     }
 
-    /// The rows that a server would look at: those within the bounds on PartitionKey that the filter's conjuncts give, from the
-    /// token on.
+    /// The rows that a server would examine: the rows from the token on, within the PartitionKey bounds in the filter's
+    /// conjuncts.
     fn candidates<'a>(
         &'a self,
         filter: &Filter,

@@ -25,7 +25,7 @@ fn row(partition_key: &str, row_key: &str) -> MemoryRow {
     }
 }
 
-/// A query that differs from the usual one.
+/// A query with changed options.
 fn query(change: impl FnOnce(&mut QueryOptions)) -> Query {
     let mut options = QueryOptions::default();
     change(&mut options);
@@ -38,7 +38,7 @@ fn keys(rows: &[MemoryRow]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Sorts rows as the server stores them: by the bytes of their keys.
+/// Sorts rows in the server's order: by the bytes of their stored keys.
 fn sort(rows: &mut [MemoryRow]) {
     let space = TableSpace::new("account", TableId(1));
     rows.sort_by_cached_key(|row| space.entity(&row.partition_key, &row.row_key));

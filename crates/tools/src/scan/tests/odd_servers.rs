@@ -1,4 +1,4 @@
-//! Servers that behave unlike the service.
+//! Servers that violate the protocol.
 
 use super::{MemoryRow, query, row};
 use crate::scan::{
@@ -13,7 +13,7 @@ fn begin() -> Step {
     Strategy::Prefix.plan(&Bounds::default(), &[], 1).remove(0)
 }
 
-/// A server that answers with one page whatever is asked.
+/// A server that answers every request with the same page.
 struct Stubborn(Vec<(&'static str, &'static str)>, Option<ContinuationToken>);
 
 impl PageSource for Stubborn {
@@ -29,7 +29,7 @@ impl PageSource for Stubborn {
 }
 
 #[test]
-fn a_server_that_would_lose_rows_is_found_out() {
+fn a_page_that_would_lose_rows_is_an_error() {
     let mut behind = begin();
     behind.part = Part::Range {
         bounds: Bounds::of_prefix("b"),
@@ -37,7 +37,7 @@ fn a_server_that_would_lose_rows_is_found_out() {
     let cases = [
         (begin(), vec![("b", ""), ("a", "")], ("a", "")),
         (begin(), vec![("a", "2"), ("a", "2")], ("a", "2")),
-        // In UTF-8 order, which is not the service's.
+        // In UTF-8 order, which differs from the service's order.
         (
             begin(),
             vec![("\u{FFFD}", ""), ("\u{1F600}", "")],
@@ -65,7 +65,7 @@ fn a_server_that_would_lose_rows_is_found_out() {
 }
 
 #[test]
-fn a_token_that_does_not_advance_is_found_out() {
+fn a_token_that_does_not_advance_is_an_error() {
     let query = query(|_| {});
     let source = Stubborn(Vec::new(), Some(token("a", None)));
     let first = execute(&source, &query, &begin()).now_or_never().unwrap();
@@ -85,7 +85,7 @@ fn token(partition_key: &str, row_key: Option<&str>) -> ContinuationToken {
     })
 }
 
-/// What is left behind the row ("ab", "5") of a part, if the page with it has that token.
+/// The steps after the row ("ab", "5") of a part, if its page had this token.
 fn left(part: &Part, continuation: ContinuationToken) -> Vec<String> {
     let query = query(|options| options.tokens = Tokens::NextRow);
     let source = Stubborn(vec![("ab", "5")], Some(continuation));
@@ -97,7 +97,7 @@ fn left(part: &Part, continuation: ContinuationToken) -> Vec<String> {
 }
 
 #[test]
-fn a_token_is_read_for_what_it_says() {
+fn a_token_with_the_next_row_saves_requests() {
     let everything = [
         "PartitionKey eq 'ab' and RowKey gt '5'",
         "PartitionKey gt 'ab' and PartitionKey lt 'b'",

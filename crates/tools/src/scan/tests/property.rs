@@ -1,5 +1,5 @@
-//! Whatever the table, the strategy and the order in which steps end, fail and are stopped: the rows are those that a plain look at
-//! the table gives, each once.
+//! For every table, strategy and order of answers, failures and resumptions, a scan returns exactly the expected rows,
+//! each once.
 
 use super::{MemoryRow, MemoryTable, query, row, sort};
 use crate::scan::{
@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Mutex;
 
-/// Ends of encodings, quotes, surrogate pairs that share their first half, non-characters, NUL.
+/// Edges of UTF-8 and UTF-16, quotes, surrogate pairs with the same first half, noncharacters, NUL.
 const KEY: &str = "[\u{0}'ab\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{10001}\u{10FFFF}]{0,4}";
 
 fn rows(key: &'static str) -> impl Strategy<Value = Vec<MemoryRow>> {
@@ -54,7 +54,7 @@ pub(crate) struct Case {
     pub(crate) strategy: scan::Strategy,
     pub(crate) query: Query,
     pub(crate) frontier: FrontierOptions,
-    /// What happens, one after the other; then all runs to its end.
+    /// The events, in order; after them the scan runs to its end.
     events: Vec<u16>,
 }
 
@@ -121,10 +121,10 @@ pub(crate) fn case(key: &'static str) -> impl Strategy<Value = Case> {
     )
 }
 
-/// A table whose next pages can be made to fail, and which insists that a token comes back with the filter it was given for.
+/// A table that can fail, and that checks that each token is used with the filter of its own request.
 struct Flaky {
     table: MemoryTable,
-    /// Whether the next page is answered.
+    /// Whether the next page succeeds.
     is_good: bool,
     tokens: Vec<(Option<String>, ContinuationToken)>,
 }
@@ -228,7 +228,7 @@ impl<'a> World<'a> {
         );
     }
 
-    /// The process dies, and another goes on from the token that it left.
+    /// Simulates a crash: another process resumes from the last token.
     fn resume(&mut self) {
         let token = ResumeToken::new(&self.case.query, self.frontier.open_steps()).to_string();
         let token: ResumeToken = token.parse().unwrap();
@@ -247,7 +247,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// What the scan has to return, by looking at the rows.
+/// The expected rows of the scan, computed from the table.
 pub(crate) fn expected(case: &Case) -> Vec<MemoryRow> {
     let options = case.query.options();
     let table = MemoryTable::new(case.rows.clone(), 1);

@@ -1,4 +1,4 @@
-//! Scans as tasks of a runtime: requests that end in any order, fail, hang and are dropped.
+//! Scans as tasks of a runtime: requests end in any order, fail, hang and are dropped.
 
 use super::{MemoryRow, MemoryTable, query, row, sort, table};
 use crate::scan::{
@@ -23,7 +23,7 @@ fn rows() -> Vec<MemoryRow> {
     rows
 }
 
-/// Answers later requests earlier now and then, and every `fails_each`th not.
+/// Sometimes answers later requests first, and fails every `fails_each`th request.
 struct Uneven {
     table: MemoryTable,
     asked: AtomicUsize,
@@ -68,7 +68,7 @@ fn scan(source: &Arc<Uneven>, steps: Vec<Step>, order: Order) -> Scan<Uneven> {
     Scan::new(Arc::clone(source), small_pages(), steps, options)
 }
 
-/// All that is left of a scan, and how often it failed.
+/// Reads the rest of a scan. Returns the rows and the number of failures.
 async fn collect(mut scan: Scan<Uneven>) -> (Vec<MemoryRow>, usize) {
     let (mut found, mut failures) = (Vec::new(), 0);
     while let Some(batch) = scan.next().await {
@@ -86,18 +86,22 @@ async fn collect(mut scan: Scan<Uneven>) -> (Vec<MemoryRow>, usize) {
 }
 
 #[tokio::test]
-async fn four_at_a_time_find_what_one_finds() {
+async fn four_jobs_return_the_same_rows_as_one() {
     let source = Uneven::new(usize::MAX);
     let (found, _) = collect(scan(&source, begin(), Order::Table)).await;
     assert_eq!(found, rows());
     let (mut found, _) = collect(scan(&source, begin(), Order::Any)).await;
-    assert_ne!(found, rows(), "they came in the table's order by chance");
+    assert_ne!(
+        found,
+        rows(),
+        "the batches arrived in the table's order by chance"
+    );
     sort(&mut found);
     assert_eq!(found, rows());
 }
 
 #[tokio::test]
-async fn a_failed_step_is_tried_again_and_nothing_is_lost() {
+async fn a_failed_step_is_retried_without_losing_rows() {
     for order in [Order::Table, Order::Any] {
         let source = Uneven::new(3);
         let (mut found, failures) = collect(scan(&source, begin(), order)).await;
@@ -108,7 +112,7 @@ async fn a_failed_step_is_tried_again_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_scan_goes_on_from_every_batch() {
+async fn a_scan_resumes_after_every_batch() {
     for order in [Order::Table, Order::Any] {
         let source = Uneven::new(usize::MAX);
         let mut whole = scan(&source, begin(), order);
@@ -128,7 +132,7 @@ async fn a_scan_goes_on_from_every_batch() {
 }
 
 #[tokio::test]
-async fn waiting_for_rows_can_be_given_up() {
+async fn next_can_be_cancelled() {
     let source = Uneven::new(usize::MAX);
     let mut scan = scan(&source, begin(), Order::Table);
     let mut found: Vec<MemoryRow> = Vec::new();
@@ -143,7 +147,7 @@ async fn waiting_for_rows_can_be_given_up() {
 }
 
 #[tokio::test]
-async fn partitions_are_counted_across_batches_and_a_break() {
+async fn partitions_are_counted_across_batches_and_a_resumption() {
     let source = Uneven::new(usize::MAX);
     let mut first = scan(&source, begin(), Order::Table);
     let (mut counts, mut counted) = (PartitionCounts::default(), Vec::new());
@@ -171,7 +175,7 @@ async fn partitions_are_counted_across_batches_and_a_break() {
     assert_eq!(counted, expected);
 }
 
-/// Never answers, and says when it is given up.
+/// Never answers, and reports when the request is dropped.
 struct Silent(mpsc::Sender<&'static str>);
 
 struct Waiting(mpsc::Sender<&'static str>);
@@ -193,7 +197,7 @@ impl PageSource for Silent {
 }
 
 #[tokio::test]
-async fn a_dropped_scan_gives_its_requests_up() {
+async fn a_dropped_scan_cancels_its_requests() {
     let (sender, mut events) = mpsc::channel(10);
     let options = RunOptions {
         jobs: 2,
@@ -222,7 +226,7 @@ async fn an_empty_table_ends_at_once() {
 }
 
 #[tokio::test]
-async fn pages_without_rows_are_read_and_failed_ones_are_not() {
+async fn progress_counts_empty_pages_but_not_failed_ones() {
     let nothing = query(|options| options.filter = Some("RowKey eq 'none'".to_owned()));
     let source = Uneven::new(usize::MAX);
     let mut scan = Scan::new(source, nothing, begin(), RunOptions::default());
@@ -239,9 +243,9 @@ async fn pages_without_rows_are_read_and_failed_ones_are_not() {
     assert_eq!((progress.queries, progress.pages), (1, 0));
 }
 
-/// Breadth-first alone would leave a step open for nearly every row here.
+/// Breadth-first order alone would leave a step open for nearly every row.
 #[test]
-fn the_open_steps_stay_few_in_any_order() {
+fn a_scan_in_any_order_has_few_open_steps() {
     let (jobs, characters) = (2, 3);
     let mut rows = Vec::new();
     for key in 0..0x800 {

@@ -1,4 +1,4 @@
-//! The example by which the prefix scan is explained: ten people, pages of two.
+//! The worked example of the prefix scan: ten people, pages of two rows.
 
 use super::{MemoryRow, MemoryTable, keys, query, table};
 use crate::scan::{Bounds, Emit, Query, Step, StepResult, Strategy, Tokens, execute};
@@ -31,7 +31,7 @@ fn filters(steps: &[Step]) -> Vec<String> {
     filters.map(Option::unwrap_or_default).collect()
 }
 
-/// Four queries find the first characters, and leave open what the pages did not show.
+/// Four queries find the first characters, and leave steps for the rest of their pages.
 #[test]
 fn four_queries_find_the_prefixes() {
     let (people, query) = (table(&PEOPLE, 1000), query(|options| options.page_rows = 2));
@@ -41,7 +41,7 @@ fn four_queries_find_the_prefixes() {
         let mut result = run(&people, &query, &step);
         queries += 1;
         rows.append(&mut result.rows);
-        // The last step left is the root prefix itself, behind the branch found.
+        // The last remaining step is the root prefix itself, after the branch found.
         next = result.steps.pop();
         open.append(&mut result.steps);
     }
@@ -66,7 +66,7 @@ fn four_queries_find_the_prefixes() {
     assert_eq!(keys(&left), [("Davis", "Loralee"), ("Dodge", "Lowell")]);
 }
 
-/// A stack of steps gives the table's order.
+/// Executing steps from a stack gives the table's order.
 fn depth_first(table: &MemoryTable, query: &Query) -> (Vec<MemoryRow>, usize) {
     let (mut stack, mut rows, mut queries) = (vec![begin()], Vec::new(), 0);
     while let Some(step) = stack.pop() {
@@ -80,12 +80,12 @@ fn depth_first(table: &MemoryTable, query: &Query) -> (Vec<MemoryRow>, usize) {
 }
 
 #[test]
-fn a_stack_gives_the_order_of_the_table() {
+fn steps_from_a_stack_give_the_table_order() {
     let people = table(&PEOPLE, 1000);
     let opaque = query(|options| options.page_rows = 2);
     let (rows, queries) = depth_first(&people, &opaque);
     assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 10));
-    // Tokens that say which row is next show that nothing is left of N and of S.
+    // Tokens with the next row show that no rows of N and S remain.
     let read = query(|options| {
         options.page_rows = 2;
         options.tokens = Tokens::NextRow;
@@ -95,7 +95,7 @@ fn a_stack_gives_the_order_of_the_table() {
 }
 
 #[test]
-fn a_partition_is_passed_over_once_its_key_is_known() {
+fn distinct_partitions_skip_the_rest_of_each_partition() {
     let mut rows = Vec::new();
     for key in ["a", "b", "c"] {
         rows.extend((0..500).map(|row| super::row(key, &format!("{row:03}"))));

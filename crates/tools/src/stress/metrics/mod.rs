@@ -1,8 +1,9 @@
-//! The metrics of a run, in bounded memory however long it runs.
+//! The metrics of a run, in bounded memory for any duration.
 //!
-//! - Pure: the caller passes each time, counted from the begin of the run.
-//! - *Response* is from the time an operation was due until its answer was complete, with the waits of the retry policy; *service* is
-//!   from the time it was begun. In a closed loop they are the same; see [`partita_load::Schedule`].
+//! - No clock: the caller passes each time, measured from the start of the run.
+//! - *Response* time starts when an operation is due and ends when its answer is complete, including the waits of the
+//!   retry policy; *service* time starts when the operation begins. In a closed loop both are the same; see
+//!   [`partita_load::Schedule`].
 
 mod partitions;
 mod series;
@@ -22,10 +23,10 @@ use serde::{Deserialize, Serialize};
 use series::{Series, tenths};
 use std::time::Duration;
 
-/// Partitions that a report lists.
+/// Number of partitions that a report lists.
 const PARTITIONS_NAMED: usize = 50;
 
-/// The metrics of operations of one kind, or of all.
+/// The metrics of operations of one kind, or of all kinds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OperationMetrics {
@@ -33,19 +34,20 @@ pub struct OperationMetrics {
     pub operation: String,
     /// Operations that succeeded.
     pub done: u64,
-    /// Of these, reads of a row that does not exist.
+    /// Successful reads of a row that does not exist.
     pub missing: u64,
     /// Operations that failed, after all their attempts.
     pub failed: u64,
     /// Entities that were read or written.
     pub entities: u64,
-    /// Operations that succeeded a second, over the whole run.
+    /// Operations per second that succeeded, over the whole run.
     pub per_second: f64,
-    /// Latency from the time they were due, of all operations.
+    /// Response time: latency from the time the operation was due.
     pub response: LatencySummary,
-    /// Latency from the time they were begun.
+    /// Service time: latency from the time the operation began.
     pub service: LatencySummary,
-    /// In a closed loop: the latency for callers that do not wait for each other, corrected with the median as their interval.
+    /// In a closed loop: the response time of callers that do not wait for each other, corrected with the median as
+    /// their interval.
     pub corrected: Option<LatencySummary>,
 }
 
@@ -56,7 +58,7 @@ pub enum Outcome {
     Done,
     /// It succeeded, and the row does not exist.
     Missing,
-    /// It failed, for this reason.
+    /// The operation failed, for this reason.
     Failed(String),
 }
 
@@ -92,7 +94,7 @@ pub(super) struct Metrics {
 /// The figures of a running run.
 #[derive(Debug, Clone)]
 pub struct Live {
-    /// Seconds since the begin.
+    /// Seconds since the start of the run.
     pub seconds: f64,
     /// Operations that succeeded so far.
     pub done: u64,
@@ -153,7 +155,7 @@ impl Operations {
 }
 
 impl Metrics {
-    /// Metrics of a run whose ramp takes so long.
+    /// The metrics of a run with a ramp of this duration.
     pub(super) fn new(ramp: Duration) -> Self {
         let whole = u64::from(ramp.subsec_nanos() > 0);
         Self {
@@ -165,12 +167,12 @@ impl Metrics {
         }
     }
 
-    /// The table holds a row of this partition from before the run.
+    /// Counts a partition with a row from before the run.
     pub(super) fn found(&mut self, partition_key: &str) {
         self.partitions.found(partition_key);
     }
 
-    /// An operation begins. The entities of queries are counted when they have been read.
+    /// An operation begins. The entities of queries are counted after they have been read.
     pub(super) fn began(&mut self, at: Duration, kind: Kind, partition_key: &str, entities: u64) {
         let second = at.as_secs();
         if matches!(kind, Kind::Get | Kind::Insert | Kind::Upsert | Kind::Batch) {
@@ -228,7 +230,7 @@ impl Metrics {
         }
     }
 
-    /// The figures at that time.
+    /// The current figures at time `at`.
     pub(super) fn live(&self, at: Duration, attempts: u64) -> Live {
         let sum = |of: fn(&Operations) -> u64| self.operations.iter().map(of).sum();
         Live {
@@ -253,12 +255,12 @@ impl Metrics {
         }
     }
 
-    /// No operation begins from that time on. Answers may still come.
+    /// No operation begins after this time. Answers may still arrive.
     pub(super) fn stopped(&mut self, at: Duration) {
         self.partitions.stopped(at.as_secs());
     }
 
-    /// Ends the run at that time.
+    /// Ends the run at this time.
     pub(super) fn end(&mut self, at: Duration, attempts: u64, is_closed: bool) -> Measured {
         let seconds = at.as_secs_f64();
         self.partitions.end(seconds);

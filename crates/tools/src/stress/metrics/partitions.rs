@@ -1,11 +1,12 @@
 //! Load by partition, and growth at the ends of the table.
 //!
-//! - Partitions are counted second by second. So a partition that is hot only for some seconds is found, as in a table that grows at
-//!   one end.
-//! - Growth is measured, not taken from the pattern: entities written behind the greatest PartitionKey of all earlier seconds, or in it
-//!   if the run has created it; and the same before the smallest. A hot partition that was at an end from the begin is not growth.
-//! - Bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] of the run. The least loaded are dropped first, and count as
-//!   others. A partition that returns later counts from then on.
+//! - Partitions are counted for each second. So the metrics find partitions that are hot only for some seconds, as in a
+//!   table that grows at one end.
+//! - Growth is measured, not derived from the pattern: entities written after the greatest PartitionKey of all earlier
+//!   seconds, or in that partition if the run has created it; and likewise before the smallest one. Writes to a hot
+//!   partition that was at an end from the start are not growth.
+//! - Memory is bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] in the run. The least loaded partitions
+//!   are dropped first, and count as others. If a dropped partition appears again, its count starts from zero.
 
 use super::series::tenths;
 use partita_model::compare_utf16;
@@ -13,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Most partitions that are counted separately within a second.
+/// Maximum number of partitions that are counted separately within a second.
 const SECOND_MAX: usize = 20_000;
-/// Most partitions that are counted separately in a run.
+/// Maximum number of partitions that are counted separately in a run.
 const KEPT_MAX: usize = 20_000;
 
 /// The load of a partition.
@@ -24,15 +25,15 @@ const KEPT_MAX: usize = 20_000;
 pub struct PartitionMetrics {
     /// Its PartitionKey.
     pub partition_key: String,
-    /// Entities that were asked for, a second, in the steady part of the run.
+    /// Entities per second that operations requested, in the steady part of the run.
     pub asked_per_second: f64,
-    /// Entities that were read or written, a second, in the same time.
+    /// Entities per second that were read or written, in the same time.
     pub served_per_second: f64,
-    /// Entities that were asked for in its busiest second.
+    /// Entities requested in its busiest second.
     pub peak_asked: u64,
-    /// Its share of the entities asked for in the whole run, 0 to 1.
+    /// Its share of all entities requested in the run, 0 to 1.
     pub share: f64,
-    /// Attempts of operations on it that were refused, in the whole run.
+    /// Attempts on this partition that the server refused, in the whole run.
     pub refused: u64,
 }
 
@@ -40,11 +41,13 @@ pub struct PartitionMetrics {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
-    /// Entities that were written, a second, in the steady part.
+    /// Entities per second that were written, in the steady part.
     pub written_per_second: f64,
-    /// The share of them behind the greatest earlier PartitionKey, or in it if the run has created it, 0 to 1.
+    /// The share of these writes after the greatest earlier PartitionKey, or in that partition if the run has created
+    /// it, 0 to 1.
     pub tail_share: f64,
-    /// The share of them before the smallest earlier PartitionKey, or in it if the run has created it, 0 to 1.
+    /// The share of these writes before the smallest earlier PartitionKey, or in that partition if the run has created
+    /// it, 0 to 1.
     pub head_share: f64,
 }
 
@@ -70,14 +73,14 @@ pub(super) struct SteadySums {
     pub(super) seconds: f64,
     pub(super) asked: u64,
     pub(super) served: u64,
-    /// Entities asked of the busiest partition of each second.
+    /// Entities requested from the busiest partition of each second.
     pub(super) busiest_asked: u64,
     written: u64,
     tail: u64,
     head: u64,
 }
 
-/// The smallest and the greatest PartitionKey; none without rows.
+/// The smallest and the greatest PartitionKey; `None` without rows.
 type Ends = Option<(String, String)>;
 
 /// The load of all partitions.
@@ -89,20 +92,21 @@ pub(super) struct Partitions {
     /// The last second: later events count in it.
     last: u64,
     now: HashMap<String, PartitionLoad>,
-    /// Partitions of this second that are not counted separately, and load without a partition.
+    /// The partitions of this second that are not counted separately, and the load without a known partition.
     others: PartitionLoad,
     written: [u64; 3],
     kept: HashMap<String, PartitionTotals>,
     steady: SteadySums,
     asked: u64,
-    /// The ends of the table at the begin of the run (after its first second, if it was empty), of this second, and now.
+    /// The ends of the table at the start of the run (after its first second, if the table was empty), of this second,
+    /// and now.
     ends_first: Ends,
     ends: Ends,
     ends_now: Ends,
 }
 
 impl Partitions {
-    /// No load yet. Seconds before `steady_from` belong to the ramp.
+    /// Metrics without load. Seconds before `steady_from` belong to the ramp.
     pub(super) fn new(steady_from: u64) -> Self {
         Self {
             steady_from,
@@ -111,14 +115,14 @@ impl Partitions {
         }
     }
 
-    /// The table holds a row of this partition from before the run.
+    /// Counts a partition with a row from before the run.
     pub(super) fn found(&mut self, partition_key: &str) {
         stretch(&mut self.ends_now, partition_key);
         self.ends.clone_from(&self.ends_now);
         self.ends_first.clone_from(&self.ends_now);
     }
 
-    /// Counts entities that are asked for; the partition is `None` if it is unknown.
+    /// Counts requested entities; the partition is `None` if it is unknown.
     pub(super) fn asked(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
         self.advance(second);
         self.asked += entities;
@@ -157,7 +161,7 @@ impl Partitions {
         self.load(partition_key).refused += 1;
     }
 
-    /// The busiest partition of this second so far.
+    /// The busiest partition of the current second.
     pub(super) fn busiest_now(&self) -> Option<(&str, u64)> {
         let loads = self
             .now
@@ -176,14 +180,14 @@ impl Partitions {
         self.now.entry(key.to_owned()).or_default()
     }
 
-    /// No operation begins from that second on. Later answers must not stretch the steady part: without new operations it would look
-    /// like a lighter load.
+    /// No operation begins after this second. Later answers must not extend the steady part, because without new
+    /// operations the load would seem lighter.
     pub(super) fn stopped(&mut self, second: u64) {
         self.advance(second);
         self.last = self.last.min(second);
     }
 
-    /// Advances to that second.
+    /// Advances to this second.
     fn advance(&mut self, second: u64) {
         let second = second.min(self.last);
         if second <= self.second {
@@ -203,7 +207,7 @@ impl Partitions {
         }
     }
 
-    /// Adds this second to the totals.
+    /// Adds the current second to the totals.
     fn fold(&mut self, is_steady: bool) {
         let steady = &mut self.steady;
         let others = std::mem::take(&mut self.others);
@@ -232,7 +236,7 @@ impl Partitions {
         }
     }
 
-    /// Drops the less loaded half of the partitions.
+    /// Drops the half of the partitions with the least load.
     fn drop_least_loaded(&mut self) {
         let mut loads: Vec<u64> = self.kept.values().map(|kept| kept.all.asked).collect();
         let middle = loads.len() / 2;
@@ -241,7 +245,7 @@ impl Partitions {
         self.kept.retain(|_, kept| kept.all.asked > bound);
     }
 
-    /// Ends the run at that time, in seconds. A run without a steady second counts as steady as a whole.
+    /// Ends the run at this time, in seconds. If no second is steady, the whole run counts as steady.
     pub(super) fn end(&mut self, end_seconds: f64) {
         let has_steady = self.steady.seconds > 0.0;
         self.fold(!has_steady);
@@ -271,10 +275,10 @@ impl Partitions {
         self.kept.len() as u64
     }
 
-    /// The busiest partitions, by entities asked for.
+    /// The busiest partitions, by requested entities.
     pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionMetrics> {
         let mut all: Vec<(&String, &PartitionTotals)> = self.kept.iter().collect();
-        // The verdict uses the steady part, so it is compared first.
+        // The verdict uses the steady part, so the steady load is compared first.
         let load = |kept: &PartitionTotals| (kept.steady.asked, kept.all.asked);
         all.sort_by(|a, b| load(b.1).cmp(&load(a.1)).then_with(|| a.0.cmp(b.0)));
         let seconds = self.steady.seconds.max(1e-3);
@@ -307,7 +311,7 @@ impl PartitionLoad {
     }
 }
 
-/// A share, rounded to a ten-thousandth; 0 if the whole is 0.
+/// `part` as a share of `whole`, rounded to four digits; 0 if `whole` is 0.
 fn part(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64 * 10_000.0).round() / 10_000.0
 }
@@ -330,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_before_the_steady_part_and_the_last_one_are_not_averaged() {
+    fn averages_exclude_the_ramp_and_the_last_second() {
         let mut partitions = Partitions::new(2);
         for (second, entities) in [(0, 10), (1, 1_000), (2, 300), (3, 500), (4, 7)] {
             partitions.asked(second, Some("hot"), entities);
@@ -350,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_after_the_end_do_not_stretch_the_steady_part() {
+    fn answers_after_the_end_do_not_extend_the_steady_part() {
         let mut partitions = Partitions::new(1);
         for second in 0..4 {
             partitions.asked(second, Some("a"), 100);
@@ -370,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_a_steady_second_is_taken_whole() {
+    fn a_run_without_a_steady_second_is_steady_as_a_whole() {
         let mut partitions = Partitions::new(0);
         partitions.asked(0, Some("a"), 30);
         partitions.asked(0, None, 10);
@@ -382,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_at_the_ends_is_found_by_the_keys() {
+    fn growth_at_the_ends_is_detected_from_the_keys() {
         let growth = |key: fn(u64) -> String| {
             let mut partitions = Partitions::new(1);
             partitions.found(&key(0));
@@ -397,7 +401,7 @@ mod tests {
         assert_eq!(append.written_per_second, 1_000.0);
         let prepend = growth(|number| format!("{:06}", 9_999 - number));
         assert_eq!((prepend.tail_share, prepend.head_share), (0.0, 1.0));
-        // Few partitions, each for some seconds.
+        // Few partitions, each active for some seconds.
         let slow = growth(|number| format!("{:02}", number / 1_500));
         assert!(
             (0.83..0.84).contains(&slow.tail_share) && slow.head_share == 0.0,
@@ -416,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn many_partitions_take_bounded_memory_and_the_hot_one_stays() {
+    fn many_partitions_take_bounded_memory_and_keep_the_hot_one() {
         let mut partitions = Partitions::new(0);
         for second in 0..20 {
             for number in 0..30_000 {

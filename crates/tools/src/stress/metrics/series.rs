@@ -1,30 +1,30 @@
-//! Metrics over time, in windows of a second, or longer ones in a long run.
+//! Metrics over time, in windows of one second, or longer windows in a long run.
 
 use super::super::mix::Kind;
 use partita_load::WindowHistogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Most windows. Before there are more, pairs are merged into windows of double length, so memory is bounded.
+/// Maximum number of windows. If there are more, pairs are merged into windows of double length, so memory is bounded.
 const WINDOWS_MAX: usize = 600;
 
 /// The metrics of a window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// When it begins, in seconds from the begin of the run.
+    /// The start of the window, in seconds from the start of the run.
     pub at_seconds: f64,
-    /// Its length; the last window may be shorter.
+    /// The length of the window; the last one may be shorter.
     pub seconds: f64,
-    /// Operations that succeeded a second, for each kind in the order of [`Kind::ALL`].
+    /// Operations per second that succeeded, for each kind in the order of [`Kind::ALL`].
     pub done_per_second: [f64; 7],
-    /// Operations that failed, a second.
+    /// Operations per second that failed.
     pub failed_per_second: f64,
-    /// Attempts that the server refused because it was busy, a second.
+    /// Attempts per second that the server refused because it was busy.
     pub refused_per_second: f64,
-    /// Entities that were read or written, a second.
+    /// Entities per second that were read or written.
     pub entities_per_second: f64,
-    /// The median latency of the operations that ended in it, in microseconds; none without any.
+    /// The median latency of the operations that ended in the window, in microseconds; `None` without operations.
     pub p50_us: Option<u64>,
     /// The 99th percentile.
     pub p99_us: Option<u64>,
@@ -85,7 +85,7 @@ impl Series {
         }
     }
 
-    /// The window of that time.
+    /// The window that contains this time.
     pub(super) fn at(&mut self, at: Duration) -> &mut Window {
         let mut index = self.index(at);
         while index >= WINDOWS_MAX {
@@ -125,7 +125,7 @@ impl Series {
         points.collect()
     }
 
-    /// The last complete window, or the current one if there is none.
+    /// The last complete window, or the current one if no window is complete.
     pub(super) fn latest(&self, now: Duration) -> Option<Point> {
         let under_way = self.index(now);
         let index = under_way
@@ -138,13 +138,13 @@ impl Series {
 }
 
 impl Point {
-    /// Operations that succeeded, a second.
+    /// Operations per second that succeeded, of all kinds.
     #[must_use]
     pub fn done_sum(&self) -> f64 {
         self.done_per_second.iter().sum()
     }
 
-    /// Operations of a kind that succeeded, a second.
+    /// Operations per second of a kind that succeeded.
     #[must_use]
     pub fn done(&self, kind: Kind) -> f64 {
         self.done_per_second[kind.index()]
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_run_takes_bounded_memory_and_loses_nothing() {
+    fn a_long_run_takes_bounded_memory_and_keeps_all_counts() {
         let mut series = Series::new();
         for second in 0..5_000 {
             let one = series.at(Duration::from_millis(second * 1_000 + 500));
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(
             series.points(Duration::from_millis(1_050)).len(),
             1,
-            "50 ms are too short to say a rate"
+            "a window of 50 ms is too short for a rate"
         );
         assert_eq!(
             series

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tries {
-    /// Attempts, each a request of HTTP.
+    /// Attempts, each an HTTP request.
     pub attempts: u64,
-    /// Attempts that a busy server refused, with 503 or 429, by reason: a word of `x-partita-reason`, else status and code.
+    /// Attempts that a busy server refused, with 503 or 429, by reason: a word of `x-partita-reason`, otherwise status
+    /// and code.
     pub refused: Counts,
     /// Attempts that were retried, by reason.
     pub retried: Counts,
-    /// Total time of waits before retries, in milliseconds.
+    /// The total time of the waits before retries, in milliseconds.
     pub waited_ms: u64,
     /// Waits whose length the server requested.
     pub waits_asked: u64,
@@ -25,7 +26,7 @@ pub struct Tries {
 }
 
 impl Tries {
-    /// Counts an attempt that failed, or succeeded after others. Returns whether a busy server refused it.
+    /// Counts an attempt that failed, or that succeeded after failed ones. Returns whether a busy server refused it.
     pub(super) fn count(&mut self, event: &AttemptEvent<'_>) -> bool {
         let refusal = refusal(event);
         if let Some(word) = &refusal {
@@ -60,7 +61,7 @@ impl Tries {
     }
 }
 
-/// The reason of a refusal, if the server refused because it was busy.
+/// The reason of a refusal; `None` unless the server refused because it was busy.
 fn refusal(event: &AttemptEvent<'_>) -> Option<String> {
     let status = event.error.and_then(Error::status).or(event.status)?;
     if !matches!(status, 429 | 503) {
@@ -94,7 +95,7 @@ const fn given_up(why: GiveUp) -> &'static str {
     }
 }
 
-/// Why an operation failed, in a few words.
+/// The reason why an operation failed, in a few words.
 pub(in crate::stress) fn failure(error: &Error) -> String {
     if let Some(status) = error.status() {
         return status_and_code(status, error.code_text());
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_counted_by_what_followed() {
+    fn attempts_are_counted_by_decision() {
         let retry = |reason, ms, asked| Decision::Retry {
             reason,
             wait: Duration::from_millis(ms),

@@ -1,4 +1,4 @@
-//! Axes with marks at round numbers.
+//! Axes with tick marks at round numbers.
 
 use crate::stress::display;
 
@@ -8,13 +8,13 @@ pub(super) struct Axis {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Coordinates of the ends.
+    /// Coordinates of the two ends.
     from: f64,
     to: f64,
 }
 
 impl Axis {
-    /// From 0 to a value a little above the highest, in even steps.
+    /// A linear axis from 0 to a round value at or above the highest.
     pub(super) fn even(highest: f64, from: f64, to: f64, marks_max: usize) -> Self {
         let axis = Self::exact(highest, from, to);
         let step = step(axis.high, marks_max);
@@ -24,7 +24,7 @@ impl Axis {
         }
     }
 
-    /// From 0 to exactly the highest.
+    /// A linear axis from 0 to exactly the highest value.
     pub(super) fn exact(highest: f64, from: f64, to: f64) -> Self {
         Self {
             low: 0.0,
@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis from a power of ten to another that includes both values.
+    /// A logarithmic axis between two powers of ten that include both values.
     pub(super) fn log(lowest: f64, highest: f64, from: f64, to: f64) -> Self {
         let low = 10_f64.powf(lowest.max(1.0).log10().floor());
         let high = 10_f64.powf(highest.max(low * 1.01).log10().ceil());
@@ -58,7 +58,7 @@ impl Axis {
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Values to mark: at most `marks_max` on an even axis, the powers of ten on a logarithmic one.
+    /// The values of the tick marks: at most `marks_max` on a linear axis, the powers of ten on a logarithmic axis.
     pub(super) fn marks(&self, marks_max: usize) -> Vec<f64> {
         if self.is_log {
             let decades = (self.high / self.low).log10().round() as i32;
@@ -72,7 +72,7 @@ impl Axis {
     }
 }
 
-/// A step of 1, 2 or 5 times a power of ten, so that at most `marks_max` fit.
+/// The distance of tick marks, 1, 2 or 5 times a power of ten, so that there are at most `marks_max`.
 fn step(highest: f64, marks_max: usize) -> f64 {
     let least = highest / marks_max.max(1) as f64;
     let power = 10_f64.powf(least.log10().floor());
@@ -105,7 +105,7 @@ pub(super) fn latency_label(us: f64) -> String {
     }
 }
 
-/// A time of a run as a label: `30 s`, `2 min`, `1:30 min`.
+/// A time of a run as a label: `30 s`, `2 min`, `1:30 min`. `whole` is the duration of the run.
 pub(super) fn time_label(seconds: f64, whole: f64) -> String {
     if whole <= 180.0 {
         return format!(

@@ -7,20 +7,20 @@ use super::text::{Text, shortened};
 use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 
-/// Most bars; the table below lists more partitions.
+/// Maximum number of bars; the table below them lists more partitions.
 const BARS_MAX: usize = 12;
 const BAR: f64 = 18.0;
 const PITCH: f64 = 27.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 26.0;
-/// Room for the figure behind a bar.
+/// Room for the number to the right of a bar.
 const RIGHT: f64 = 64.0;
 
-/// The bars in both sizes, with the names of their colours.
+/// The bars in both sizes, with the legend of their colours.
 pub(super) fn bars(report: &Report) -> String {
     let mut entries = vec![
         ("served", "read or written"),
-        ("unserved", "asked for beyond that"),
+        ("unserved", "requested but not served"),
     ];
     if report.settings.targets.partition.is_some() {
         entries.push(("target", "target of a partition"));
@@ -32,7 +32,7 @@ pub(super) fn bars(report: &Report) -> String {
 struct Bars {
     size: Size,
     axis: Axis,
-    /// Where bars begin, and how many characters of a key fit before that.
+    /// The start of the bars, and the number of characters of a key that fit before it.
     left: f64,
     key_chars: usize,
     bottom: f64,
@@ -79,7 +79,7 @@ fn picture(report: &Report, size: Size) -> String {
     svg
 }
 
-/// Entities a second of a bar.
+/// The length of a bar: entities per second.
 fn length(one: &PartitionMetrics) -> f64 {
     one.asked_per_second.max(one.served_per_second)
 }
@@ -106,7 +106,7 @@ impl Bars {
         let name = shortened(key, self.key_chars);
         let _ = writeln!(
             svg,
-            "<g><title>{}: {} asked for a second, {} served</title>",
+            "<g><title>{}: {} requested per second, {} served</title>",
             Text(key),
             display::thousands(asked),
             display::thousands(served)

@@ -6,7 +6,7 @@ use super::text::Text;
 use crate::stress::Report;
 use std::fmt::Write as _;
 
-/// Margins around the plot, in the units of the picture: pixels on a screen that is wide enough.
+/// Margins around the plot, in units of the picture: pixels on a wide screen.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 12.0;
@@ -21,7 +21,7 @@ pub(super) struct Size {
     pub(super) time_marks: usize,
 }
 
-/// Both sizes; the page shows the one that fits.
+/// Both sizes; the page shows one of the two, by the width of the screen.
 const SIZES: [Size; 2] = [
     Size {
         class: "wide",
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-/// A plot: `draw` draws into its frame. `title` and `what` are for screen readers.
+/// A plot: `draw` draws the content of its frame. `title` and `what` are for screen readers.
 pub(super) fn plot(
     report: &Report,
     size: Size,
@@ -97,7 +97,7 @@ fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     }
     let (from, to) = (time.at(0.0), time.at(ramp));
     rect(svg, "ramp", (from, top), (to, bottom));
-    // A narrower ramp has no room for the word.
+    // A narrower ramp has no room for the label.
     if to - from > 46.0 {
         label(svg, "ramp-label", (from + 6.0, top + 13.0), "ramp");
     }
@@ -115,7 +115,7 @@ fn times(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     }
 }
 
-/// The legend: classes of the style sheet, with their names.
+/// The legend: pairs of a style sheet class and a name.
 fn legend(entries: &[(&str, &str)]) -> String {
     let mut list = "<ul class=\"legend\">".to_owned();
     for (class, name) in entries {

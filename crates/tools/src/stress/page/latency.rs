@@ -50,7 +50,8 @@ fn picture(report: &Report, size: Size) -> String {
     )
 }
 
-/// A line through the middles of the windows, with gaps where no operation ended. A window between gaps is a short line.
+/// A line through the middle of each window, with gaps where no operation ended. A single window between gaps is a
+/// short line.
 fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;

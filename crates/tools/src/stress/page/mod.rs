@@ -1,9 +1,11 @@
 //! A report as one page of HTML: the verdict, plots, tables of their figures, and the settings.
 //!
-//! - It loads nothing and needs no script: it contains its style and pictures, and its content policy forbids everything else.
-//! - Light and dark by the reader's setting; wide screens and phones get plots of their own size, so letters stay legible.
+//! - It loads no other files and needs no script: it contains its style and pictures, and its content security policy
+//!   forbids everything else.
+//! - It follows the browser's light or dark setting. Wide screens and phones get plots of different sizes, so that text
+//!   stays legible.
 //! - Names of tables and keys are escaped ([`text::Text`]).
-//! - Pictures are SVG, drawn here: plotting crates support only one size and one background colour.
+//! - Pictures are SVG from this module, because plotting crates support only one size and one background colour.
 
 mod axis;
 mod bars;
@@ -37,25 +39,25 @@ pub fn html(report: &Report) -> String {
     section(
         &mut page,
         "Throughput",
-        "Operations that succeeded, a second; attempts that the server refused are on top of them.",
+        "Successful operations per second, with refused attempts stacked on top.",
         &[throughput::throughput(report), tables::operations(report)],
     );
     section(
         &mut page,
         "Latency",
-        "Of the operations that ended in each moment, from the time they were due, retries and their waits included.",
+        "Latency of the operations that ended in each window, from the time they were due, including retries and their waits.",
         &[latency::latency(report), tables::service(report)],
     );
     section(
         &mut page,
         "Partitions",
-        "Entities a second of the busiest PartitionKeys, in the steady part of the run.",
+        "Entities per second of the busiest PartitionKeys, in the steady part of the run.",
         &[bars::bars(report), tables::partitions(report)],
     );
     section(
         &mut page,
         "Refusals and retries",
-        "What the server refused for being too much, by its reason, and what the client did about it.",
+        "Attempts that a busy server refused, by reason, and the client's retries.",
         &[tables::tries(report)],
     );
     section(
@@ -141,9 +143,9 @@ fn verdict(report: &Report, page: &mut String) {
     page.push_str("</section>\n");
 }
 
-/// A load beside its target: the bar is the load, the mark the target.
+/// Draws a load and its target: the bar is the load, the mark is the target.
 fn meter(one: &Judged, page: &mut String) {
-    // The mark stands in the middle for a load twice the target, and further left for larger loads.
+    // The mark is in the middle if the load is twice the target, and further left for larger loads.
     let whole = one.ratio().max(1.25);
     let (bar, mark) = (one.ratio() / whole * 100.0, 100.0 / whole);
     let _ = writeln!(

@@ -4,11 +4,11 @@ use super::text::Text;
 use crate::stress::{LatencySummary, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
-/// Partitions of a table that is open at first: a longer one would push the rest of the page down.
+/// Number of partitions up to which a table is open at first. A longer table would push the rest of the page down.
 const PARTITIONS_OPEN: usize = 12;
 
-/// A table: its caption, the names of its columns, its rows. The first column names the row; `is_text` lists the other columns of words.
-/// Cells are escaped.
+/// A table: its caption, column names and rows. The first column names the row; `is_text` lists the other columns that
+/// contain text. Cells are escaped.
 pub(super) fn table(
     caption: &str,
     head: &[&str],
@@ -84,7 +84,7 @@ pub(super) fn operations(report: &Report) -> String {
     let all = (report.operations.len() > 1).then_some(&report.all);
     let rows: Vec<_> = report.operations.iter().chain(all).map(row).collect();
     table(
-        "Operations, and their latency from the time they were due",
+        "Operations, with their latency from the time they were due",
         &head,
         &rows,
         &[],
@@ -98,10 +98,16 @@ fn tail(latency: LatencySummary) -> [String; 3] {
 /// Latency of all operations: response, service, corrected.
 pub(super) fn service(report: &Report) -> String {
     let all = &report.all;
-    let corrected = "corrected: as callers would meet it who do not wait for each other";
+    let corrected = "corrected, for callers that do not wait for each other";
     let measured = [
-        ("from the time it was due (response)", Some(all.response)),
-        ("from the time it was begun (service)", Some(all.service)),
+        (
+            "from the time the operation was due (response)",
+            Some(all.response),
+        ),
+        (
+            "from the time the operation began (service)",
+            Some(all.service),
+        ),
         (corrected, all.corrected),
     ];
     let rows = measured.into_iter().filter_map(|(name, latency)| {
@@ -154,7 +160,7 @@ pub(super) fn partitions(report: &Report) -> String {
     )
 }
 
-/// Refusals, and what the retry policy did.
+/// Refusals, and the decisions of the retry policy.
 pub(super) fn tries(report: &Report) -> String {
     let tries = &report.tries;
     let row = |what: &str, why: &str, value: String| vec![what.to_owned(), why.to_owned(), value];
@@ -173,18 +179,21 @@ pub(super) fn tries(report: &Report) -> String {
     }
     let waited = display::thousands((tries.waited_ms as f64 / 100.0).round() / 10.0);
     for (what, value) in [
-        ("Waits before retries, in all", format!("{waited} s")),
-        ("Waits that the server asked for", count(tries.waits_asked)),
+        ("Total wait before retries", format!("{waited} s")),
+        ("Waits that the server requested", count(tries.waits_asked)),
         (
             "Operations that succeeded after a retry",
             count(tries.saved),
         ),
-        ("Operations due and never begun", count(report.not_begun)),
+        (
+            "Operations that were due but never began",
+            count(report.not_begun),
+        ),
     ] {
         rows.push(row(what, "", value));
     }
     table(
-        "Attempts, refusals, and what the retry policy did",
+        "Attempts, refusals and retries",
         &["What", "Why", "Count"],
         &rows,
         &[1],
@@ -197,7 +206,7 @@ pub(super) fn settings(report: &Report) -> String {
     let rows: Vec<_> = rows
         .map(|(name, value)| vec![name.to_owned(), value])
         .collect();
-    table("What was asked for", &["Setting", "Value"], &rows, &[1])
+    table("Settings of the run", &["Setting", "Value"], &rows, &[1])
 }
 
 type Setting = (&'static str, String);
@@ -231,7 +240,7 @@ fn load(report: &Report) -> Vec<Setting> {
     };
     let how = match settings.schedule {
         Schedule::Closed { .. } => "each worker's next operation begins when its last has ended",
-        Schedule::Rate { .. } => "each operation has its time, whatever becomes of the others",
+        Schedule::Rate { .. } => "each operation begins at a fixed time, independent of the others",
     };
     let (batch, range) = (settings.batch_rows, settings.range_rows);
     let duration = settings.duration_seconds.map(seconds);

@@ -1,7 +1,7 @@
 use super::super::example::report;
 use super::*;
 
-/// Texts that would be markup, or move what stands around them.
+/// Texts that would be markup, or move the text around them.
 const HOSTILE: [&str; 4] = [
     "</style><script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -30,7 +30,7 @@ fn hostile() -> Report {
     report
 }
 
-/// The tags of a page, each as its name and attributes.
+/// The tags of a page, each with its name and attributes.
 fn tags(page: &str) -> Vec<&str> {
     page.split('<')
         .skip(1)
@@ -40,7 +40,7 @@ fn tags(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn names_never_become_markup() {
+fn names_are_escaped() {
     let (plain, hostile) = (html(&report()), html(&hostile()));
     assert!(!hostile.contains("<script") && !hostile.contains("<img") && !hostile.contains("<b>a"));
     assert!(!hostile.chars().any(|c| c.is_control() && c != '\n') && !hostile.contains('\u{202E}'));
@@ -49,12 +49,12 @@ fn names_never_become_markup() {
         tags(page).into_iter().map(name).collect()
     };
     assert_eq!(names(&hostile), names(&plain));
-    // All that was hostile is there to be read.
+    // The hostile texts are visible as plain text.
     assert!(hostile.contains("&lt;script&gt;alert(1)") && hostile.contains("onerror=alert(1)&gt;"));
 }
 
 #[test]
-fn a_page_asks_for_nothing() {
+fn a_page_loads_no_other_files() {
     let page = html(&report());
     for forbidden in [
         "src=",
@@ -74,7 +74,7 @@ fn a_page_asks_for_nothing() {
 }
 
 #[test]
-fn tags_are_closed_in_their_order() {
+fn tags_are_balanced() {
     for report in [report(), hostile()] {
         let page = html(&report);
         let mut open = Vec::new();
@@ -111,13 +111,13 @@ fn the_verdict_and_its_figures_are_on_the_page() {
     assert_eq!(
         page.matches("<svg").count(),
         6,
-        "three plots, each in two sizes"
+        "expected three plots, each in two sizes"
     );
     assert_eq!(page.matches("role=\"img\"").count(), 6);
 }
 
 #[test]
-fn a_run_of_nothing_has_a_page_too() {
+fn an_empty_run_has_a_page() {
     let mut empty = report();
     empty.series.clear();
     empty.partitions.clear();

@@ -18,7 +18,7 @@ impl fmt::Display for Text<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 c if c.is_control() => f.write_char('\u{FFFD}')?,
-                // Direction overrides would affect the following text.
+                // Direction overrides would affect the text after them.
                 '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
                 c => f.write_char(c)?,
             }
@@ -27,7 +27,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Shortens a text by its middle, because keys often differ at both ends.
+/// Shortens a text in its middle, because keys often differ at both ends.
 pub(super) fn shortened(text: &str, chars_max: usize) -> String {
     let count = text.chars().count();
     if count <= chars_max {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_lose_their_middle() {
+    fn long_texts_are_shortened_in_the_middle() {
         assert_eq!(shortened("abcdef", 6), "abcdef");
         assert_eq!(shortened("abcdefg", 6), "abc…fg");
         assert_eq!(shortened("ééééééé", 4), "éé…é");

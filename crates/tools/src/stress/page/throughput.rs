@@ -5,7 +5,7 @@ use super::frame::{Size, both, plot};
 use crate::stress::{Kind, Point, Report};
 use std::fmt::Write as _;
 
-/// A layer of the stack: a class of the style sheet, a name, and its value of a point.
+/// A layer of the stack: a style sheet class, a name, and the function that gives its value at a point.
 struct Layer {
     class: String,
     name: &'static str,
@@ -21,7 +21,7 @@ pub(super) fn throughput(report: &Report) -> String {
         .map(|layer| (layer.class.as_str(), layer.name))
         .collect();
     if at_a_rate {
-        entries.push(("wanted", "rate that was wanted"));
+        entries.push(("wanted", "target rate"));
     }
     both(&entries, |size| picture(report, &layers, size))
 }
@@ -69,7 +69,7 @@ fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
         .rate_at(report.seconds)
         .unwrap_or(0.0);
     let (bottom, top) = size.vertical();
-    // A target rate far above the measured one would flatten the plot.
+    // A target rate far above the measured rate would flatten the plot.
     let highest = if wanted < highest * 3.0 {
         highest.max(wanted)
     } else {
@@ -105,7 +105,7 @@ fn picture(report: &Report, layers: &[Layer], size: Size) -> String {
     )
 }
 
-/// The area between two heights of each point, as steps: a point is an average over its window.
+/// The area between two heights of each point, drawn as steps, because a point is an average over its window.
 fn area(points: &[Point], below: &[f64], above: &[f64], time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     for (at, (point, height)) in points.iter().zip(above).enumerate() {

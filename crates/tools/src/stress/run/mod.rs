@@ -1,7 +1,7 @@
 //! A run on tokio: the workers of [`partita_load::Run`] send operations to a [`Target`] until the end.
 //!
-//! The run ends after its time or its number of operations, or when it is stopped. Running operations then have [`GRACE`] to end;
-//! after that they count as failed, with the time they took so far.
+//! The run ends after its time or its number of operations, or when it is stopped. Running operations then have
+//! [`GRACE`] to finish; after that they count as failed, with their duration up to then.
 
 use super::metrics::{Outcome, Performed};
 use super::mix::Kind;
@@ -15,17 +15,17 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// The grace period of running operations at the end: longer than a server's own bound for a page.
+/// The time that running operations have to finish at the end: longer than a server's time limit for a page.
 pub const GRACE: Duration = Duration::from_secs(6);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunEnd {
-    /// When, from its begin.
+    /// The end of the run, measured from its start.
     pub at: Duration,
     /// Whether it was stopped before its end.
     pub is_interrupted: bool,
-    /// Operations that were due before the end and never began, because all workers were busy.
+    /// Operations that were due before the end but never began, because all workers were busy.
     pub not_begun: u64,
 }
 
@@ -39,9 +39,10 @@ enum Signal {
     Abort,
 }
 
-/// Runs operations until the end. When `stop` is ready, the run ends with the grace period; when it is ready again, at once.
+/// Runs operations until the end. When `stop` completes, the run ends after the grace period; when `stop` completes
+/// again, it ends at once.
 ///
-/// Cancel safe: nothing runs after it is dropped; running writes may have happened.
+/// Cancel safe: if the future is dropped, nothing keeps running; running writes may have happened.
 pub async fn run<T: Target>(
     target: T,
     requests: Arc<Requests>,
@@ -98,7 +99,7 @@ pub async fn run<T: Target>(
             all.await;
         }
     }
-    // The grace at the end is not part of the time in which operations were begun.
+    // The grace period is not part of the time in which operations began.
     let at = elapsed();
     RunEnd {
         at,
@@ -118,7 +119,7 @@ async fn joined(workers: &mut JoinSet<()>) {
     }
 }
 
-/// The time of a run by tokio's clock, which tests can pause.
+/// The time of a run, by tokio's clock, which tests can pause.
 struct TokioClock {
     begin: Instant,
     signal: watch::Receiver<Signal>,
@@ -143,7 +144,7 @@ impl Clock for TokioClock {
     }
 }
 
-/// Sends the operations of one worker to the target, and records them.
+/// Sends one worker's operations to the target, and records them.
 struct TargetSender<T> {
     target: Arc<T>,
     requests: Arc<Requests>,

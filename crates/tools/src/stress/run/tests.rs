@@ -1,10 +1,10 @@
-//! Runs on virtual time: what takes seconds here takes none, and every figure is exact.
+//! Runs on virtual time: simulated seconds take no real time, and every figure is exact.
 
 use super::*;
 use crate::stress::metrics::{Measured, Point};
 use partita_load::{Keys, Pattern, Schedule};
 
-/// Takes a time for each request, which may depend on when it comes.
+/// A target with a simulated duration for each request, which may depend on the start of the request.
 struct Slow<F>(F, Instant);
 
 impl<F: Fn(Duration) -> Duration + Send + Sync + 'static> Target for Slow<F> {
@@ -66,7 +66,7 @@ async fn never() {
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_is_as_fast_as_its_answers() {
     let (end, measured) = ran(|_| ms(20), options(Schedule::CLOSED, 4, 10), never).await;
-    // Four workers, fifty a second each.
+    // Four workers, with fifty operations per second each.
     assert_eq!(measured.all.done, 2_000);
     assert_eq!(
         (end.at, end.not_begun, end.is_interrupted),
@@ -79,7 +79,7 @@ async fn a_closed_loop_is_as_fast_as_its_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_is_kept_whatever_the_answers_take() {
+async fn a_rate_does_not_depend_on_the_duration_of_answers() {
     let (end, measured) = ran(|_| ms(300), options(rate(100.0, 0.0), 64, 10), never).await;
     assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
     let ten = &measured.points[5];
@@ -89,8 +89,9 @@ async fn a_rate_is_kept_whatever_the_answers_take() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_stalled_server_is_counted() {
-    // At second 2 nothing is answered for a second. A closed loop with one worker would see one slow answer of a thousand.
+async fn operations_delayed_by_a_stalled_server_are_counted() {
+    // At second 2, nothing is answered for one second. A closed loop with one worker would have only one slow answer of
+    // a thousand.
     let stall = |at: Duration| {
         if (ms(2_000)..ms(3_000)).contains(&at) {
             ms(3_000).saturating_sub(at) + ms(1)
@@ -101,7 +102,7 @@ async fn who_waits_for_a_stalled_server_is_counted() {
     let (end, measured) = ran(stall, options(rate(100.0, 0.0), 1, 10), never).await;
     assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
     let all = &measured.all;
-    // A hundred of a thousand came during the stall, and waited half a second on average.
+    // A hundred of a thousand operations were due during the stall, and waited half a second on average.
     assert!(
         (850_000..1_001_000).contains(&all.response.p99_us),
         "{all:?}"
@@ -110,7 +111,7 @@ async fn who_waits_for_a_stalled_server_is_counted() {
         (40_000.0..60_000.0).contains(&all.response.mean_us),
         "{all:?}"
     );
-    // Who looks only at the time of the server sees nothing of it.
+    // The service time does not show the stall.
     assert!(all.service.p99_us < 2_000, "{all:?}");
 
     let (_, closed) = ran(stall, options(Schedule::CLOSED, 1, 10), never).await;
@@ -123,12 +124,12 @@ async fn who_waits_for_a_stalled_server_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_due_and_never_begun_is_counted() {
+async fn operations_that_were_due_but_never_began_are_counted() {
     let (end, measured) = ran(|_| ms(100), options(rate(100.0, 0.0), 2, 10), never).await;
-    // Two workers do twenty a second.
+    // Two workers complete twenty operations per second.
     assert_eq!(measured.all.done, 200);
     assert_eq!(end.not_begun, 800);
-    // The last of them waited eight seconds: the 200th was due at second 2.
+    // The last operation waited eight seconds: the 200th was due at second 2.
     assert!(
         (7_900_000..8_200_000).contains(&measured.all.response.max_us),
         "{:?}",
@@ -137,7 +138,7 @@ async fn what_was_due_and_never_begun_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_ramp_grows_and_is_not_averaged() {
+async fn averages_exclude_the_ramp() {
     let (_, measured) = ran(|_| ms(1), options(rate(100.0, 10.0), 8, 20), never).await;
     assert_eq!(measured.all.done, 500 + 1_000);
     let done = |point: &Point| point.done_sum().round();
@@ -162,7 +163,7 @@ async fn the_ramp_grows_and_is_not_averaged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_in_the_time_of_grace_do_not_thin_the_load_out() {
+async fn answers_in_the_grace_period_do_not_lower_the_rate() {
     let late = |at: Duration| ms(if at < ms(3_900) { 1 } else { 5_000 });
     let (end, measured) = ran(late, options(rate(100.0, 0.0), 64, 4), never).await;
     assert_eq!((measured.all.done, end.at), (400, Duration::from_secs(4)));
@@ -171,7 +172,7 @@ async fn answers_in_the_time_of_grace_do_not_thin_the_load_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn operations_bound_a_run_to_the_number() {
+async fn a_run_ends_after_its_number_of_operations() {
     let bounded = RunOptions {
         duration: None,
         operations: Some(77),
@@ -179,25 +180,25 @@ async fn operations_bound_a_run_to_the_number() {
     };
     let (end, measured) = ran(|_| ms(5), bounded, never).await;
     assert_eq!((measured.all.done, end.at, end.not_begun), (77, ms(40), 0));
-    // No second is over: the whole of it is what there is.
+    // The run is shorter than a second, so the whole run counts as steady.
     assert_eq!(measured.asked_per_second, 1_925.0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_stopped_lets_what_is_under_way_end() {
+async fn a_stopped_run_finishes_running_operations() {
     let (end, measured) = ran(
         |_| ms(700),
         options(Schedule::CLOSED, 3, 3_600),
         async || sleep(ms(1_000)).await,
     )
     .await;
-    // Each worker's second one was under way; the second wish to stop came after they had ended.
+    // Each worker was at its second operation; the second stop came after these had ended.
     assert_eq!((measured.all.done, measured.all.failed), (6, 0));
     assert_eq!((end.at, end.is_interrupted), (ms(1_400), true));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_hangs_at_the_end_is_a_failure_with_its_time() {
+async fn operations_that_hang_at_the_end_count_as_failed() {
     let (end, measured) = ran(|_| ms(100_000), options(Schedule::CLOSED, 2, 5), never).await;
     assert_eq!((measured.all.done, measured.all.failed), (0, 2));
     assert_eq!(measured.failures["not finished at the end"], 2);
@@ -207,7 +208,7 @@ async fn what_hangs_at_the_end_is_a_failure_with_its_time() {
         measured.all
     );
     assert_eq!(end.at, Duration::from_secs(5));
-    // Told twice, it ends at once.
+    // Stopped twice, the run ends at once.
     let stopped = ran(
         |_| ms(100_000),
         options(Schedule::CLOSED, 2, 50),

@@ -1,16 +1,16 @@
-//! Advice on a table's design. Each piece states the observation, the remedy, and its cost.
+//! Advice on a table's design. Each advice states the observation, the remedy and its cost.
 
 use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State};
 use crate::stress::mix::Kind;
 use partita_load::thousands;
 
-/// The share of a target that a bucket should take: hashes are uneven, and load has peaks.
+/// The planned load of a bucket as a share of the target: hashes are uneven, and load has peaks.
 const BUCKET_FILL: f64 = 0.7;
-/// The least share of refusals that is mentioned.
+/// The minimum share of refusals that the advice mentions.
 const WORTH_A_WORD: f64 = 0.05;
-/// The share from which on a reason or kind dominates.
+/// The share above which a reason or kind dominates.
 const MOSTLY: f64 = 0.5;
-/// Most buckets: more are not practical.
+/// Maximum number of buckets; more are not practical.
 const BUCKETS_MAX: u64 = 10_000;
 
 /// The advice, the most important first.
@@ -49,24 +49,24 @@ fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
             thousands(worst.asked_per_second / buckets as f64)
         ),
         false => format!(
-            "at least {buckets} buckets (a closed loop slows down with the server: --rate would tell how many)"
+            "at least {buckets} buckets (a closed loop slows down with the server; --rate measures how many)"
         ),
     };
     let Some((end, written)) = evidence.grows() else {
         let name = name(evidence);
         return Some(format!(
-            "{name} takes more than one partition is promised. Put a hash of the RowKey before or behind it: \
-             PartitionKey = hash(RowKey) % {buckets} + '-' + key, {how_many}. Reading the whole of it then takes {buckets} queries at once; \
-             a row whose RowKey is known is still found by one point get."
+            "{name} exceeds the target of a partition. Put a hash of the RowKey before or behind it: \
+             PartitionKey = hash(RowKey) % {buckets} + '-' + key, {how_many}. Reading all of its rows then takes {buckets} parallel \
+             queries; one point get still finds a row by its RowKey."
         ));
     };
     let (where_, again) = match end {
         End::Tail => ("growing", "end"),
-        End::Head => ("shrinking", "begin"),
+        End::Head => ("shrinking", "start"),
     };
     Some(format!(
-        "PartitionKeys are {where_}, so all {}/s that are written land on the range at the {again} of the table, on one server; splitting the \
-         range does not help, as the next rows lie behind the split again. Put a bucket before the time: \
+        "PartitionKeys are {where_}, so all {} writes/s go to the range at the {again} of the table, on one server; splitting the \
+         range does not help, because the next rows are beyond the split again. Put a bucket before the time: \
          PartitionKey = hash(RowKey) % {buckets} + '-' + time, {how_many}. The newest rows are then read by {buckets} queries, one for each \
          bucket, and merged.",
         thousands(written)
@@ -75,7 +75,7 @@ fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
 
 fn headroom(server: &Judged) -> String {
     format!(
-        "There is little room: {:.0} % of what one partition is promised. Plan for {} buckets before the load grows.",
+        "Little headroom: the load is {:.0} % of a partition's target. Plan for {} buckets before the load grows.",
         server.ratio() * 100.0,
         buckets(server).max(2)
     )
@@ -91,30 +91,30 @@ fn name(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// How many partitions the load needs, with a reserve for uneven hashes.
+/// The number of partitions that the load needs, with a reserve for uneven hashes.
 fn buckets(judged: &Judged) -> u64 {
     let wanted = (judged.ratio() / BUCKET_FILL).ceil();
     (wanted as u64).clamp(2, BUCKETS_MAX)
 }
 
-/// Single inserts to one partition could be transactions.
+/// Advises transactions if most operations insert single rows into one partition.
 fn batches(evidence: &Evidence<'_>) -> Option<String> {
     let inserts = share(evidence, Kind::Insert);
     let busiest = evidence.partitions.first()?;
     let is_one = busiest.share >= MOSTLY;
     (inserts >= MOSTLY && is_one).then(|| {
-        "Rows are inserted one by one into one partition. Transactions of up to 100 rows of it take a hundredth of the requests and of \
-         the waiting; they count for as many entities, so they do not help against the target."
+        "Rows are inserted one by one into one partition. Transactions of up to 100 of its rows take a hundredth of the requests and of \
+         the waiting; they contain as many entities, so they do not reduce the load on the partition."
             .to_owned()
     })
 }
 
-/// The account exceeds its target.
+/// Advice for an account over its target.
 fn account(judged: &[Judged]) -> Option<String> {
     let account = judged.iter().find(|one| one.scope == Scope::Account)?;
     (account.state == State::Over).then(|| {
         format!(
-            "All of it together is {:.1} times what an account is promised: spread the tables over {} accounts, or write fewer entities.",
+            "The total load is {:.1} times the target of an account: spread the tables over {} accounts, or write fewer entities.",
             account.ratio(),
             buckets(account)
         )
@@ -133,12 +133,12 @@ fn scans(evidence: &Evidence<'_>) -> Option<String> {
     );
     Some(format!(
         "{part:.1} % of the operations scan the whole table (p99 {} ms, and growing with the table). Give the query both ends of its \
-         PartitionKey, keep a second table whose keys are what is searched for, or read by keys.",
+         PartitionKey, keep a second table with the searched property as its key, or read by keys.",
         thousands(ms)
     ))
 }
 
-/// Refusals without an exceeded target, or for other reasons.
+/// Advice for refusals without an exceeded target, or for other reasons.
 fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if !evidence.is_refused() {
         return None;
@@ -146,48 +146,48 @@ fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if refused_as(evidence, "range-in-transit") > MOSTLY {
         return Some(
             "Most refusals came from ranges that were being split or moved, which lasts under a second; the usual retries cover it. \
-             Run again: a table that has found its ranges is not refused for that."
+             Run again: a table whose ranges are settled gets no more of these refusals."
                 .to_owned(),
         );
     }
     if refused_as(evidence, "overloaded") > MOSTLY {
         return Some(
-            "The server was overloaded as a whole, whatever the keys: fewer workers, a lower rate, or a larger machine.".to_owned(),
+            "The server was overloaded as a whole, independent of the keys: use fewer workers, a lower rate, or a larger machine.".to_owned(),
         );
     }
     let is_over = judged.iter().any(|one| one.state == State::Over);
     let is_named = refused_as(evidence, "-target") > 0.0;
     (!is_over && !is_named).then(|| {
-        "The server refused though no target is passed on average: bursts within a second, other load on the account, or a server that \
-         moves ranges. A slower --ramp tells which."
+        "The server refused attempts although the average load exceeds no target: bursts within a second, other load on the account, or a server that \
+         moves ranges. A slower --ramp shows which."
             .to_owned()
     })
 }
 
-/// Operations that failed after retries.
+/// Advice for operations that failed after retries.
 fn retries(evidence: &Evidence<'_>) -> Option<String> {
     let budget = given_up(evidence, "retry budget used up");
     (budget > 0).then(|| {
         format!(
-            "{} operations failed because the client's retry budget was empty: more than every fifth was refused, and trying again \
+            "{} operations failed because the client's retry budget was empty: more than a fifth of the requests were refused, and retries \
              would only have added load. Programs with other clients would have waited longer and longer instead.",
             thousands(budget as f64)
         )
     })
 }
 
-/// The run did not keep its rate.
+/// Advice for a run that did not keep its rate.
 fn rate(evidence: &Evidence<'_>) -> Option<String> {
     (evidence.due_for_begun > DUE_FOR_BEGUN_MAX).then(|| {
         format!(
-            "Only {:.0} % of the operations that were due could be begun: all workers were waiting. Either the server cannot take the \
+            "Only {:.0} % of the operations that were due could begin: all workers were waiting. Either the server cannot handle the \
              rate, or --workers is too low for it.",
             100.0 / evidence.due_for_begun
         )
     })
 }
 
-/// Failures that are not retried.
+/// Advice for failures that are not retried.
 fn failures(evidence: &Evidence<'_>) -> Option<String> {
     let other = given_up(evidence, "not worth another attempt");
     (other > 0).then(|| {
@@ -203,7 +203,7 @@ fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
     counts.get(reason).copied().unwrap_or_default()
 }
 
-/// The share of refusals whose reason ends with this.
+/// The share of refusals whose reason ends with `reason`.
 fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries
@@ -215,7 +215,7 @@ fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     if share < WORTH_A_WORD { 0.0 } else { share }
 }
 
-/// The share of operations of that kind.
+/// The share of this kind of operation.
 fn share(evidence: &Evidence<'_>, wanted: Kind) -> f64 {
     let all: u64 = evidence.kinds.iter().map(|(_, count, _)| count).sum();
     let of_it = evidence.kinds.iter().filter(|(kind, ..)| *kind == wanted);

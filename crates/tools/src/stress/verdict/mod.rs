@@ -2,11 +2,11 @@
 //!
 //! | scope | compared load |
 //! | --- | --- |
-//! | partition | entities a second asked of the busiest PartitionKey |
-//! | server | entities a second that one server receives, however the table is split: those of the busiest partition, or the writes at one end of a growing table. A range has no target of its own, so the target of a partition applies |
-//! | account | entities a second asked of the table |
+//! | partition | entities per second requested from the busiest PartitionKey |
+//! | server | entities per second that one server receives for any split of the table: those of the busiest partition, or the writes at one end of a growing table. The target of a partition applies, because a range has none |
+//! | account | entities per second requested from the table |
 //!
-//! Pure functions of a report's figures, so a stored report can be judged by other targets.
+//! The verdict depends only on a report's figures, so a stored report can be judged by other targets.
 
 mod advice;
 
@@ -16,23 +16,23 @@ use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Operations due for each one begun, up to which a rate counts as kept.
+/// The maximum ratio of operations due to operations begun at which a rate counts as kept.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
-/// The share of a target from which on it is near: measurements of one machine and one day are not exact.
+/// The share of a target above which the load counts as near: measurements on one machine and one day are not exact.
 const NEAR: f64 = 0.8;
-/// The share of refused attempts from which on they matter.
+/// The minimum share of refused attempts that affects the verdict.
 const REFUSED_SHARE: f64 = 0.001;
-/// The share of writes at one end from which on a table grows there.
+/// The share of writes at one end above which a table counts as growing there.
 const GROWS: f64 = 0.5;
 
-/// The targets of a service, in entities a second.
+/// The targets of a service, in entities per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Targets {
-    /// For each partition; none to ignore partitions.
+    /// For each partition; `None` to ignore partitions.
     pub partition: Option<f64>,
-    /// For the account; none to ignore it.
+    /// For the account; `None` to ignore it.
     pub account: Option<f64>,
 }
 
@@ -54,18 +54,18 @@ impl Targets {
     };
 }
 
-/// The evidence of a verdict.
+/// The figures on which a verdict is based.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence<'a> {
     /// The targets.
     pub targets: Targets,
-    /// Whether operations had a fixed rate: in a closed loop the load depends on the server.
+    /// Whether operations had a fixed rate. In a closed loop the load depends on the server.
     pub at_a_rate: bool,
-    /// Entities that were asked for, a second, in the steady part, those due and never begun included.
+    /// Entities per second requested in the steady part, including operations that were due but never began.
     pub asked_per_second: f64,
-    /// The same for the busiest partition of each second, on average.
+    /// Entities per second requested from the busiest partition of each second, on average.
     pub busiest_asked_per_second: f64,
-    /// Operations that were due, for each one that was begun: 1, or more where the run could not keep its rate.
+    /// Operations that were due, divided by those that began: 1, or more if the run could not keep its rate.
     pub due_for_begun: f64,
     /// The partitions, the busiest first.
     pub partitions: &'a [PartitionMetrics],
@@ -75,7 +75,8 @@ pub struct Evidence<'a> {
     pub tries: &'a Tries,
     /// Operations that failed.
     pub failed: u64,
-    /// Kinds of operation with how many succeeded or failed, and the 99th percentile of their latency in microseconds.
+    /// For each kind of operation: how many succeeded or failed, and the 99th percentile of their latency in
+    /// microseconds.
     pub kinds: &'a [(Kind, u64, u64)],
 }
 
@@ -86,9 +87,9 @@ pub enum State {
     /// Below four fifths of the target.
     #[default]
     Within,
-    /// Below the target, but not by much.
+    /// Below the target, but at least four fifths of it.
     Near,
-    /// Over the target, or refused.
+    /// Over the target, or refused by the server.
     Over,
 }
 
@@ -108,7 +109,7 @@ impl fmt::Display for State {
 pub enum Scope {
     /// One PartitionKey.
     Partition,
-    /// The server that one end, or one partition, of the table is on.
+    /// The server of one end of the table, or of one partition.
     Server,
     /// The account.
     Account,
@@ -134,9 +135,9 @@ pub struct Judged {
     pub scope: Scope,
     /// A description of the partition, server or account.
     pub what: String,
-    /// Entities a second asked of it.
+    /// Entities per second requested from it.
     pub asked_per_second: f64,
-    /// The target, in entities a second.
+    /// The target, in entities per second.
     pub target_per_second: f64,
     /// The load compared with the target.
     pub state: State,
@@ -211,7 +212,7 @@ impl Evidence<'_> {
         self.refused_share() >= REFUSED_SHARE
     }
 
-    /// Entities a second asked of the busiest partition, over the run or of each second.
+    /// Entities per second requested from the busiest partition of the run, or of each second if that is more.
     fn busiest(&self) -> f64 {
         let steady = self
             .partitions
@@ -220,7 +221,7 @@ impl Evidence<'_> {
         steady.max(self.busiest_asked_per_second)
     }
 
-    /// The end at which the table grows, and its writes in entities a second.
+    /// The end at which the table grows, and its writes in entities per second.
     fn grows(&self) -> Option<(End, f64)> {
         let growth = self.growth;
         let (end, share) = match growth.tail_share >= growth.head_share {
@@ -248,7 +249,7 @@ impl Evidence<'_> {
             judged.push(Judged::new(Scope::Partition, what, asked, target));
             let (what, on_server) = match self.grows() {
                 Some((End::Tail, written)) => ("the range at the end of the table", written),
-                Some((End::Head, written)) => ("the range at the begin of the table", written),
+                Some((End::Head, written)) => ("the range at the start of the table", written),
                 None => ("the server of the busiest partition", asked),
             };
             let (what, asked) = (what.to_owned(), on_server.max(asked));
@@ -272,19 +273,19 @@ enum End {
 
 fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
     let refused = evidence.refused_share();
-    // Of equal ratios the first one counts.
+    // The first of equal ratios counts.
     let worst = judged.iter().rev();
     let worst = worst.max_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let load = worst.map(|one| {
         format!(
-            "{} entities/s asked of one {}, {} promised ({:.1} times)",
+            "{} entities/s requested from one {}, target {} ({:.1} times)",
             thousands(one.asked_per_second),
             one.scope.name(),
             thousands(one.target_per_second),
             one.ratio()
         )
     });
-    let load = load.unwrap_or_else(|| "no targets to judge by".to_owned());
+    let load = load.unwrap_or_else(|| "no targets to compare with".to_owned());
     let refusals = format!(
         "the server refused {:.1} % of the attempts",
         refused * 100.0
@@ -293,8 +294,10 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
         State::Over if evidence.is_refused() => format!("Throttled: {refusals}; {load}"),
         State::Over if worst.is_some_and(|one| one.state == State::Over) => {
             let then = match worst.map(|one| one.scope) {
-                Some(Scope::Server) => "in the cloud one server alone would have to take it",
-                _ => "one that keeps to the target would",
+                Some(Scope::Server) => {
+                    "in the cloud, a single server would have to handle all of it"
+                }
+                _ => "a server that enforces the target would",
             };
             format!("Over the target: {load}; this server did not refuse it, {then}")
         }

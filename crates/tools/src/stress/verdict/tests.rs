@@ -1,14 +1,14 @@
-//! Table designs, and the verdict on each.
+//! Table designs, and their verdicts.
 
 use super::*;
 
 /// The metrics of a design.
 struct Case {
     name: &'static str,
-    /// Entities a second, and the share of the busiest partition.
+    /// Entities per second, and the share of the busiest partition.
     asked: f64,
     share: f64,
-    /// Load of the busiest partition of each second, if it changes every second.
+    /// The load of the busiest partition, if another one is busiest in each second.
     moving: f64,
     tail: f64,
     head: f64,
@@ -74,7 +74,7 @@ fn verdict(case: &Case, targets: Targets) -> Verdict {
     })
 }
 
-/// Whether the pieces of advice hold these words, one piece each, and there are no others.
+/// Checks that there is one piece of advice for each of these words, and no other.
 fn assert_verdict(case: &Case, targets: Targets, expected: (State, &str, &[&str])) {
     let verdict = verdict(case, targets);
     let (state, headline, advice) = expected;
@@ -99,7 +99,7 @@ fn assert_advice(case: &Case, verdict: &Verdict, expected: &[&str]) {
 const INSERTS: &[(Kind, u64, u64)] = &[(Kind::Insert, 10_000, 5_000)];
 
 #[test]
-fn designs_and_what_is_said_of_them() {
+fn designs_have_expected_verdicts() {
     let one_hot = Case {
         name: "one hot partition",
         asked: 5_000.0,
@@ -159,39 +159,39 @@ fn designs_and_what_is_said_of_them() {
         (
             &one_hot,
             State::Over,
-            "4,500 entities/s asked of one partition, 2,000 promised (2.2 times)",
+            "4,500 entities/s requested from one partition, target 2,000 (2.2 times)",
             &[
-                "PartitionKey \"hot\" takes more than one partition is promised. Put a hash of the RowKey before or behind it: PartitionKey = hash(RowKey) % 4",
+                "PartitionKey \"hot\" exceeds the target of a partition. Put a hash of the RowKey before or behind it: PartitionKey = hash(RowKey) % 4",
             ],
         ),
         (
             &single,
             State::Over,
-            "3,000 entities/s asked of one partition",
-            &["% 3 + '-' + key", "Transactions of up to 100 rows"],
+            "3,000 entities/s requested from one partition",
+            &["% 3 + '-' + key", "Transactions of up to 100 of its rows"],
         ),
         (
             &append,
             State::Over,
-            "7,760 entities/s asked of one server",
-            &["growing, so all 7,760/s that are written land on the range at the end"],
+            "7,760 entities/s requested from one server",
+            &["growing, so all 7,760 writes/s go to the range at the end"],
         ),
         (
             &prepend,
             State::Over,
-            "7,760 entities/s asked of one server",
-            &["shrinking, so all 7,760/s that are written land on the range at the begin"],
+            "7,760 entities/s requested from one server",
+            &["shrinking, so all 7,760 writes/s go to the range at the start"],
         ),
         (
             &near,
             State::Near,
             "Near the target: 1,700",
-            &["85 % of what one partition is promised. Plan for 2 buckets"],
+            &["85 % of a partition's target. Plan for 2 buckets"],
         ),
         (
             &spread,
             State::Over,
-            "45,000 entities/s asked of one account, 20,000 promised",
+            "45,000 entities/s requested from one account, target 20,000",
             &["spread the tables over 4 accounts"],
         ),
         (
@@ -203,7 +203,7 @@ fn designs_and_what_is_said_of_them() {
         (
             &slow,
             State::Over,
-            "2,400 entities/s asked of one partition",
+            "2,400 entities/s requested from one partition",
             &[
                 "% 2 + '-' + key",
                 "Only 50 % of the operations that were due",
@@ -216,7 +216,7 @@ fn designs_and_what_is_said_of_them() {
 }
 
 #[test]
-fn refusals_are_told_by_their_reasons() {
+fn refusals_give_advice_by_reason() {
     let by = |name, refused| Case {
         name,
         refused,
@@ -244,7 +244,7 @@ fn refusals_are_told_by_their_reasons() {
     let cases: [(&Case, &str, &[&str]); 6] = [
         (
             &throttled,
-            "Throttled: the server refused 40.0 % of the attempts; 1,000 entities/s asked of one partition, 500 promised",
+            "Throttled: the server refused 40.0 % of the attempts; 1,000 entities/s requested from one partition, target 500",
             &["% 3 + '-' + key, 3 buckets (each then takes about 333/s)"],
         ),
         (
@@ -258,7 +258,11 @@ fn refusals_are_told_by_their_reasons() {
             &["being split or moved"],
         ),
         (&overloaded, "Throttled: ", &["overloaded as a whole"]),
-        (&unnamed, "Throttled: ", &["though no target is passed"]),
+        (
+            &unnamed,
+            "Throttled: ",
+            &["although the average load exceeds no target"],
+        ),
         (
             &budget,
             "Throttled: ",
@@ -296,10 +300,10 @@ fn without_targets_only_refusals_and_failures_count() {
     let verdict = verdict_of(&failed);
     assert_eq!(
         verdict.headline,
-        "1 operation failed; no targets to judge by"
+        "1 operation failed; no targets to compare with"
     );
     assert!(verdict.advice[0].contains("nothing to do with load"));
-    // Nine of ten thousand are ignored.
+    // A share of nine in ten thousand is ignored.
     let hiccup = Case {
         refused: &[("overloaded", 9)],
         ..QUIET

@@ -1,7 +1,7 @@
-//! Converts fetched rows into the requested files. Runs on a thread of its own.
+//! Converts fetched rows into the requested files, on a separate thread.
 //!
-//! Each fetched file becomes one part, and the manifest is replaced after each, so a resumed export makes only the rest. A single file
-//! is made in one pass, and again from its begin if that is stopped.
+//! Each fetched file becomes one part, and the manifest is replaced after each part, so a resumed export makes only the
+//! remaining parts. A single file is made in one pass; after an interruption it is made again from the start.
 
 use super::Work;
 use crate::formats::{EntityReader, Format};
@@ -12,10 +12,10 @@ use crate::transfer::{TransferError, atomic_file, size};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Rows that are reported at a time.
+/// Number of rows between two progress events.
 const ROWS_IN_EVENT: u64 = 1000;
 
-/// The directory in which a single file is made.
+/// The directory for the temporary files of a single file.
 pub(super) fn partial_directory(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".partial");
@@ -46,7 +46,7 @@ impl Work {
     }
 }
 
-/// Makes the remaining files. Returns rows and files of the whole export.
+/// Makes the remaining files. Returns the number of rows and files of the whole export.
 pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), TransferError> {
     let directory = &work.directory;
     if manifest.progress == Progress::Converting {
@@ -75,7 +75,7 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
             atomic_file::remove(&directory.join(&part.file))?;
         }
         remove_leftovers(directory)?;
-        // Last, because a missing manifest means that the export is complete.
+        // The manifest is removed last, because a missing manifest means that the export is complete.
         atomic_file::remove(&directory.join(MANIFEST_FILE))?;
         std::fs::remove_dir(directory).map_err(TransferError::io(directory))?;
         return Ok((rows, files));
@@ -87,7 +87,7 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
     Ok((rows, files))
 }
 
-/// Converts each fetched file into a part, and removes it.
+/// Converts each fetched file into a part, and removes the fetched file.
 fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError> {
     for at in 0..manifest.staged.len() {
         let Some(staged) = manifest.staged.get(at).cloned() else {
@@ -141,7 +141,7 @@ fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<()
     Ok(())
 }
 
-/// Whether it is a temporary file of an export.
+/// Whether the name is that of a temporary file of an export.
 pub(super) fn is_leftover(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_ours = ["part-", "fetched-", MANIFEST_FILE]

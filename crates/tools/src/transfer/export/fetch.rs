@@ -1,6 +1,7 @@
-//! Writes pages to part files, one after the other. Runs on a thread of its own.
+//! Writes pages to part files, one after the other, on a separate thread.
 //!
-//! Invariant: the manifest on disk names complete files, and its resume token is exactly behind their rows.
+//! Invariant: the manifest on disk names only complete files, and its resume token is exactly the position after their
+//! rows.
 
 use super::{Fetching, Work};
 use crate::formats::Schema;
@@ -18,7 +19,7 @@ pub(super) struct Fetch {
     /// The columns of all rows, including the current part.
     columns: Schema,
     part: Option<PartWriter>,
-    /// The position of the scan behind the last page.
+    /// The scan position after the last page.
     reached: Option<ResumeToken>,
     counts: Counts,
 }
@@ -46,7 +47,7 @@ impl Fetch {
         for entity in &rows {
             if !is_declared {
                 let added = self.columns.add(entity);
-                // Formats without columns hold any number of properties; their manifest lists the first.
+                // Formats without columns allow any number of properties; their manifest lists only the first ones.
                 if self.work.options.format.has_columns() {
                     added.map_err(TransferError::rows(&self.work.directory))?;
                 }
@@ -67,7 +68,7 @@ impl Fetch {
         }
     }
 
-    /// Ends the current part. Unless all rows came, a resumed export continues behind it.
+    /// Ends the current part. Unless all rows were fetched, a resumed export continues after it.
     pub(super) fn finish(mut self, is_all: bool) -> Result<(Manifest, Counts), TransferError> {
         let reached = self.reached.take().filter(|_| !is_all);
         if let Some(part) = self.part.take() {
@@ -108,7 +109,7 @@ impl Fetch {
         let path = self.work.directory.join(&part.file);
         self.manifest.rows += rows;
         self.manifest.columns.clone_from(&self.columns);
-        // A manifest without a token would start from the begin, so `finish` saves the end.
+        // A manifest without a token would restart the scan, so `finish` saves the end.
         let is_end = resume.is_none();
         self.manifest.resume = resume.map(|token| token.to_string());
         if self.work.is_staged() {

@@ -4,11 +4,12 @@
 //! scan in the table's order ─▶ pages ─▶ part files, each with a checksum ─▶ manifest
 //! ```
 //!
-//! The properties of a table are known only after all its rows have been read. So formats with columns are written in two steps: rows
-//! are fetched into compressed JSON lines, and converted into parts. The table is read once, and no row stays in memory; the cost is
-//! disk space for the compressed rows, and a second pass. Declared columns avoid it.
+//! The properties of a table are known only after all its rows have been read. So formats with columns are written in
+//! two steps: rows are fetched into compressed JSON lines, and converted into parts. The table is read only once, and
+//! memory does not hold its rows; the cost is disk space for the compressed rows, and a second pass. Declared columns
+//! avoid this cost.
 //!
-//! A single file is made the same way, in a directory beside it that is removed at the end.
+//! A single file is made the same way, in a temporary directory next to the file.
 
 mod convert;
 mod fetch;
@@ -30,7 +31,7 @@ pub use stream::export_stream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Pages that wait to be written.
+/// Number of pages that may wait to be written.
 const PAGES_WAITING: usize = 4;
 
 /// The destination of an export.
@@ -47,15 +48,16 @@ pub enum Destination {
 pub struct ExportOptions {
     /// The format of the files.
     pub format: Format,
-    /// The columns of a format that has them; a row with another property or type is an error. None to take those of the rows.
+    /// The columns, for a format with columns; a row with another property or type is an error. `None` uses the columns
+    /// of the rows.
     pub columns: Option<Schema>,
-    /// Rows of a part, about; at least 1.
+    /// Approximate number of rows per part, at least 1.
     pub part_rows_max: u64,
-    /// Bytes of a part's rows by the service's formula, about.
+    /// Approximate bytes of rows per part, by the service's formula.
     pub part_bytes_max: u64,
-    /// Whether to resume a stopped export. If there is none, the export begins.
+    /// Whether to resume a stopped export. If there is no export to resume, a new one starts.
     pub resume: bool,
-    /// Whether only to count.
+    /// Whether to only count rows, without writing files.
     pub dry_run: bool,
 }
 
@@ -72,7 +74,7 @@ impl Default for ExportOptions {
     }
 }
 
-/// Rows between the scan and the file, and the position of the scan behind them.
+/// Rows on their way from the scan to a file, and the scan position after them.
 struct Fetching {
     rows: Vec<Entity>,
     token: ResumeToken,
@@ -122,14 +124,14 @@ pub async fn export<S: PageSource<Row: IntoEntity>>(
 struct Work {
     /// The directory of parts and manifest.
     directory: PathBuf,
-    /// The single file to make, if any.
+    /// The single file to write, if the destination is a file.
     file: Option<PathBuf>,
     options: ExportOptions,
     observer: Arc<dyn Observer>,
 }
 
 impl Work {
-    /// The format of fetched rows: that of the parts if they can be written at once.
+    /// The format of fetched rows: the format of the parts if they can be written directly.
     fn fetched_format(&self) -> Format {
         let format = self.options.format;
         let is_known = !format.has_columns() || self.options.columns.is_some();
@@ -140,7 +142,7 @@ impl Work {
         }
     }
 
-    /// The manifest of a new export, or of one to resume.
+    /// The manifest of a new export, or of an export to resume.
     fn begin(&self, source: Source) -> Result<Manifest, TransferError> {
         let directory = &self.directory;
         if let Some(manifest) = Manifest::load(directory)? {
@@ -160,7 +162,7 @@ impl Work {
         let columns = self.options.columns.as_ref();
         let mut manifest = Manifest::new(source, self.options.format, columns);
         if let Some(file) = self.file.as_ref().filter(|file| file.exists()) {
-            // When the file is complete, the manifest is removed, then the directory.
+            // After the file is complete, the manifest is removed first, then the directory.
             if self.options.resume && directory.is_dir() {
                 manifest.progress = Progress::Complete;
                 return Ok(manifest);
@@ -189,7 +191,7 @@ async fn fetch_all<S: PageSource<Row: IntoEntity>>(
     let (pages, mut taken) = mpsc::channel::<Fetching>(PAGES_WAITING);
     let mut fetch = Fetch::new(Arc::clone(work), manifest);
     let mut writing = JoinSet::new();
-    // Tells the thread, when no more pages come, whether they were all.
+    // Tells the thread, after the last page, whether all rows were fetched.
     let (ended, all_came) = tokio::sync::oneshot::channel::<()>();
     writing.spawn_blocking(move || {
         while let Some(page) = taken.blocking_recv() {
@@ -212,7 +214,7 @@ async fn fetch_all<S: PageSource<Row: IntoEntity>>(
             .map(IntoEntity::into_entity)
             .collect();
         let token = scan.token();
-        // Refused only when the thread has failed; its result says why.
+        // The channel is closed only if the thread has failed; its result has the reason.
         if pages.send(Fetching { rows, token }).await.is_err() {
             break;
         }

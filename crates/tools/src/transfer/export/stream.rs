@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes all rows to a stream in the table's order, page by page. Errors name it `name`. It cannot be resumed. A format with columns
-/// has those of the schema, and a row that needs another one is an error.
+/// Writes all rows to a stream in the table's order, page by page. `name` names the stream in errors. The export cannot
+/// be resumed. A format with columns has the columns of the schema; a row that needs another column is an error.
 ///
 /// # Errors
 /// [`TransferError`].

@@ -1,9 +1,10 @@
 //! Groups rows by partition, within bounds: a plain state machine.
 //!
 //! Invariants:
-//! - a batch has rows of one partition, each key once, at most [`BATCH_OPERATIONS_MAX`] of them and [`BATCH_BYTES_MAX`];
-//! - no key is in two batches that are open or running: the second row waits, and all rows behind it;
-//! - open and waiting rows are at most [`ROWS_MAX`] and those of one chunk.
+//! - a batch has rows of one partition, each key once, with at most [`BATCH_OPERATIONS_MAX`] rows and
+//!   [`BATCH_BYTES_MAX`] bytes;
+//! - a key is in at most one open or running batch: a second row with the key waits, and so do all rows after it;
+//! - there are at most [`ROWS_MAX`] open and waiting rows, plus the rows of one chunk.
 
 use super::marks::ChunkId;
 use crate::transfer::size::{entity_bytes, operation_bytes_max};
@@ -12,11 +13,11 @@ use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Most rows in memory: enough that unordered rows of many small partitions still make batches.
+/// Maximum number of rows in memory: enough that unordered rows of many small partitions still form batches.
 const ROWS_MAX: usize = 20_000;
-/// Most bytes of rows in memory.
+/// Maximum bytes of rows in memory.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Most bytes of a batch's operations: the limit of the service without the frame of the batch.
+/// Maximum bytes of a batch's operations: the service's limit minus room for the multipart frame.
 pub(crate) const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
 
 /// Rows of one partition.
@@ -27,12 +28,12 @@ pub(super) struct Batch {
     bytes: u64,
 }
 
-/// The record of a batch, for when it has been written.
+/// The counts of a batch, needed when the batch has been written.
 #[derive(Debug, Default)]
 pub(super) struct Receipt {
     /// The number of rows from each chunk.
     pub(super) chunks: Vec<(ChunkId, usize)>,
-    /// By the service's formula.
+    /// The size of the rows by the service's formula.
     pub(super) row_bytes: u64,
     keys: Vec<u64>,
 }
@@ -48,13 +49,13 @@ struct Waiting {
 /// Open, full and waiting rows.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// Batches that can take more rows, by their age.
+    /// Batches with room for more rows, by age.
     open: BTreeMap<u64, Batch>,
     /// The open batch of each partition.
     by_partition: HashMap<String, u64>,
     born: u64,
     full: VecDeque<Batch>,
-    /// A row whose key is open or running, and the rows behind it.
+    /// A row whose key is in an open or running batch, and the rows after it.
     waiting: VecDeque<Waiting>,
     /// Hashes of open and running keys. Two keys with the same hash only wait for each other.
     keys: HashSet<u64>,
@@ -80,7 +81,7 @@ impl Batches {
         self.gather();
     }
 
-    /// A batch to write now: a full one; else the oldest if memory is full, if a row waits, or if no more rows come.
+    /// A batch to write now: a full one; otherwise the oldest one if memory is full, a row waits, or no more rows come.
     pub(super) fn next(&mut self, is_ended: bool) -> Option<Batch> {
         let batch = match self.full.pop_front() {
             Some(batch) => batch,
@@ -188,7 +189,7 @@ mod tests {
     fn rows_of_one_partition_are_written_together() {
         let mut batches = Batches::default();
         batches.add(vec![row("a", "1"), row("b", "1"), row("a", "2")], 0);
-        assert!(batches.next(false).is_none(), "there is room for more");
+        assert!(batches.next(false).is_none(), "the batch is not full");
         batches.add(vec![row("b", "2")], 1);
         let first = batches.next(true).unwrap();
         assert_eq!(keys(&first), [("a", "1"), ("a", "2")]);
@@ -235,7 +236,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and whenever writes end: each row is written once, in the order of its key, in batches that the service takes.
+        /// For any input rows and any order of finished writes, each row is written once, rows of one key in order, in
+        /// batches that the service accepts.
         #[test]
         fn every_row_is_written_once(
             chunks in proptest::collection::vec(proptest::collection::vec((0..4_u8, 0..150_u8), 0..200), 0..6),

@@ -1,19 +1,19 @@
-//! Tracks which chunks of rows are written, when writes end in any order.
+//! Tracks which chunks of rows are written, although writes end in any order.
 
 use std::collections::VecDeque;
 
 /// A chunk's number.
 pub(super) type ChunkId = u64;
 
-/// The chunks that are not written, with the mark behind each.
+/// The chunks that are not yet completely written, each with the mark after it.
 pub(super) struct Marks<M> {
-    /// The oldest one's number.
+    /// The id of the oldest chunk.
     first: ChunkId,
     open: VecDeque<Open<M>>,
 }
 
 struct Open<M> {
-    /// Rows that are not written.
+    /// The number of rows not yet written.
     rows: usize,
     mark: M,
 }
@@ -28,7 +28,7 @@ impl<M> Default for Marks<M> {
 }
 
 impl<M> Marks<M> {
-    /// A chunk of so many rows.
+    /// Adds a chunk with this number of rows.
     pub(super) fn begin(&mut self, rows: usize, mark: M) -> ChunkId {
         self.open.push_back(Open { rows, mark });
         self.first + self.open.len() as u64 - 1
@@ -47,7 +47,7 @@ impl<M> Marks<M> {
             .expect("no row is written twice");
     }
 
-    /// The last mark up to which all rows are written, if it is a new one.
+    /// The last mark before which all rows are written, if it is new.
     pub(super) fn reached(&mut self) -> Option<M> {
         let mut reached = None;
         while self.open.front().is_some_and(|open| open.rows == 0) {
@@ -57,7 +57,7 @@ impl<M> Marks<M> {
         reached.map(|open| open.mark)
     }
 
-    /// Whether all marks are reached and returned.
+    /// Whether all marks have been reached and returned.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }

@@ -7,7 +7,7 @@
 //! Promises:
 //! - waiting rows are bounded by the limits of [`batches`] and a chunk;
 //! - two rows with the same key are written one after the other, in their order;
-//! - a mark is reached when all rows before it are written, in whatever order the writes end.
+//! - a mark is reached when all rows before it are written, for any order in which the writes end.
 
 mod batches;
 mod marks;
@@ -29,16 +29,16 @@ use tokio::task::JoinSet;
 pub(crate) use write::Writer;
 use write::Written;
 
-/// Chunks that wait to be written.
+/// Number of chunks that may wait to be written.
 const CHUNKS_WAITING: usize = 2;
 
-/// Rows, and the position of their source behind them.
+/// Rows, and the source's position after them.
 pub(super) struct Chunk<M> {
     pub(super) rows: Vec<Entity>,
     pub(super) mark: M,
 }
 
-/// Where a reader sends its chunks, or its failure. It is closed when no more chunks are written.
+/// The channel on which a reader sends its chunks, or its failure. It is closed if the writer stops.
 pub(super) type Chunks<M> = mpsc::Sender<Result<Chunk<M>, TransferError>>;
 
 /// Writes the rows of a job. `read` spawns the task that reads them.
@@ -83,12 +83,12 @@ struct Upload<M> {
     tasks: JoinSet<Result<Written, TransferError>>,
     counts: Counts,
     failure: Option<TransferError>,
-    /// Whether a row may have been written, now or by an earlier run.
+    /// Whether this run or an earlier one may have written a row.
     is_touched: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
-    /// Writes all chunks. After a failure no write begins, running writes end, and the last mark is saved.
+    /// Writes all chunks. After a failure no new write begins, running writes end, and the last mark is saved.
     async fn run(
         mut self,
         mut chunks: mpsc::Receiver<Result<Chunk<M>, TransferError>>,
@@ -124,7 +124,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             if self.is_touched {
                 self.checkpoint.flush().await?;
             } else {
-                // There is nothing to resume.
+                // Nothing was written, so there is nothing to resume.
                 self.checkpoint.end().await?;
             }
             return Err(failure);
@@ -145,7 +145,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
         self.counts.bytes += bytes;
         let id = self.marks.begin(rows.len(), mark);
         self.batches.add(rows, id);
-        // Only a chunk without rows is done at once.
+        // A chunk without rows is complete at once.
         self.advance().await
     }
 
@@ -183,7 +183,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             self.marks.written(chunk, rows);
         }
         self.batches.done(&receipt);
-        // Also rows of a write that completes no mark: the next mark covers them.
+        // Includes rows of a write that does not complete a mark; the next mark covers them.
         self.checkpoint.written(written + skipped);
         self.advance().await
     }

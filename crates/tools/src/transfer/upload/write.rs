@@ -6,8 +6,8 @@
 //! | insert | one transaction of inserts | an error. After a write that may have happened: reads the existing rows, which must be equal, and inserts the others; finally row by row |
 //! | skip existing | one transaction of inserts | reads the keys of the existing rows, and inserts the others; finally row by row |
 //!
-//! The client retries failures, and recognises its own first success. A write that it gives up with an unknown outcome is repeated
-//! here: an upsert unchanged, an insert as a write that may have happened.
+//! The client retries failures, and recognises the success of its own earlier attempt. If the client fails with an
+//! unknown outcome, this module repeats the write: an upsert unchanged, an insert as a write that may have happened.
 
 use super::batches::{Batch, Receipt};
 use crate::transfer::diff::differences;
@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 3;
 /// Writes batches to a table.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// None in a dry run.
+    /// `None` in a dry run.
     pub(crate) table: Option<TableClient>,
     pub(crate) mode: Mode,
     /// Whether an earlier run may have written the rows.
@@ -70,8 +70,8 @@ impl Writer {
         })
     }
 
-    /// Writes rows of one partition, each key once, at most a transaction. Returns how many were written. If the future is dropped, the
-    /// write may have happened.
+    /// Writes rows of one partition, each key once, not more than fit into a transaction. Returns how many were
+    /// written. If the future is dropped, the write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -199,7 +199,7 @@ async fn insert_missing(
             }
         }
         match insert_at_once(table, &missing).await {
-            // Another client inserts too, or an earlier attempt succeeded without an answer.
+            // Another client inserts at the same time, or an earlier attempt succeeded without an answer.
             Err(Refused::Exists(_)) => {}
             inserted if skips => return inserted,
             inserted => return inserted.map(|_| rows.len()),
@@ -223,7 +223,8 @@ async fn insert_missing(
     Ok(written)
 }
 
-/// The stored rows from the first to the last of these rows of one partition, by RowKey; none if they exceed a page.
+/// The stored rows between the first and the last of these rows of one partition, by RowKey; `None` if they exceed a
+/// page.
 async fn rows_between(
     table: &TableClient,
     rows: &[Entity],

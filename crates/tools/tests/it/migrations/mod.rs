@@ -1,4 +1,4 @@
-//! Migrations on a real server: what each step does, what stops them, who is kept apart.
+//! Migrations on a real server: the effect of each step, errors, and the exclusion of parallel runners.
 
 mod runners;
 
@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// All tables with all rows, without Timestamps; of the table of versions only what does not depend on the way there.
+/// All tables with all rows, without Timestamps. The version table is reduced to the properties that do not depend on
+/// the history.
 pub(crate) async fn everything(service: &TableServiceClient) -> BTreeMap<String, Vec<String>> {
     use futures::TryStreamExt as _;
     let names: Vec<String> = service.list_tables().try_collect().await.unwrap();
@@ -61,12 +62,12 @@ pub(crate) fn options() -> MigratorOptions {
         pages_between_records: 1,
         jobs: 1,
         lease: LeaseOptions {
-            // It ends at once, so that the next run need not wait, and is renewed before every write.
+            // The lease expires at once, so that the next run need not wait; it is renewed before every write.
             duration: Duration::ZERO,
             renew_after: Duration::ZERO,
             take_over: false,
         },
-        // As on any server.
+        // As on a server without Partita's extensions.
         public_only: true,
         ..MigratorOptions::default()
     }
@@ -104,7 +105,7 @@ fn step_failure(error: MigrateError) -> String {
 }
 
 #[tokio::test]
-async fn rows_come_change_and_go() {
+async fn rows_are_inserted_changed_and_deleted() {
     let (server, service) = started().await;
     let migrator = Migrator::new(service.clone(), options());
     let many = (0..250).map(|n| row("many", &format!("{n:03}"), &[("N", n.into())]));
@@ -179,7 +180,7 @@ async fn rows_come_change_and_go() {
 }
 
 #[tokio::test]
-async fn tables_are_copied_and_renamed_whole() {
+async fn tables_are_copied_and_renamed_completely() {
     let (server, service) = started().await;
     let sent = rows(300);
     table(&service, "source", &sent).await;
@@ -207,7 +208,7 @@ async fn tables_are_copied_and_renamed_whole() {
         matches!(error, MigrateError::Irreversible { version: 1, .. }),
         "{error}"
     );
-    // What is taken back can be done again, also with other steps.
+    // A reverted migration can be applied again, even with other steps.
     let other = Migrations::new([
         Migration::new(1, "copy").copy_table("source", "copied"),
         Migration::new(2, "rename").delete_table("source"),
@@ -219,7 +220,7 @@ async fn tables_are_copied_and_renamed_whole() {
 }
 
 #[tokio::test]
-async fn where_the_server_can_a_rename_keeps_the_etags() {
+async fn a_rename_on_the_server_keeps_the_etags() {
     let (server, service) = started().await;
     let source = table(&service, "source", &rows(3)).await;
     let Some(first) = keys(&source).await.into_iter().next() else {
@@ -244,10 +245,10 @@ async fn where_the_server_can_a_rename_keeps_the_etags() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_that_differs_is_refused_and_nothing_dropped() {
+async fn a_copy_that_differs_is_refused_and_the_source_kept() {
     let (server, service) = started().await;
     let source = table(&service, "source", &rows(20)).await;
-    /// Writes a row into the source when so many rows are copied, and deletes one that is.
+    /// After a number of copied rows, writes a row into the source and deletes a copied one.
     struct Meddler(TableClient, (String, String));
     impl Watch for Meddler {
         fn event(&self, event: &Event<'_>) {
@@ -257,7 +258,7 @@ async fn a_copy_that_differs_is_refused_and_nothing_dropped() {
                 tokio::task::block_in_place(|| Handle::current().block_on(write).unwrap());
                 let first = self.1.clone();
                 let delete = self.0.delete_entity(&first.0, &first.1, &IfMatch::Any);
-                // Gone already when the number comes up again.
+                // The row may already be gone if the event occurs again.
                 let _ = tokio::task::block_in_place(|| Handle::current().block_on(delete));
             }
         }
@@ -277,7 +278,7 @@ async fn a_copy_that_differs_is_refused_and_nothing_dropped() {
     assert_eq!((record.state, record.steps_done), (State::Applying, 0));
     assert!(record.failure.unwrap().contains("differs from source"));
 
-    // The next run takes over what differs: the row that came, and that which went.
+    // The next run copies the differences: the added row, and the deleted one.
     let calm = Migrator::new(service.clone(), options());
     calm.up(&migrations, None).await.unwrap();
     assert_eq!(keys(&service.table_client("target")).await, now);
@@ -309,7 +310,7 @@ async fn rows_are_transformed() {
         Migration::new(1, "shift").transform(Transform {
             filter: Some("A ge 3".to_owned()),
             changes: vec![
-                // Done twice, this would be another change.
+                // Running it twice would give another result.
                 rename("A", "B"),
                 rename("C", "A"),
                 PropertyChange::Retype {
@@ -372,7 +373,7 @@ async fn rows_are_transformed() {
     );
     assert_eq!(keys(&service.table_client("bykey")).await.len(), 30);
 
-    // Two rows that get one key.
+    // Two rows that get the same key.
     let clash = Migrations::new([Migration::new(9, "clash").transform(Transform {
         to: Some("clash".to_owned()),
         row_key: Some("same".parse().unwrap()),
@@ -385,7 +386,7 @@ async fn rows_are_transformed() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_changed_is_named() {
+async fn errors_name_the_row_that_cannot_be_changed() {
     let (server, service) = started().await;
     let bad = row("p", "2", &[("Age", "old".into())]);
     let table = table(
@@ -437,11 +438,11 @@ async fn a_row_that_cannot_be_changed_is_named() {
 }
 
 #[tokio::test]
-async fn what_others_did_is_an_error_and_what_a_run_did_is_not() {
+async fn changes_of_other_clients_are_errors_and_own_changes_are_not() {
     let (server, service) = started().await;
     let migrator = Migrator::new(service.clone(), options());
     service.create_table("there").await.unwrap();
-    // A failure that is known to have changed nothing is one again.
+    // A failure that is known to have changed nothing occurs again.
     let migrations = one(|it| it.create_table("first").create_table("there"));
     for _ in 0..2 {
         let error = migrator.up(&migrations, None).await.unwrap_err();
@@ -468,7 +469,7 @@ async fn what_others_did_is_an_error_and_what_a_run_did_is_not() {
     service.create_table("nothing").await.unwrap();
     migrator.up(&missing, None).await.unwrap();
 
-    // 100 rows go in before the one that is there.
+    // 100 rows are inserted before the existing row.
     let first = service.table_client("first");
     first
         .create_entity(&row("p", "150", &[("N", 5.into())]))
@@ -495,7 +496,7 @@ async fn what_others_did_is_an_error_and_what_a_run_did_is_not() {
 }
 
 #[tokio::test]
-async fn a_changed_file_that_ran_is_an_error() {
+async fn a_change_of_an_applied_migration_is_an_error() {
     let (server, service) = started().await;
     let migrator = Migrator::new(service.clone(), options());
     let directory = tempfile::tempdir().unwrap();
@@ -529,7 +530,7 @@ async fn a_changed_file_that_ran_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_damaged_record_is_said() {
+async fn a_damaged_record_is_reported() {
     let (server, service) = started().await;
     let migrator = Migrator::new(service.clone(), options());
     migrator

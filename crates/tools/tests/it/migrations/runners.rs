@@ -1,10 +1,10 @@
-//! Several runners: kept apart by their lease, and told to stop.
+//! Several runners: excluded by their lease, and stopped.
 
 use super::*;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 
-/// Does something on a server at a step.
+/// Calls a function at a given step.
 struct AtStep<F>(usize, Mutex<Option<F>>);
 
 impl<F: FnOnce() + Send> Watch for AtStep<F> {
@@ -18,7 +18,7 @@ impl<F: FnOnce() + Send> Watch for AtStep<F> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_runners_are_kept_apart() {
+async fn two_runners_do_not_run_at_the_same_time() {
     let (server, service) = started().await;
     let held = MigratorOptions {
         who: "the first".to_owned(),
@@ -42,21 +42,21 @@ async fn two_runners_are_kept_apart() {
         Migrator::new(service.clone(), held).watched_by(Arc::new(AtStep(2, Mutex::new(Some(act)))));
     migrator.up(&migrations, None).await.unwrap();
     let Some(Err(MigrateError::Held { who, ends_in })) = found.lock().unwrap().take() else {
-        panic!("the second runner ran");
+        panic!("the second runner ran despite the lease");
     };
     assert_eq!(who, "the first");
     assert!(
         ends_in > Duration::from_secs(3000) && ends_in <= Duration::from_secs(3600),
         "{ends_in:?}"
     );
-    // Given back, it is free at once.
+    // A released lease is free at once.
     let second = Migrator::new(service.clone(), options());
     assert!(second.up(&migrations, None).await.unwrap().is_empty());
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
+async fn a_runner_that_lost_its_lease_stops_writing() {
     let (server, service) = started().await;
     let migrations = one(|it| {
         it.create_table("tab1")
@@ -86,7 +86,7 @@ async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
         (record.state, record.steps_done, record.failure),
         (State::Applying, 1, None)
     );
-    // The thief's lease is still valid.
+    // The lease of the runner that took over is still valid.
     let second = Migrator::new(service.clone(), options());
     let error = second.up(&migrations, None).await.unwrap_err();
     assert!(
@@ -104,8 +104,8 @@ async fn a_runner_whose_lease_is_taken_writes_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_runner_that_is_told_to_stop_does_so_before_its_next_write() {
-    /// Tells a runner to stop at its second step.
+async fn a_stopped_runner_ends_before_its_next_write() {
+    /// Stops a runner at its second step.
     struct Stopper(Arc<Mutex<Option<Migrator>>>);
     impl Watch for Stopper {
         fn event(&self, event: &Event<'_>) {
@@ -128,7 +128,7 @@ async fn a_runner_that_is_told_to_stop_does_so_before_its_next_write() {
     assert!(matches!(error, MigrateError::Stopped), "{error}");
     let now = everything(&service).await;
     assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
-    // Its lease, which would last a minute, is given back.
+    // Its lease of one minute is released.
     let next = Migrator::new(service.clone(), held);
     assert_eq!(next.up(&migrations, None).await.unwrap()[0].steps, 1);
     assert_eq!(everything(&service).await.len(), 3);

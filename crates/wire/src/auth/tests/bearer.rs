@@ -8,7 +8,8 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
 const ISSUER: &str = "https://issuer.example/";
-/// The public half of a key whose private half is gone; OpenSSL signed the token with it (RS256, valid until 2096).
+/// The public half of a key, whose private half was deleted. OpenSSL signed the token with it (RS256, valid until
+/// 2096).
 const MODULUS: &str = "uCeEyuktTDpcgN_lXPzy7qXwvxxdYQlnB4PVxQmDBRMax_Q8iU8rW3yM1cyFCY2dRf2BkoKXUZKtfQiBKVsno4NJJt8_f4uw8a4wVeerRVk8NsHQgV2e98I_ZEn36qVSmidVJJM_9_nsAvrGQmaF5IqvFuLUNyAVorEy1uNBN-EghcyXNpCea1yeSy_bFka9Qp--hImLx-G-3t_xshXO1YWWyBh2yWnFRtqoUX7Og9f2ZY4eAu2hnUJOfnQcph0hF1yOHzAHVDcPt7_XG2q1-TV-PTmYpYKVaQqRwgVtydZXWcKLs736EjBwNG-1a7pKUNP0SEZZoxaad81s7zIlaQ";
 const TOKEN: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImtleS0xIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlLyIsImF1ZCI6InBhcnRpdGEiLCJuYmYiOjE3MDAwMDAwMDAsImV4cCI6NDAwMDAwMDAwMCwicm9sZXMiOlsiU3RvcmFnZSBUYWJsZSBEYXRhIFJlYWRlciJdfQ.hpdEw27kxT_KrlWfMxxNFVhRFcyXuB8KB-En2n75-yaC4l-n-m-6IgRmyP5CdrDDpgwk0-a3gn1739NYHjDowUgONu63f76CeZ5SIqRVp_sXorFgCE8cJshkbolQv0zBtM2iVEND1oWDZsMfB0xpBZq76VdYhMKRpjYM8fDr1SOQcK2bYDULIOHNr-4sMGL6komYB3gx4aheIMyPGQNxS3Mj2Jl0CiGq5C1ZAjGv3UwJ9lfiu8x1pydTyMi_rfHFrDzwTfSdGVTPEruTO80eH4OvdqTYhg6zlClY1CEF0ursklNL5yS3ns1abRqPM1-S31ozP7IrGlKcChyoOGG4wA";
 
@@ -89,7 +90,7 @@ fn basic_rules_trust_claims() {
 }
 
 #[test]
-fn roles_are_those_of_the_token() {
+fn roles_are_read_from_the_token() {
     let with = |roles: Value| {
         let mut claims = claims();
         claims["roles"] = roles;
@@ -208,7 +209,7 @@ fn key_sets_without_usable_keys_are_refused() {
 }
 
 #[test]
-fn the_challenge_is_that_of_the_service() {
+fn the_challenge_equals_that_of_the_service() {
     assert_eq!(
         challenge("https://login.microsoftonline.com/tenant/oauth2/authorize"),
         "Bearer authorization_uri=https://login.microsoftonline.com/tenant/oauth2/authorize \

@@ -69,7 +69,7 @@ fn shared_keys_need_a_version() {
 }
 
 #[test]
-fn no_credentials_are_challenged_from_2020_12_06_on() {
+fn requests_without_credentials_are_challenged_since_2020_12_06() {
     let none = |version| {
         code(Credentials::<TableSas<'_>>::parse(
             None,

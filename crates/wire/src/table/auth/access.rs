@@ -5,7 +5,7 @@ use crate::table::Operation;
 use crate::{AccountGrant, ErrorCode, Failure, TokenRoles};
 use partita_model::EntityRange;
 
-/// Roles by name and by id (document "Azure built-in roles"), the one with more rights first.
+/// Roles by name and by id (document "Azure built-in roles"), with more rights first.
 const ROLES: [(Role, [&str; 2]); 2] = [
     (
         Role::Contributor,
@@ -58,7 +58,7 @@ impl Access {
         Self(Grant::AccountSas(grant))
     }
 
-    /// The rights of a verified bearer token: those of its role with the most rights.
+    /// The rights of a verified bearer token: the rights of its most powerful role.
     ///
     /// # Errors
     /// 403 AuthorizationPermissionMismatch for a token without a role for tables.
@@ -86,8 +86,8 @@ impl Access {
         Self(Grant::Role(role))
     }
 
-    /// Checks that the caller may perform the operation, on `table` if the operation has one. For a batch, check it and then
-    /// each operation in it. For a known entity, check its keys with [`Self::check_keys`] too.
+    /// Checks that the caller may perform the operation, on `table` if the operation has one. For a batch, call it for
+    /// the batch and for each operation in it. For a known entity, also check the keys with [`Self::check_keys`].
     ///
     /// # Errors
     /// 403 with the code of the SAS documents. Bearer tokens get 404 ResourceNotFound for access policies
@@ -126,7 +126,7 @@ impl Access {
         }
     }
 
-    /// The range that queries are restricted to; `None` if the caller may read the whole table.
+    /// The range to which queries are restricted; `None` if the caller may read the whole table.
     pub const fn range(&self) -> Option<&EntityRange> {
         match &self.0 {
             Grant::TableSas { range, .. } if !range.is_whole_table() => Some(range),
@@ -145,16 +145,17 @@ impl Access {
     }
 }
 
-/// What an operation needs of a shared access signature.
+/// The permissions that an operation needs from a shared access signature.
 enum Needs {
     Nothing,
-    /// A resource type of an account SAS, and all letters of one of these permissions. A table SAS covers the type `o`.
+    /// A resource type of an account SAS, and all letters of one of these permissions. A table SAS covers only the type
+    /// `o`.
     Permissions(&'static str, &'static [&'static str]),
-    /// Credentials of another kind.
+    /// Credentials other than a shared access signature.
     OtherCredentials,
 }
 
-/// The table of the service document "Create an account SAS".
+/// Follows the table of the service document "Create an account SAS".
 const fn needs(operation: Operation) -> Needs {
     use Needs::Permissions as P;
     use Operation as O;
@@ -169,7 +170,7 @@ const fn needs(operation: Operation) -> Needs {
         O::InsertOrMergeEntity | O::InsertOrReplaceEntity => P("o", &["au"]),
         O::UpdateEntity | O::MergeEntity => P("o", &["u"]),
         O::DeleteEntity => P("o", &["d"]),
-        // Each extension of Partita needs what the service's own operations of the same effect need.
+        // Each extension of Partita needs the permissions of the service's operations with the same effect.
         O::GetTableSettings => P("c", &["r"]),
         O::SetTableSettings => P("c", &["w"]),
         O::RenameTable | O::TruncateTable => P("c", &["dc", "dw"]),

@@ -30,7 +30,7 @@ pub struct TableSasTerms {
     pub table: String,
     /// `spk` and `srk`: the first entity that the signature grants access to. Without a RowKey, the first partition.
     pub low: Option<EntityPosition>,
-    /// `epk` and `erk`: the last entity. Without a RowKey, the last partition.
+    /// `epk` and `erk`: the last accessible entity. Without a RowKey, the last accessible partition.
     pub high: Option<EntityPosition>,
     /// `sp`, letters of `raud` in this order; empty if the stored policy has them.
     pub permissions: String,
@@ -68,7 +68,7 @@ fn keys_of(position: Option<&EntityPosition>) -> [Cow<'_, str>; 2] {
     [partition_key.into(), row_key.unwrap_or_default().into()]
 }
 
-/// A table SAS as sent.
+/// A table SAS as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSas<'a> {
     terms: SignedTerms<'a>,
@@ -100,7 +100,7 @@ impl<'a> ServiceSas<'a> for TableSas<'a> {
 }
 
 impl<'a> TableSas<'a> {
-    /// Checks the signature against the keys of the account addressed.
+    /// Checks the signature against the keys of the addressed account.
     ///
     /// # Errors
     /// 403 AuthenticationFailed.
@@ -114,7 +114,7 @@ impl<'a> TableSas<'a> {
         if version < ADDRESS_AND_PROTOCOL
             && !(terms.addresses.is_empty() && terms.protocols.is_empty())
         {
-            // These versions do not sign the two, so an attacker could remove or add them.
+            // These versions do not sign `sip` and `spr`, so an attacker could remove or add them.
             return Err(Failure::authentication("sip and spr need a newer sv"));
         }
         let parts = self.parts(account, version);
@@ -153,13 +153,13 @@ impl VerifiedTableSas<'_> {
         &self.0.table
     }
 
-    /// The stored policy that the signature names; with one, [`Self::access`] needs the table's access control list.
+    /// The name of the stored policy. If there is one, [`Self::access`] needs the table's access control list.
     pub fn policy_id(&self) -> Option<&str> {
         Some(&*self.0.policy_id).filter(|id| !id.is_empty())
     }
 
-    /// Checks times, address and protocol. Permissions, start and expiry each come either from the signature or from the
-    /// stored policy.
+    /// Checks times, address and protocol. Permissions, start and expiry can each be in the signature or in the stored
+    /// policy, but not in both.
     ///
     /// # Errors
     /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,

@@ -14,7 +14,7 @@ use crate::{AccountKey, AccountKeys, Caller, Failure, SharedKey, Style, Target};
 /// The signed parts of a request, each exactly as sent, and empty if absent.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
-    /// The method of the request line, so `POST` for a tunnelled verb.
+    /// The method of the request line; for a tunnelled verb, this is `POST`.
     pub method: &'a str,
     /// `Content-MD5`
     pub content_md5: &'a str,
@@ -90,7 +90,7 @@ impl<'a> SignedRequest<'a> {
             ]
         };
         let [first, second] = path;
-        // The second form of a path has no slash before the account.
+        // The second form of a path does not have a slash before the account.
         let slash = if first.is_empty() || first.starts_with('/') {
             ""
         } else {

@@ -20,12 +20,12 @@ use crate::{ErrorCode, Failure, Occurrence};
 use partita_model::ETag;
 use std::io::Write as _;
 
-/// How one operation of a batch ended.
+/// The outcome of one operation of a batch.
 #[derive(Debug, Clone)]
 pub enum PartOutcome<'a> {
     /// An insert.
     Inserted {
-        /// The `Prefer` it had.
+        /// The request's `Prefer`.
         prefer: Option<Prefer>,
         /// The entity's URL.
         location: &'a str,
@@ -38,7 +38,7 @@ pub enum PartOutcome<'a> {
     },
     /// An update, a merge or an upsert.
     Updated {
-        /// The `Prefer` it had.
+        /// The request's `Prefer`.
         prefer: Option<Prefer>,
         /// The entity's new ETag.
         etag: ETag,
@@ -69,7 +69,7 @@ pub enum PartOutcome<'a> {
     },
 }
 
-/// Where the next page of a query begins, as header values.
+/// The position of the next page of a query, as header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextPage<'a> {
     /// `x-ms-continuation-NextPartitionKey`
@@ -78,7 +78,7 @@ pub struct NextPage<'a> {
     pub row_key: Option<&'a str>,
 }
 
-/// About the size of a part without a body, in bytes. Reserving it avoids copies of a growing answer.
+/// Approximate size of a part without a body, in bytes. Reserving it avoids copies of a growing answer.
 const PART_BYTES: usize = 768;
 
 /// Writes the parts of an answer one by one.

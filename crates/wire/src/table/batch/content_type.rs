@@ -3,8 +3,8 @@
 /// The longest boundary, in bytes. RFC 2046 allows 70; longer ones are harmless.
 const BOUNDARY_BYTES_MAX: usize = 200;
 
-/// The boundary of a `multipart/mixed` content type; `None` for any other. The parameter's name may have any case. The value may
-/// be quoted and may contain `=`; without quotes it ends at `;`.
+/// The boundary of a `multipart/mixed` content type; `None` for other types. The parameter's name may have any case.
+/// The value may be quoted and may contain `=`; without quotes it ends at `;`.
 pub(super) fn boundary(content_type: &str) -> Option<&str> {
     let (media_type, mut rest) = content_type.split_once(';')?;
     if !media_type.trim().eq_ignore_ascii_case("multipart/mixed") {

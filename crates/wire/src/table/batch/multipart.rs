@@ -10,7 +10,7 @@ pub(super) struct Multipart {
 }
 
 impl Multipart {
-    /// A body whose parts stand in the outer multipart.
+    /// A body without a change set: its parts are in the outer multipart.
     pub(super) const fn flat(boundary: String) -> Self {
         Self {
             out: Vec::new(),

@@ -12,8 +12,8 @@ use super::sections::{Header, Sections, inner_boundary, skip_blank_lines, take_h
 use crate::{ErrorCode, Failure};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
-/// The longest URL of an operation, in bytes: as long as the head of a separate request may be, so that a batch does not allow a
-/// longer `$select` or `$filter`.
+/// The longest URL of an operation, in bytes: the limit of the head of a separate request, so that a batch does not
+/// allow a longer `$select` or `$filter`.
 const TARGET_BYTES_MAX: usize = 64 * 1024;
 
 /// The operations of a batch.
@@ -21,7 +21,7 @@ const TARGET_BYTES_MAX: usize = 64 * 1024;
 pub struct Batch<'a> {
     /// The operations in their order: 1 to 100.
     pub parts: Vec<Part<'a>>,
-    /// Whether they are in a change set. Otherwise the batch has exactly one operation, a query.
+    /// Whether the operations are in a change set. Otherwise the batch has exactly one operation, a query.
     pub in_change_set: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Part<'a> {
     pub prefer: Option<&'a str>,
     /// `Accept`
     pub accept: Option<&'a str>,
-    /// `Content-Type` of the operation, not of the part.
+    /// `Content-Type` of the operation, not of the part around it.
     pub content_type: Option<&'a str>,
     /// `DataServiceVersion`
     pub data_service_version: Option<&'a str>,
@@ -61,11 +61,11 @@ pub enum ContentId<'a> {
     OfPart(&'a str),
 }
 
-/// Why a batch is refused before its operations are executed.
+/// A refusal of a batch before its operations are executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchRefusal {
-    /// The operation at fault: the answer is a batch that holds its failure. Without an index, the answer to the whole request
-    /// is the failure.
+    /// The index of the invalid operation: the answer is a batch with this failure. Without an index, the whole request
+    /// fails.
     pub index: Option<usize>,
     /// The failure.
     pub failure: Failure,
@@ -79,7 +79,7 @@ impl BatchRefusal {
         }
     }
 
-    /// Text and index are as observed, although the operation at fault is the hundred and first.
+    /// Text and index as recorded, although the hundred and first operation exceeds the limit.
     fn too_many() -> Self {
         let text = "The batch request operation exceeds the maximum 100 changes per change set.";
         Self {
@@ -197,7 +197,8 @@ fn operation(section: &[u8]) -> Result<Part<'_>, BatchRefusal> {
     Ok(part)
 }
 
-/// The text of a header's value. Control characters are refused, because they must not get into the headers of an answer.
+/// The text of a header's value. Control characters are refused, because they must not appear in the headers of an
+/// answer.
 fn header_value(value: &[u8]) -> Result<&str, BatchRefusal> {
     match std::str::from_utf8(value) {
         Ok(text) if !value.iter().any(u8::is_ascii_control) => Ok(text),
@@ -205,7 +206,7 @@ fn header_value(value: &[u8]) -> Result<&str, BatchRefusal> {
     }
 }
 
-/// Whether the header selects the effect of the operation, so that two different values are ambiguous.
+/// Whether the header changes the effect of the operation, so that two different values are ambiguous.
 fn is_decisive(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"if-match") || name.eq_ignore_ascii_case(b"x-http-method")
 }
@@ -223,7 +224,7 @@ fn request_line(line: &[u8]) -> Option<(&str, &str)> {
 }
 
 impl<'a> Part<'a> {
-    /// The field for a header's value; `None` for headers without an effect.
+    /// The field for a header's value; `None` for a header without effect.
     fn slot(&mut self, name: &[u8]) -> Option<&mut Option<&'a str>> {
         // The length distinguishes most headers without a comparison.
         let (known, slot): (&[u8], _) = match name.len() {

@@ -3,7 +3,7 @@
 use super::multipart::Multipart;
 use crate::Method;
 
-/// About the size of an operation without a body, in bytes.
+/// Approximate size of an operation without a body, in bytes.
 const PART_BYTES: usize = 384;
 
 /// Writes the operations of a change set one by one.
@@ -11,7 +11,8 @@ const PART_BYTES: usize = 384;
 pub struct BatchRequestWriter(Multipart);
 
 impl BatchRequestWriter {
-    /// A change set of `parts` operations, whose bodies have `body_bytes` together. The ids are two GUIDs, for the boundaries.
+    /// A change set of `parts` operations, with `body_bytes` as the total size of their bodies. The ids are two GUIDs,
+    /// for the boundaries.
     pub fn new(batch_id: &str, change_set_id: &str, parts: usize, body_bytes: usize) -> Self {
         Self(Multipart::change_set(
             format!("batch_{batch_id}"),
@@ -25,8 +26,8 @@ impl BatchRequestWriter {
         format!("multipart/mixed; boundary={}", self.0.boundary())
     }
 
-    /// Appends an operation. `url` is absolute, `if_match` the value of that header, a body JSON. None of the texts may contain
-    /// a line end.
+    /// Appends an operation. `url` is absolute, `if_match` is the value of `If-Match`, and the body is JSON. None of
+    /// the texts may contain a line end.
     pub fn part(&mut self, method: Method, url: &str, if_match: Option<&str>, body: Option<&[u8]>) {
         let out = self.0.part();
         let mut push = |pieces: &[&str]| {

@@ -17,7 +17,7 @@ pub(super) struct Sections<'a> {
     /// bodies. Boundaries resemble ids in bodies, so that a search for whole delimiters takes 1.5 times as long.
     line_start: Finder<'static>,
     body: &'a [u8],
-    /// Where the next part begins; `None` after the last one.
+    /// The start of the next part; `None` after the last one.
     next: Option<usize>,
     /// Whether the closing delimiter has been read.
     closed: bool,
@@ -51,7 +51,7 @@ impl<'a> Sections<'a> {
         self.closed
     }
 
-    /// Lets the next part begin after this line, unless it is the closing one.
+    /// Starts the next part after this line, unless it is the closing delimiter.
     fn meet(&mut self, line: Option<Line>) {
         self.closed = line.is_some_and(|line| line.closes);
         self.next = line.filter(|line| !line.closes).map(|line| line.end);

@@ -24,7 +24,7 @@ fn lines(lines: &[&str]) -> String {
     lines.join("\r\n")
 }
 
-/// A change set of operations given as text.
+/// A change set of these operations.
 fn change_set(operations: &[&str]) -> String {
     let mut body =
         "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
@@ -38,7 +38,7 @@ fn change_set(operations: &[&str]) -> String {
 
 #[test]
 fn the_javascript_dialect() {
-    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, blank lines too many.
+    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, extra blank lines.
     let body = lines(&[
         "--batch_1",
         "content-type: multipart/mixed; boundary=changeset_fakeId",
@@ -141,7 +141,7 @@ fn the_new_python_and_go_dialects() {
 }
 
 #[test]
-fn a_query_stands_alone() {
+fn a_query_is_the_only_operation_of_its_batch() {
     let query =
         "GET http://h/T(PartitionKey='a', RowKey='b') HTTP/1.1\r\nAccept: application/json\r\n\r\n";
     let part = format!(
@@ -192,7 +192,7 @@ fn a_delimiter_is_exact_and_begins_its_line() {
     let batch = read(&body);
     assert_eq!(batch.parts.len(), 1);
     assert!(batch.parts[0].body.ends_with(b"--changeset_12\"}"));
-    // Boundaries with `=` and in quotes.
+    // Boundaries that contain `=`, and boundaries in quotes.
     let odd = body
         .replace("batch_1\r", "b=1'x\r")
         .replace("--batch_1--", "--b=1'x--");
@@ -229,7 +229,7 @@ fn malformed_batches_are_refused() {
 }
 
 #[test]
-fn conditions_that_differ_are_refused_and_urls_bounded() {
+fn different_conditions_and_long_urls_are_refused() {
     for (name, one, other) in [
         ("If-Match", "*", "W/\"x\""),
         ("X-HTTP-Method", "PUT", "DELETE"),
@@ -266,7 +266,7 @@ fn a_hundred_operations_are_the_limit() {
 
 #[test]
 fn false_delimiters_take_linear_time() {
-    // Four megabytes without a line end: a search for one after every match would take hours.
+    // Four megabytes without a line end: searching for a line end after every match would take hours.
     let body = "--batch_1x".repeat(400_000);
     assert_eq!(refused(TYPE, &body).index, None);
 }
@@ -349,7 +349,7 @@ fn assert_golden(text: &str, golden: &str) {
 }
 
 #[test]
-fn failures_of_missing_tables_are_bare() {
+fn failures_of_missing_tables_have_fewer_headers() {
     let failure = Failure::new(ErrorCode::TableNotFound);
     let occurrence = occurrence(0);
     let mut writer = BatchWriter::change_set("B", "C", 1);
@@ -402,7 +402,7 @@ fn the_answer_to_a_query_has_no_change_set() {
 }
 
 #[test]
-fn a_page_says_where_the_next_one_begins() {
+fn a_page_has_continuation_headers() {
     let page = |row_key| PartOutcome::Found {
         etag: None,
         next: Some(NextPage {
@@ -461,7 +461,7 @@ proptest! {
     }
 
     #[test]
-    fn answers_can_be_split_again(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
+    fn answers_are_read_as_written(bodies in proptest::collection::vec("\\{[a-z\r\n]{0,20}\\}", 1..6)) {
         let mut writer = BatchWriter::change_set("B", "C", 1);
         for body in &bodies {
             let level = MetadataLevel::Minimal;
@@ -485,7 +485,7 @@ proptest! {
     }
 
     #[test]
-    fn any_nearly_batch_is_read_or_refused(
+    fn any_mutated_batch_is_read_or_refused(
         body in "(--batch_1|--|\r\n|\n|:|Content-Type: multipart/mixed; boundary=c|--c|POST| |/T|HTTP/1.1|\\{\\}|x){0,40}",
     ) {
         let _ = read_batch(TYPE, body.as_bytes());

@@ -17,10 +17,10 @@ pub enum BodyForm {
 
 /// The shape of the body for an operation; `None` if the request failed before its operation was known.
 ///
-/// Refused credentials are always XML. A permission that a valid SAS lacks has the form of the operation
+/// Refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the operation
 /// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
-/// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys and
-/// methods) are JSON, all others XML.
+/// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys
+/// and methods) are JSON, all others XML.
 pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     use ErrorCode as E;
     let is_json = match operation {
@@ -45,7 +45,7 @@ pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     }
 }
 
-/// Appends the OData JSON body. It is equal at every metadata level; only the content type differs.
+/// Appends the OData JSON body. It is the same at every metadata level; only the content type differs.
 pub fn write_error_json(failure: &Failure, occurrence: &Occurrence<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"odata.error\":{\"code\":\"");
     out.extend_from_slice(failure.code.name().as_bytes());

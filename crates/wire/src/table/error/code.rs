@@ -1,13 +1,13 @@
-//! The error codes of the Table service alone, and the list of all codes that it can answer.
+//! The error codes that only the Table service uses, and the list of all codes that it can answer.
 //!
-//! Sources: service document "Table Service Error Codes"; texts in the words of the recorded answers where there are any,
-//! spelling mistakes included.
+//! Sources: service document "Table Service Error Codes"; texts are copied from recorded answers if available,
+//! including their spelling mistakes.
 
 use crate::error::{COMMON_ERROR_CODES, error_codes};
 use crate::{ErrorCode, Failure};
 
 error_codes! {
-    /// The codes of the Table service alone.
+    /// The codes that only the Table service uses.
     OWN_ERROR_CODES after COMMON_ERROR_CODES.len();
 
     // The request as such.

@@ -24,7 +24,7 @@ fn xml(failure: &Failure) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The statuses as service documents list them, by status.
+/// The statuses in the service documents, each with its codes.
 const BY_STATUS: &[(u16, &[&str])] = &[
     (
         400,
@@ -184,7 +184,7 @@ fn every_code_writes_both_bodies() {
 }
 
 #[test]
-fn json_is_that_of_the_service() {
+fn json_equals_that_of_the_service() {
     assert_eq!(
         json(&ErrorCode::TableNotFound.into(), None),
         "{\"odata.error\":{\"code\":\"TableNotFound\",\"message\":{\"lang\":\"en-US\",\"value\":\"\
@@ -196,7 +196,7 @@ fn json_is_that_of_the_service() {
 }
 
 #[test]
-fn xml_is_that_of_the_service() {
+fn xml_equals_that_of_the_service() {
     assert_eq!(
         xml(&ErrorCode::InvalidXmlDocument.into()),
         "<?xml version=\"1.0\" encoding=\"utf-8\"?><m:error xmlns:m=\"\

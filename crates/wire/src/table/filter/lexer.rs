@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Number,
     /// A quoted literal with the word before its quote.
     Quoted,
-    /// A `-` that does not begin a number, and signs that only other parts of OData use: `,`, `/`, `:`, `*`, `=`.
+    /// A `-` that does not begin a number, and characters that only other parts of OData use: `,`, `/`, `:`, `*`, `=`.
     Sign,
 }
 
@@ -30,12 +30,12 @@ pub(super) enum Kind {
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
-    /// Where the token begins.
+    /// The start of the token.
     pub(super) start: usize,
 }
 
 impl<'a> Token<'a> {
-    /// Where the token ends.
+    /// The end of the token.
     pub(super) const fn end(&self) -> usize {
         self.start + self.text.len()
     }

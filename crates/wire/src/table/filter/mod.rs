@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Promises:
-//! - comparisons bind tightest, then `not`, `and`, `or`; words and operators are case-sensitive;
+//! - comparisons bind tightest, then `not`, `and`, `or`; keywords and operators are case-sensitive;
 //! - chains of `and` and of `or` are flat in the tree, in the order of the text;
 //! - a literal on the left is moved to the right, with its operator mirrored;
 //! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two literals,
@@ -25,8 +25,8 @@ mod tests;
 
 pub use parser::parse_filter;
 
-/// Length of a filter's text, in bytes. A filter for many keys at once can be this long; URLs are limited below it.
+/// Maximum length of a filter, in bytes. A filter for many keys can be this long; the limit of URLs is lower.
 pub const FILTER_BYTES_MAX: usize = 64 * 1024;
-/// How deep parentheses and `not` may nest. .NET clients add a pair of parentheses for every term of a chain, so that a
-/// hundred terms nest a hundred deep. The service's own library stops at 800 too.
+/// Maximum nesting of parentheses and `not`. .NET clients add a pair of parentheses for every term of a chain, so a
+/// hundred terms nest a hundred deep. The service's library has the same limit of 800.
 pub const FILTER_DEPTH_MAX: usize = 800;

@@ -9,7 +9,7 @@ use partita_model::{Comparison, Filter, Property, Value};
 /// Operators of OData that the service does not implement.
 const FOREIGN_OPERATORS: [&str; 7] = ["add", "sub", "mul", "div", "mod", "in", "has"];
 
-/// Reads a filter. A blank text passes every row.
+/// Reads a filter. A blank text matches every row.
 ///
 /// # Errors
 /// 400 InvalidInput for a text that is not a filter, is longer than [`FILTER_BYTES_MAX`] or deeper than
@@ -189,8 +189,8 @@ impl<'a> Parser<'a> {
         compare(left, op, right)
     }
 
-    /// A property or a literal. A word before a parenthesis is a function, and a word before a slash is a path; the service
-    /// implements neither.
+    /// A property or a literal. A word before a parenthesis is a function, and a word before a slash is a path; the
+    /// service supports neither.
     fn operand(&mut self) -> Result<Operand, Failure> {
         let token = self.token;
         if let Some(value) = literal(&self.lexer, &token)? {
@@ -282,7 +282,8 @@ fn null_failure(op: Comparison) -> Failure {
     Failure::with_message(ErrorCode::InvalidInput, message)
 }
 
-/// Both filters in one chain of `operator`, which is `and` or `or`. Terms of either that are such a chain already are joined.
+/// Joins both filters into one chain of `operator`, which is `and` or `or`. If a term is such a chain itself, its terms
+/// are added to the chain.
 fn join(operator: Waiting, left: Filter, right: Filter) -> Filter {
     let mut terms = match (operator, left) {
         (Waiting::And, Filter::And(terms)) | (Waiting::Or, Filter::Or(terms)) => terms,

@@ -4,7 +4,7 @@ use crate::testing::any_value;
 use partita_model::{Comparison, DateTime, Filter, Guid, Property, Value};
 use proptest::prelude::*;
 
-/// The tree, in the text of [`Filter`]'s `Display`.
+/// The parsed filter, in the text of [`Filter`]'s `Display`.
 fn tree(text: &str) -> String {
     match parse_filter(text) {
         Ok(filter) => filter.to_string(),
@@ -149,7 +149,7 @@ fn literals_of_every_type() {
         assert_eq!(literal(text), expected, "{text}");
     }
     assert!(matches!(literal("NaN"), Value::Double(value) if value.is_nan()));
-    // .NET's DateTime.MinValue lies before what can be stored, and still compares.
+    // .NET's DateTime.MinValue is earlier than any stored value, but can be compared.
     let Value::DateTime(early) = literal("datetime'0001-01-01T00:00:00Z'") else {
         panic!("not a date-time");
     };
@@ -157,7 +157,7 @@ fn literals_of_every_type() {
 }
 
 #[test]
-fn bad_literals_say_their_type() {
+fn errors_of_literals_contain_their_type() {
     assert_eq!(
         message("N gt 2147483648"),
         "Unrecognized 'Edm.Int32' literal '2147483648' at '5' in 'N gt 2147483648'."
@@ -182,7 +182,7 @@ fn bad_literals_say_their_type() {
 }
 
 #[test]
-fn null_compares_with_nothing() {
+fn comparisons_with_null_are_refused() {
     for text in ["a eq null", "a ne null", "null eq a"] {
         assert_eq!(
             message(text),
@@ -232,7 +232,7 @@ fn the_rest_of_odata_is_not_implemented() {
 }
 
 #[test]
-fn syntax_errors_name_their_place() {
+fn syntax_errors_contain_their_position() {
     assert_eq!(
         message("aaa bbb ccc"),
         "Syntax error at position 7 in 'aaa bbb ccc'."
@@ -283,7 +283,7 @@ fn syntax_errors_name_their_place() {
 }
 
 #[test]
-fn blank_lets_everything_pass() {
+fn a_blank_filter_matches_everything() {
     assert_eq!(parse_filter(""), Ok(Filter::Constant(true)));
     assert_eq!(parse_filter("  "), Ok(Filter::Constant(true)));
 }
@@ -378,7 +378,7 @@ fn any_filter() -> impl Strategy<Value = Filter> {
 
 proptest! {
     #[test]
-    fn text_reads_back_as_the_same_tree(filter in any_filter()) {
+    fn text_round_trips(filter in any_filter()) {
         prop_assert_eq!(parse_filter(&filter.to_string()), Ok(filter));
     }
 

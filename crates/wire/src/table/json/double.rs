@@ -1,9 +1,9 @@
 //! Writes doubles in the form of the service: the shortest digits that read back the same, always with a fraction or an
 //! exponent, which distinguishes them from integers.
 //!
-//! As in .NET's round-trip format there is an exponent up to 1E-05, and from 1E+15 on (from 1E+17 on for more than fifteen
-//! digits). It has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. (Recordings
-//! show `3.0`, `3.1`, `200.23`; very large and small numbers follow the platform of the service.)
+//! Like .NET's round-trip format, it has an exponent for values up to 1E-05 and from 1E+15 on (from 1E+17 on for more
+//! than fifteen digits). It has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. (Recordings show
+//! `3.0`, `3.1`, `200.23`; very large and small numbers follow the platform of the service.)
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ use std::io::Write as _;
 pub(super) fn push_double(value: f64, out: &mut Vec<u8>) {
     let magnitude = value.abs();
     if (1e-4..1e15).contains(&magnitude) || magnitude == 0.0 {
-        // In this range zmij writes a fraction and never an exponent.
+        // In this range, zmij always writes a fraction and never an exponent.
         out.extend_from_slice(zmij::Buffer::new().format_finite(value + 0.0).as_bytes());
     } else if value.is_finite() {
         push_extreme(value, out);
@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn digits_read_back_the_same(bits: u64) {
+        fn doubles_round_trip(bits: u64) {
             let value = f64::from_bits(bits);
             prop_assume!(value.is_finite());
             let text = text(value);

@@ -4,7 +4,7 @@ use super::entity_writer::push_property;
 use crate::json::{push_string, push_text};
 use partita_model::{PropertyRef, ValueRef, is_plain};
 
-/// Writes an entity property by property, for callers without a list of them.
+/// Writes an entity property by property, for callers without a list of properties.
 ///
 /// Types that JSON does not imply are annotated, so that every value is read back unchanged, except minus zero: the service
 /// stores zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and texts are escaped but not
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_break_out() {
+    fn names_are_escaped() {
         let model = vec![("a\":1,\"b".to_owned(), Value::Int64(5))];
         let text = String::from_utf8(body("p", "r", &model)).unwrap();
         assert_eq!(
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             row.source(),
             r#"{"C@odata.type":"Edm.Int64","C":"7"}"#,
-            "the row alone, without what surrounds it"
+            "the source must be only the row"
         );
         assert_eq!(row.etag().unwrap(), None);
         assert_eq!(row.partition_key().unwrap(), None);

@@ -18,7 +18,8 @@ use partita_model::{EdmType, EntityDraft, LimitError, PropertiesBuilder};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// Most members of a body, with annotations and nulls: four for each property that an entity can have.
+/// Maximum number of members of a body, including annotations and nulls: four for each property that an entity can
+/// have.
 pub const MEMBERS_MAX: usize = 4 * 255;
 
 const TYPE_SUFFIX: &str = "@odata.type";
@@ -31,10 +32,10 @@ pub(super) struct Member<'a> {
     pub(super) edm: Option<EdmType>,
 }
 
-/// The annotated type of a property that the reader has not seen yet.
+/// The annotated type of a property that the reader has not yet reached.
 type Pending<'a> = (Cow<'a, str>, EdmType);
 
-/// The members of a body. The usual dozen stays on the stack.
+/// The members of a body. Up to a dozen, the usual number, are kept on the stack.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
     pub(super) found: SmallVec<[Member<'a>; 16]>,
@@ -61,7 +62,7 @@ pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
 }
 
 impl<'a> Members<'a> {
-    /// Replaces the members by those of the next object.
+    /// Replaces the members with those of the next object.
     pub(super) fn read(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Failure> {
         self.found.clear();
         self.pending.clear();
@@ -112,7 +113,7 @@ impl<'a> Members<'a> {
         Ok(())
     }
 
-    /// Assigns the types that did not stand beside their properties. Types without a property are ignored.
+    /// Assigns the types whose annotations were not next to their properties. Types without a property are ignored.
     fn settle(&mut self) {
         for (name, edm) in self.pending.drain(..) {
             for member in &mut self.found {
@@ -161,8 +162,9 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Whether this is the name of an annotation, `[property]@namespace.term` (document "OData JSON Format", Annotations). Any other
-/// name with an `@` is an invalid property name: ignoring it would hide from the client that it was not stored.
+/// Whether the text is the name of an annotation, `[property]@namespace.term` (document "OData JSON Format",
+/// Annotations). Any other name with an `@` is an invalid property name and is refused; if it were ignored, the client
+/// would not notice that the property was not stored.
 fn is_annotation(name: &str) -> bool {
     let term = name.split_once('@').map(|(_, term)| term);
     term.and_then(|term| term.rsplit_once('.'))
@@ -175,7 +177,7 @@ pub(super) fn text_of(token: Token<'_>) -> Result<Cow<'_, str>, Failure> {
     token.text().ok_or_else(unreadable)
 }
 
-/// The type that an annotation names; `None` for an unknown one.
+/// The type that an annotation names; `None` if it is unknown.
 #[inline]
 fn edm_of(value: Token<'_>) -> Option<EdmType> {
     // Length and one byte select the only candidate, which one comparison checks.

@@ -38,7 +38,7 @@ pub fn entity_url(base: &str, table: &str, partition_key: &str, row_key: &str) -
     out.extend_from_slice(base.as_bytes());
     out.push(b'/');
     push_entity_path(table, partition_key, row_key, &mut out);
-    String::from_utf8(out).expect("made of strings and of ASCII")
+    String::from_utf8(out).expect("the URL consists of UTF-8 strings and ASCII")
 }
 
 /// The URL of a table: the value of `Location`.

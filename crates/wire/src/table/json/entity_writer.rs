@@ -1,7 +1,7 @@
 //! Writes entities: one alone, or page by page into one buffer.
 //!
-//! [`EntityWriter::new`] prepares the parts that all rows of a page share. A row is copied from these parts and from stored
-//! strings, with a few formatted numbers; it allocates no memory.
+//! [`EntityWriter::new`] prepares the parts that all rows of a page share. A row is copied from these parts and from
+//! stored strings, with a few formatted numbers; writing a row does not allocate memory.
 //!
 //! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata): `odata.metadata` (of a single
 //! entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey, RowKey, Timestamp, then the custom
@@ -38,7 +38,7 @@ pub struct EntityFormat<'a> {
     pub select: Option<&'a Select>,
 }
 
-/// Writes entities of one table in one form.
+/// Writes entities of one table in the same form.
 #[derive(Debug)]
 pub struct EntityWriter<'a> {
     level: MetadataLevel,
@@ -118,7 +118,7 @@ impl<'a> EntityWriter<'a> {
         out.extend_from_slice(b"]}");
     }
 
-    /// Appends an entity as an answer of its own.
+    /// Appends an entity as a complete answer.
     ///
     /// # Errors
     /// [`StoredError`] when the stored entity cannot be read; nothing is appended then.
@@ -142,7 +142,7 @@ impl<'a> EntityWriter<'a> {
         }
     }
 
-    /// Appends all members and the closing brace. Each member ends in a comma; the brace replaces the last one.
+    /// Appends all members and the closing brace. Each member ends with a comma; the brace replaces the last comma.
     fn members(&self, entity: &Entity<'_>, out: &mut Vec<u8>) -> Result<(), StoredError> {
         let (partition_key, row_key) = (&entity.partition_key, &entity.row_key);
         if self.level > MetadataLevel::None {

@@ -1,9 +1,9 @@
-//! The codes of the data model's limits.
+//! Error codes for the limits of the data model.
 
 use crate::ErrorCode;
 use partita_model::LimitError;
 
-/// The code that the service answers when an entity exceeds a limit; the text of the code is the observed one.
+/// The code that the service returns if an entity exceeds a limit; the code has the recorded text.
 pub const fn code_of_limit(error: LimitError) -> ErrorCode {
     match error {
         LimitError::TooManyProperties => ErrorCode::TooManyProperties,

@@ -3,8 +3,8 @@
 //! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string without
 //! escapes is borrowed. The next row reuses the memory of the row before.
 //!
-//! Like readers of request bodies it accepts annotations before or after their property. It ignores members of a page other
-//! than `value`, and nulls, which `$select` gives for properties that a row lacks.
+//! Like the readers of request bodies, it accepts annotations before or after their property. It ignores members of a
+//! page other than `value`, and nulls, which the answer to a `$select` contains for missing properties.
 
 use super::entity_reader::{Member, Members, text_of};
 use super::typed_value::{Scratch, unreadable};
@@ -19,7 +19,7 @@ pub struct PageReader<'a> {
     scanner: Scanner<'a>,
     members: Members<'a>,
     scratch: Scratch,
-    /// Whether a row has been read, so that a comma precedes the next one.
+    /// Whether a row has been read, so that a comma must precede the next one.
     begun: bool,
     ended: bool,
 }
@@ -108,7 +108,7 @@ impl<'a> PageReader<'a> {
 /// Reads the answer of a single entity; `read` gets its row.
 ///
 /// # Errors
-/// 400 InvalidInput for a body that is not a JSON object; those of `read`.
+/// 400 InvalidInput for a body that is not a JSON object; the errors of `read`.
 pub fn read_row<T>(
     body: &[u8],
     read: impl FnOnce(RowReader<'_, '_>) -> Result<T, Failure>,

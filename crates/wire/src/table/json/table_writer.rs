@@ -1,4 +1,4 @@
-//! Writes tables: a single one, or a list.
+//! Writes a table or a list of tables.
 //!
 //! Shapes as recorded (gostorage--StorageTableSuite_Test_CreateAndDeleteTable for full metadata,
 //! python--test_table_test_list_tables for the list).
@@ -6,7 +6,7 @@
 use crate::json::push_text;
 use crate::table::MetadataLevel;
 
-/// Writes tables of one account in one form.
+/// Writes tables of one account in the same form.
 #[derive(Debug)]
 pub struct TableWriter<'a> {
     level: MetadataLevel,
@@ -42,7 +42,7 @@ impl<'a> TableWriter<'a> {
         out.extend_from_slice(b"]}");
     }
 
-    /// Appends a table as an answer of its own.
+    /// Appends a table as a complete answer.
     pub fn single(&self, table: &str, out: &mut Vec<u8>) {
         out.push(b'{');
         self.push_metadata("/@Element", out);

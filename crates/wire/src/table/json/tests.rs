@@ -30,7 +30,7 @@ fn values(properties: &Properties) -> Vec<(String, Value)> {
     owned.collect()
 }
 
-/// The only property of a body that has one.
+/// The value of a body with a single property.
 fn value(body: &str) -> Value {
     let mut values = values(&read(body).properties);
     assert_eq!(values.len(), 1, "{body}");
@@ -183,8 +183,8 @@ fn dates_before_1601_are_out_of_range() {
 
 #[test]
 fn keys_are_read_and_foreign_members_ignored() {
-    // What clients post back of what they have read: full metadata, nulls, Timestamp in any form
-    // (recordings net--TableClientLiveTests_BatchInsert: null; go--TestBatchErrorHandleResponse: year 1).
+    // Clients send entities back as they read them: with full metadata, nulls, and Timestamp in any form (recordings
+    // net--TableClientLiveTests_BatchInsert: null; go--TestBatchErrorHandleResponse: year 1).
     let draft = read(
         r#"{"odata.metadata":"x","odata.type":"a.T","odata.id":"x","odata.etag":"x","odata.editLink":"x",
         "odata.other":{"a":[1,{"b":"]"}]},"x@odata.navigationLinkUrl":"y",
@@ -422,13 +422,13 @@ fn selections() {
         written(MetadataLevel::None, Some("*")),
         written(MetadataLevel::None, None)
     );
-    // Recording cosmosdbpython--test_table_batch_test_batch_all_operations_together: `$select=` shows all, and shows.
+    // Recording cosmosdbpython--test_table_batch_test_batch_all_operations_together: `$select=` shows all properties.
     let (single, _) = written(MetadataLevel::Minimal, Some(""));
     assert!(single.starts_with(
         r#"{"odata.metadata":"http://h:1/acct/$metadata#People/@Element&$select=","odata.etag""#
     ));
     assert!(single.contains("\"clsid\""));
-    // A name that no property can have is null too, and cannot break out of its string.
+    // A selected name that is not a valid property name also gives null, and is escaped.
     assert_eq!(
         written(MetadataLevel::None, Some("a\"b")).0,
         r#"{"a\"b":null}"#
@@ -436,7 +436,7 @@ fn selections() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_leaves_no_trace() {
+fn an_unreadable_row_appends_nothing() {
     let mut bytes = sample().into_stored(DateTime::UNIX_EPOCH).to_vec();
     bytes.truncate(bytes.len() - 1);
     let stored = partita_model::Stored::open(&bytes).unwrap();
@@ -532,7 +532,7 @@ proptest! {
     }
 
     #[test]
-    fn any_nearly_json_is_read_or_refused(
+    fn any_mutated_json_is_read_or_refused(
         body in "(\\{|\\}|\"|,|:|\\\\|\\[|\\]|a|@odata.type|Edm.Int64|1|-|e|null|true|\\\\u00e9){0,40}",
     ) {
         let _ = read_entity(body.as_bytes());

@@ -13,7 +13,7 @@ impl<'a> Resource<'a> {
     /// The resource that a target's path names.
     ///
     /// # Errors
-    /// Those of [`Resource::parse`].
+    /// The errors of [`Resource::parse`].
     pub fn of(target: &Target<'a>) -> Result<Self, Failure> {
         // Python requests the stats of the secondary as `/account-secondary/account/?restype=service&comp=stats`
         // (captured from azure-data-tables 12.7.0 in path style).
@@ -133,7 +133,7 @@ fn on_table(target: &Target<'_>, method: Method) -> Result<Operation, Failure> {
     operation.ok_or_else(|| method_not_allowed(allow))
 }
 
-/// The operation on tables, entities or a batch; `None` if the resource does not have the method.
+/// The operation on tables, entities or a batch; `None` if the resource does not support the method.
 fn on_rows(method: Method, resource: &Resource<'_>, has_if_match: bool) -> Option<Operation> {
     use Operation as O;
     match (resource, method) {

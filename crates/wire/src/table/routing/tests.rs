@@ -13,7 +13,7 @@ fn entity<'a>(table: &'a str, partition_key: &'a str, row_key: &'a str) -> Resou
 }
 
 #[test]
-fn the_root_may_lack_its_slash() {
+fn the_root_needs_no_slash() {
     for target in [
         "/acct?comp=properties&restype=service",
         "/acct/?restype=service&comp=properties",
@@ -98,7 +98,7 @@ fn plain_keys_are_borrowed() {
 }
 
 #[test]
-fn bad_paths_get_the_codes_of_the_service() {
+fn invalid_paths_get_the_codes_of_the_service() {
     for (path, code, text) in [
         (
             "/T(PartitionKey='a%2Fb',RowKey='')",
@@ -238,7 +238,7 @@ fn operations() {
 }
 
 #[test]
-fn methods_that_do_not_fit_are_refused() {
+fn unsupported_methods_are_refused() {
     use ErrorCode as E;
     for (method, target, expected) in [
         ("PUT", "/acct/Tables", E::MethodNotAllowed),
@@ -371,7 +371,7 @@ fn inner_targets_of_batches() {
         let inner = Target::parse_inner(target, &host_style);
         assert_eq!(Resource::of(&inner), Ok(wanted.clone()), "{target}");
     }
-    // A table that has the account's name.
+    // A table with the account's name.
     let inner = Target::parse_inner("/acct", &path_style);
     assert_eq!(Resource::of(&inner), Ok(Resource::Entities("acct".into())));
 }
@@ -401,7 +401,7 @@ fn a_refused_method_lists_the_allowed_ones() {
     }
 }
 
-/// Encodes as the strictest client does: everything but letters and digits.
+/// Encodes like the strictest client: everything except letters and digits.
 fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();
     text.bytes()
@@ -417,7 +417,7 @@ fn encode(text: &str) -> String {
 
 proptest! {
     #[test]
-    fn keys_come_back_from_their_url(partition in "[^/\\\\#?\u{0}-\u{1F}\u{7F}-\u{9F}]{0,12}", row in "[a'%é\u{10000}(),= ]{0,8}") {
+    fn keys_in_urls_round_trip(partition in "[^/\\\\#?\u{0}-\u{1F}\u{7F}-\u{9F}]{0,12}", row in "[a'%é\u{10000}(),= ]{0,8}") {
         let doubled = |key: &str| key.replace('\'', "''");
         let text = format!("T(PartitionKey='{}',RowKey='{}')", doubled(&partition), doubled(&row));
         let path = format!("/{}", encode(&text));

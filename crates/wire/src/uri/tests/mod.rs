@@ -31,7 +31,7 @@ fn path_style_takes_the_account_from_the_path() {
 }
 
 #[test]
-fn host_style_takes_it_from_the_host() {
+fn host_style_takes_the_account_from_the_host() {
     for (host, account, secondary) in [
         ("acct.table.localhost:10002", "acct", false),
         ("other.table.example", "other", false),
@@ -91,7 +91,7 @@ fn targets_without_account_or_host_are_refused() {
 }
 
 #[test]
-fn a_query_may_follow_the_host_at_once() {
+fn a_query_may_follow_the_host_directly() {
     assert_eq!(parse("?comp=properties", "acct.table.localhost").path, "/");
 }
 

@@ -1,11 +1,11 @@
-//! Parameters of the query.
+//! Tests of query parameters.
 
 use crate::ErrorCode;
 use crate::testing::code;
 use crate::uri::Query;
 
 #[test]
-fn query_parameters() {
+fn parameters_are_read() {
     let query =
         Query::new("%24filter=a%20eq+'b%2Bc'&$top=3&$TOP=4&empty&x=100%&bad=%FF&sig=a+b%2F%3D");
     assert_eq!(query.get("$filter").unwrap().unwrap(), "a eq 'b+c'");

@@ -95,7 +95,8 @@ fn vectors() {
 
 #[test]
 fn older_versions_sign_less() {
-    // 2012-02-12: no service in the resource, no address and protocol; 2015-02-21: the service, still without those.
+    // 2012-02-12: the resource has no service, and neither address nor protocol is signed. 2015-02-21: the resource has
+    // the service; address and protocol are still not signed.
     for (version, resource) in [
         ("2012-02-12", "/devstoreaccount1/mytable"),
         ("2015-02-21", "/table/devstoreaccount1/mytable"),
@@ -122,7 +123,7 @@ fn older_versions_sign_less() {
 }
 
 #[test]
-fn times_bound_a_signature() {
+fn signatures_are_valid_between_their_times() {
     for make in [table_sas, |fields: &[(&str, &str)]| {
         account_sas(&[fields, &[("ss", "t"), ("srt", "o")]].concat())
     }] {
@@ -152,7 +153,7 @@ fn times_bound_a_signature() {
 }
 
 #[test]
-fn addresses_and_protocols_bound_a_signature() {
+fn signatures_are_valid_for_their_addresses_and_protocols() {
     let with = |sip: &str, spr: &str, address: &str, https: bool| {
         let sas = table_sas(&[
             ("sp", "r"),
@@ -255,7 +256,7 @@ fn stored_policies_supply_missing_terms() {
 }
 
 #[test]
-fn a_part_comes_from_one_side_exactly() {
+fn a_term_is_in_the_signature_or_in_the_policy() {
     let refused = |fields: &[(&str, &str)], policies: &[SignedIdentifier]| {
         code(check_with(&table_sas(fields), &caller(), policies))
     };
@@ -290,7 +291,7 @@ fn a_part_comes_from_one_side_exactly() {
 }
 
 #[test]
-fn ranges_hold_both_ends() {
+fn ranges_include_both_ends() {
     let range = |fields: &[(&str, &str)]| {
         let fields = [&[("sp", "r"), ("se", "2034-01-02")], fields].concat();
         check(&table_sas(&fields)).unwrap()
@@ -323,7 +324,7 @@ proptest! {
         fields[index].push_str(&change);
         let refused = check(&fields.join("&"));
         prop_assert_eq!(code(refused), ErrorCode::AuthenticationFailed);
-        // Parameters that were not there cannot be added, apart from unsigned ones that mean nothing.
+        // Parameters cannot be added to a signed query, except unsigned parameters without effect.
         for more in ["si=x", "sip=10.0.0.5", "spr=https"] {
             let fields: Vec<&str> = sas.split('&').map(str::trim).filter(|field| !field.starts_with(&more[..3])).collect();
             let longer = format!("{}&{more}", fields.join("&"));

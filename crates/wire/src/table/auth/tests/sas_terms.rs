@@ -1,4 +1,4 @@
-//! Signatures that clients make.
+//! Signatures made by clients.
 
 use super::*;
 use crate::{AccountSasTerms, SasTerms};
@@ -14,9 +14,9 @@ fn terms() -> SasTerms {
     }
 }
 
-/// The signature is that of the official Python SDK, version 12.7.0, for the same terms.
+/// The official Python SDK, version 12.7.0, made this signature for the same terms.
 #[test]
-fn a_table_sas_is_that_of_the_official_sdk() {
+fn a_table_sas_equals_that_of_the_official_sdk() {
     let position = |partition_key: &str, row_key: &str| EntityPosition {
         partition_key: partition_key.to_owned(),
         row_key: Some(row_key.to_owned()),
@@ -37,7 +37,7 @@ fn a_table_sas_is_that_of_the_official_sdk() {
 }
 
 #[test]
-fn the_server_takes_both_kinds() {
+fn the_server_accepts_both_kinds() {
     let caller = Caller {
         address: Some(Ipv4Addr::new(10, 0, 0, 5).into()),
         https: false,

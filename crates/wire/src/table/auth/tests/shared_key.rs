@@ -100,7 +100,7 @@ fn vectors() {
 }
 
 #[test]
-fn either_key_signs() {
+fn both_keys_can_sign() {
     let other = AccountKey::from_base64("b3RoZXIga2V5").unwrap();
     let target = target("/devstoreaccount1/Tables", "127.0.0.1");
     let request = request("POST", JSON, &target);
@@ -118,7 +118,7 @@ fn either_key_signs() {
 }
 
 #[test]
-fn the_secondary_takes_any_form_of_the_path() {
+fn the_secondary_accepts_each_form_of_the_path() {
     let secondary = target("/devstoreaccount1-secondary/T?comp=acl", "127.0.0.1");
     let stats = target(
         "/devstoreaccount1-secondary/devstoreaccount1/?restype=service&comp=stats",
@@ -140,7 +140,7 @@ fn the_secondary_takes_any_form_of_the_path() {
             "{signed}"
         );
     }
-    // On the primary there is only the path as sent.
+    // On the primary endpoint, only the path as sent is accepted.
     let primary = target("/devstoreaccount1/T", "127.0.0.1");
     let signature = key().sign(&["GET\n\n\n", DATE, "\n/devstoreaccount1/T"]);
     let header = format!("SharedKey {ACCOUNT}:{signature}");
@@ -234,7 +234,7 @@ proptest! {
             3 => SignedRequest { target: &url, ..original },
             _ => SignedRequest { target: &comp, ..original },
         };
-        // Shared Key Lite covers date and resource only.
+        // Shared Key Lite signs only the date and the resource.
         prop_assert_eq!(verify(&header, &changed).is_ok(), lite && part < 3);
         let later = SignedRequest { date: "Tue, 02 Jan 2024 03:04:06 GMT", ..original };
         prop_assert!(verify(&header, &later).is_err());
