@@ -117,7 +117,6 @@ pub struct KeyRange {
 
 impl KeyRange {
     /// All keys.
-    #[must_use]
     pub fn all() -> Self {
         Self {
             start: Bound::Unbounded,
@@ -126,7 +125,6 @@ impl KeyRange {
     }
 
     /// From `start` to before `end`.
-    #[must_use]
     pub fn half_open(start: Bytes, end: Bytes) -> Self {
         Self {
             start: Bound::Included(start),
@@ -135,7 +133,6 @@ impl KeyRange {
     }
 
     /// Whether no key can be in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
             (Bound::Included(start), Bound::Included(end)) => start > end,
@@ -160,7 +157,6 @@ pub struct ScanHint {
 
 impl ScanHint {
     /// A page of a query.
-    #[must_use]
     pub fn page(rows: usize) -> Self {
         Self {
             rows,
@@ -170,7 +166,6 @@ impl ScanHint {
     }
 
     /// A walk over all rows, which must not evict useful blocks from the cache.
-    #[must_use]
     pub fn walk() -> Self {
         Self {
             rows: usize::MAX,

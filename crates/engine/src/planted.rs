@@ -25,7 +25,6 @@ use crate::{
 const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.
-#[must_use]
 pub fn is_active(bug: &str) -> bool {
     static SETUP: Once = Once::new();
     // Dropping the scenario would deactivate the bugs.
@@ -35,7 +34,6 @@ pub fn is_active(bug: &str) -> bool {
 }
 
 /// Plants the bugs of an engine. `end` is the first key after its range.
-#[must_use]
 pub fn plant(engine: Arc<dyn Engine>, end: Option<Bytes>) -> Arc<dyn Engine> {
     Arc::new(PlantedEngine {
         engine,

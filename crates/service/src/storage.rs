@@ -24,7 +24,6 @@ pub struct Storage {
 
 impl Storage {
     /// Storage over ranges, without targets.
-    #[must_use]
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -43,38 +42,32 @@ impl Storage {
     }
 
     /// The ranges.
-    #[must_use]
     pub fn map(&self) -> &PartitionMap {
         &self.map
     }
 
     /// The clock.
-    #[must_use]
     pub fn clock(&self) -> &dyn Clock {
         &*self.clock
     }
 
     /// The Timestamps of writes.
-    #[must_use]
     pub fn timestamps(&self) -> &Timestamps {
         &self.timestamps
     }
 
     /// The admission queues that all services share.
-    #[must_use]
     pub fn admission(&self) -> &Admission {
         &self.admission
     }
 
     /// The targets, if there are any.
-    #[must_use]
     pub fn targets(&self) -> Option<&Targets> {
         self.targets.as_deref()
     }
 
     /// The partitions, containers and accounts whose requests were refused in the last minute because a target was
     /// exceeded: at most `limit`, the most frequent first.
-    #[must_use]
     pub fn limited(&self, limit: usize) -> Vec<Limited> {
         self.targets().map_or_else(Vec::new, |targets| {
             targets.limited(self.clock.monotonic(), limit)
@@ -82,7 +75,6 @@ impl Storage {
     }
 
     /// The range of a key, for one read.
-    #[must_use]
     pub fn route(&self, key: &Bytes) -> Route {
         self.map.route(key)
     }

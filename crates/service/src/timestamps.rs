@@ -15,7 +15,6 @@ pub struct Timestamps {
 
 impl Timestamps {
     /// Timestamps of this clock.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -24,7 +23,6 @@ impl Timestamps {
     }
 
     /// The current time, at or after every Timestamp given so far.
-    #[must_use]
     pub fn now(&self) -> DateTime {
         let last = self.last_ticks.load(Ordering::Relaxed);
         let now = DateTime::from_system(self.clock.now());

@@ -63,7 +63,6 @@ impl Faults {
 }
 
 #[cfg(not(any(test, feature = "conformance")))]
-#[allow(clippy::unused_self, reason = "in tests the methods use it")]
 impl Faults {
     pub(super) const fn write(&self, _batch: &Batch) -> Option<Fault> {
         None

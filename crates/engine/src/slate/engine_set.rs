@@ -74,7 +74,7 @@ impl SlateEngineSet {
         let commits = CommitThread::start(Arc::clone(&core))?;
         let background = Pool::start(BACKGROUND)?;
         let runtimes = Runtimes {
-            commit: commits.runtime().clone(),
+            commit: commits.thread.runtime().clone(),
             store: background.handle().clone(),
         };
         let tasks = Tasks::new();
@@ -126,7 +126,7 @@ impl SlateEngineSet {
             Arc::clone(core),
             open,
             Arc::clone(&self.room),
-            self.commits.queue(),
+            &self.commits.queue,
         )))
     }
 }
@@ -193,7 +193,7 @@ impl EngineSet for SlateEngineSet {
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        within_store_deadline(pin::pin(&self.core, self.commits.queue(), ranges)).await
+        within_store_deadline(pin::pin(&self.core, &self.commits.queue, ranges)).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
@@ -225,7 +225,7 @@ impl EngineSet for SlateEngineSet {
         let mut stats = self.core.counts.read(self.core.health.get());
         self.core.context.cache.count_into(&mut stats);
         if let Some(wal) = self.core.wal() {
-            stats.log_bytes = wal.live_bytes();
+            stats.log_bytes = wal.wal.live_bytes();
         }
         for database in self.core.databases() {
             metrics::add_to(&database.metrics, &mut stats.metrics);

@@ -20,7 +20,6 @@ pub struct Home {
 
 impl Home {
     /// In a data directory.
-    #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {
         Self {
             store: data.store(),

@@ -18,7 +18,6 @@ use std::io;
 use std::sync::Arc;
 
 use partita_rt::threads::OwnThread;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use self::queue::Work;
@@ -28,9 +27,9 @@ pub(super) use self::queue::{CommitQueue, RangeIntake};
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {
-    queue: Arc<CommitQueue>,
+    pub(super) queue: Arc<CommitQueue>,
     stop: watch::Sender<bool>,
-    thread: OwnThread,
+    pub(super) thread: OwnThread,
 }
 
 impl CommitThread {
@@ -57,15 +56,6 @@ impl CommitThread {
             stop,
             thread,
         })
-    }
-
-    pub(super) fn queue(&self) -> &Arc<CommitQueue> {
-        &self.queue
-    }
-
-    /// The runtime for SlateDB's writer tasks.
-    pub(super) fn runtime(&self) -> &Handle {
-        self.thread.runtime()
     }
 
     /// Closes the queue and waits until all batches in it are answered.
