@@ -127,7 +127,6 @@ commands! {
 }
 
 /// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
-#[must_use]
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     exit_code(match Argv0::of(&arguments) {
         Argv0::Partita => CommandLine::parse_from(arguments).command.run(),

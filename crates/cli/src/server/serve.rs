@@ -14,9 +14,7 @@
 //! ```
 
 use crate::args::SettingsArgs;
-use crate::command::{Command, CommandError, CommandResult, Outcome};
-use crate::error::Because as _;
-use crate::progress::message;
+use crate::prelude::*;
 use crate::signals::StopSignals;
 use partita_server::config::{Place, Settings};
 use partita_server::connect::{Endpoint, trust_lines};

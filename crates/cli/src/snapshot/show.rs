@@ -1,9 +1,7 @@
 //! `partita snapshot show NAME`: what a snapshot holds, and the space that only it uses.
 
 use super::SnapshotArgs;
-use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
-use crate::output::{Field, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::admin::AdminPort;
 
 /// Show a snapshot and its tables
@@ -39,7 +37,6 @@ impl AdminPortCommand for ShowCommand {
         fields.extend(named);
         output.write_document(&page.text, Shape::Single, |output| output.record(&fields))?;
         let tables = many(count, "table", "tables");
-        progress.finish(&format!("snapshot {name} with {tables}"));
-        Ok(Outcome::Done)
+        progress.finish(&format!("snapshot {name} with {tables}"), Outcome::Done)
     }
 }

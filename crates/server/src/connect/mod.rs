@@ -34,10 +34,10 @@ impl Endpoint {
     /// The endpoint of a server with these settings, for the first account or the named one. `None` if no account has
     /// that name.
     pub fn of(settings: &Settings, account: Option<&str>) -> Option<Endpoint> {
-        let wanted = |known: &&Account| account.is_none_or(|name| known.name() == name);
+        let wanted = |known: &&Account| account.is_none_or(|name| known.name == name);
         let account = settings.accounts.iter().find(wanted)?.clone();
         let authority = (settings.tls == Tls::Dev).then(|| {
-            let path = tls::authority_certificate(&tls::authority_directory(settings));
+            let path = tls::authority_directory(settings).join(tls::CERTIFICATE);
             std::path::absolute(&path).unwrap_or(path)
         });
         Some(Endpoint {
@@ -55,7 +55,7 @@ impl Endpoint {
             Ok(IpAddr::V6(address)) => format!("[{address}]"),
             _ => self.host.clone(),
         };
-        let (scheme, port, account) = (self.scheme, self.port, self.account.name());
+        let (scheme, port, account) = (self.scheme, self.port, &self.account.name);
         format!("{scheme}://{host}:{port}/{account}")
     }
 
@@ -67,7 +67,7 @@ impl Endpoint {
 
     /// The connection string for places such as logs: it has the key only if that key is public.
     pub fn public_connection_string(&self) -> String {
-        let key = self.account.keys().first();
+        let key = self.account.keys.first();
         if key.is_none_or(AccountKey::is_well_known) {
             return self.connection_string();
         }
@@ -76,7 +76,7 @@ impl Endpoint {
     }
 
     fn string_without_key(&self) -> [String; 2] {
-        let (scheme, account) = (self.scheme, self.account.name());
+        let (scheme, account) = (self.scheme, &self.account.name);
         [
             format!("DefaultEndpointsProtocol={scheme};AccountName={account};"),
             format!("TableEndpoint={};", self.url()),
@@ -84,7 +84,7 @@ impl Endpoint {
     }
 
     pub(crate) fn key(&self) -> String {
-        let key = self.account.keys().first();
+        let key = self.account.keys.first();
         key.map(AccountKey::to_base64).unwrap_or_default()
     }
 }

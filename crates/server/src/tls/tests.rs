@@ -60,7 +60,7 @@ fn the_local_authority_is_made_once_and_vouches_for_every_name() {
     let authority = first.authority.clone().unwrap();
     assert_eq!(
         authority,
-        authority_certificate(&authority_directory(&settings(&flags)))
+        authority_directory(&settings(&flags)).join(CERTIFICATE)
     );
     let made = std::fs::read(&authority).unwrap();
     for name in [

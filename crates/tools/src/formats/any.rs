@@ -36,7 +36,6 @@ impl Format {
     pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
 
     /// The extension of its files, without the dot.
-    #[must_use]
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -47,7 +46,6 @@ impl Format {
     }
 
     /// The format of a file by its name.
-    #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let is = |format: &Self| name.ends_with(&format!(".{}", format.extension()));
@@ -55,7 +53,6 @@ impl Format {
     }
 
     /// Whether its columns must be known before the first row is written.
-    #[must_use]
     pub const fn has_columns(self) -> bool {
         match self {
             Self::Csv | Self::Parquet => true,
@@ -202,13 +199,11 @@ impl EntityReader {
     }
 
     /// How many rows the file has, if its format tells in advance.
-    #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.reader.rows()
     }
 
     /// Bytes of the file read so far; 0 for Parquet, which is not read from begin to end.
-    #[must_use]
     pub fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)
     }

@@ -84,7 +84,6 @@ pub struct Frontier<R> {
 
 impl<R> Frontier<R> {
     /// A scan of these steps, which are in the table's order and do not overlap.
-    #[must_use]
     pub fn new(steps: Vec<Step>, options: FrontierOptions) -> Self {
         let mut frontier = Self {
             options,
@@ -162,7 +161,6 @@ impl<R> Frontier<R> {
     }
 
     /// The steps that cover exactly the rows not returned yet, in the table's order.
-    #[must_use]
     pub fn open_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut covered_from = None;
@@ -189,7 +187,6 @@ impl<R> Frontier<R> {
     }
 
     /// Whether all rows are returned.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.slots.is_empty()
     }

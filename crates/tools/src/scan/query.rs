@@ -99,7 +99,6 @@ impl Query {
     }
 
     /// The settings, as they are used.
-    #[must_use]
     pub fn options(&self) -> &QueryOptions {
         &self.0
     }

@@ -1,6 +1,7 @@
 //! Compares two reports.
 
 use super::report::{Report, Settings};
+use crate::named_enum::named_enum;
 use partita_load::LatencySummary;
 use serde::Serialize;
 
@@ -21,27 +22,17 @@ pub struct MetricChange {
     pub judgement: Judgement,
 }
 
-/// Whether a change matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judgement {
-    /// Better by more than the tolerance.
-    Better,
-    /// Within the tolerance.
-    Same,
-    /// Worse by more than the tolerance.
-    Worse,
-}
-
-impl Judgement {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Same => "same",
-            Self::Worse => "worse",
-        }
+named_enum! {
+    /// Whether a change matters.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Judgement {
+        /// Better by more than the tolerance.
+        Better = "better",
+        /// Within the tolerance.
+        Same = "same",
+        /// Worse by more than the tolerance.
+        Worse = "worse",
     }
 }
 
@@ -51,7 +42,6 @@ const LATENCY_MS_MIN: f64 = 0.2;
 const SHARE_MIN: f64 = 0.001;
 
 /// The settings in which two runs differ, so that their figures are not comparable. Endpoint, time and table may differ.
-#[must_use]
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
     let pairs = compared(before).into_iter().zip(compared(after));
     let differ = pairs.filter(|(before, after)| before != after);
@@ -96,7 +86,6 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
 }
 
 /// All figures of both reports. `tolerance` is the share of the first figure by which the second may differ: 0.1 for a tenth.
-#[must_use]
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     let mut add = |operation: &str, figure, values: [f64; 2], is_good_high, least: f64| {

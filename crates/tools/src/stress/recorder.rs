@@ -23,7 +23,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder for a run with this ramp.
-    #[must_use]
     pub fn new(ramp: Duration) -> Self {
         Self {
             begin: OnceLock::new(),
@@ -33,7 +32,6 @@ impl Recorder {
     }
 
     /// The current figures.
-    #[must_use]
     pub fn live(&self) -> Live {
         self.metrics()
             .live(self.now(), self.attempts.load(Ordering::Relaxed))

@@ -11,7 +11,7 @@
 //! - a write with an unknown outcome is repeated if that changes nothing. Otherwise the rows are read back first;
 //! - the checksum of a damaged file is refused before any of its rows is written.
 //!
-//! Rows come from a [`crate::scan::PageSource`] whose rows can become entities ([`IntoEntity`]). Writes go through a
+//! Rows come from a [`crate::scan::PageSource`] whose rows are entities. Writes go through a
 //! [`partita_client::TableClient`] with its retries; only unknown outcomes are repeated here.
 
 mod atomic_file;
@@ -37,10 +37,10 @@ pub use error::TransferError;
 pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
 pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
-pub use observer::{Attempts, Counts, Event, Observer};
+pub use observer::{Counts, Event, Observer};
 pub(crate) use options::create_if_missing;
 pub use options::{Mode, WriteOptions};
 pub(crate) use part_file::hex;
-pub use rows::{IntoEntity, TableReader};
+pub use rows::TableReader;
 pub use source::TableSource;
 pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

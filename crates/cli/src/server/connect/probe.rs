@@ -41,7 +41,7 @@ pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
         ..AdminOptions::default()
     };
     let url = format!("http://{authority}");
-    let admin = AdminPort::with_options(&url, options, Arc::default()).ok()?;
+    let admin = AdminPort::new(&url, options, Arc::default()).ok()?;
     let status = admin.status().await.ok()?.document;
     (status.name == "partita").then_some(status)
 }

@@ -139,13 +139,11 @@ impl Series {
 
 impl Point {
     /// Operations that succeeded, a second.
-    #[must_use]
     pub fn done_sum(&self) -> f64 {
         self.done_per_second.iter().sum()
     }
 
     /// Operations of a kind that succeeded, a second.
-    #[must_use]
     pub fn done(&self, kind: Kind) -> f64 {
         self.done_per_second[kind.index()]
     }
