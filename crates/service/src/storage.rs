@@ -14,12 +14,16 @@ use std::sync::Arc;
 /// The ranges of all keys, with the Timestamps, admission queues and targets that all requests share.
 #[derive(Debug)]
 pub struct Storage {
-    map: Arc<PartitionMap>,
-    clock: Arc<dyn Clock>,
-    timestamps: Timestamps,
-    admission: Admission,
-    /// `None` for no limits.
-    targets: Option<Box<Targets>>,
+    /// The ranges.
+    pub map: Arc<PartitionMap>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The Timestamps of writes.
+    pub timestamps: Timestamps,
+    /// The admission queues that all services share.
+    pub admission: Admission,
+    /// The targets; `None` for no limits.
+    pub targets: Option<Box<Targets>>,
 }
 
 impl Storage {
@@ -41,35 +45,10 @@ impl Storage {
         self
     }
 
-    /// The ranges.
-    pub fn map(&self) -> &PartitionMap {
-        &self.map
-    }
-
-    /// The clock.
-    pub fn clock(&self) -> &dyn Clock {
-        &*self.clock
-    }
-
-    /// The Timestamps of writes.
-    pub fn timestamps(&self) -> &Timestamps {
-        &self.timestamps
-    }
-
-    /// The admission queues that all services share.
-    pub fn admission(&self) -> &Admission {
-        &self.admission
-    }
-
-    /// The targets, if there are any.
-    pub fn targets(&self) -> Option<&Targets> {
-        self.targets.as_deref()
-    }
-
     /// The partitions, containers and accounts whose requests were refused in the last minute because a target was
     /// exceeded: at most `limit`, the most frequent first.
     pub fn limited(&self, limit: usize) -> Vec<Limited> {
-        self.targets().map_or_else(Vec::new, |targets| {
+        self.targets.as_ref().map_or_else(Vec::new, |targets| {
             targets.limited(self.clock.monotonic(), limit)
         })
     }
@@ -116,7 +95,7 @@ impl Storage {
         charged: impl FnOnce() -> Charged<'c>,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let Some(targets) = self.targets() else {
+        let Some(targets) = &self.targets else {
             return Ok(());
         };
         let taken = targets.take(self.clock.monotonic(), &charged(), cost, direction, names);

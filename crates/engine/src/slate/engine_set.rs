@@ -8,7 +8,7 @@ use partita_rt::threads::{Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
 use partita_wal::Resume;
 
-use super::commit::CommitThread;
+use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
 use super::database::Database;
 use super::engine::SlateEngine;
@@ -122,12 +122,13 @@ impl SlateEngineSet {
         );
         let open = OpenRange::new(opening.await?);
         core.open_ranges.write().insert(range, Arc::clone(&open));
-        Ok(Arc::new(SlateEngine::new(
-            Arc::clone(core),
+        let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
+        Ok(Arc::new(SlateEngine {
+            core: Arc::clone(core),
             open,
-            Arc::clone(&self.room),
-            &self.commits.queue,
-        )))
+            room: Arc::clone(&self.room),
+            intake: Arc::new(intake),
+        }))
     }
 }
 

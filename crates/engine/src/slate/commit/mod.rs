@@ -35,7 +35,7 @@ pub(super) struct CommitThread {
 impl CommitThread {
     /// Starts the thread, which waits until there is something to commit.
     pub(super) fn start(core: Arc<Core>) -> io::Result<Self> {
-        let queue = Arc::new(CommitQueue::new());
+        let queue = Arc::new(CommitQueue::default());
         let (stop, mut stopped) = watch::channel(false);
         let to_commit = Arc::clone(&queue);
         let thread = OwnThread::start("partita-commit", async move {
