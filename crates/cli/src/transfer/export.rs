@@ -48,7 +48,7 @@ pub(crate) struct ExportCommand {
 
 /// Formats by the extension of their files.
 pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
-    choice(Format::ALL.map(|format| (format.extension(), format)))
+    choice(Format::ALL.map(|format| (format.name(), format)))
 }
 
 /// Where rows are written.

@@ -7,7 +7,7 @@ mod snippet;
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::config::{Account, AccountKey, Settings, Tls};
@@ -51,12 +51,8 @@ impl Endpoint {
 
     /// The base URL of the account's tables, in path style.
     pub fn url(&self) -> String {
-        let host = match self.host.parse::<IpAddr>() {
-            Ok(IpAddr::V6(address)) => format!("[{address}]"),
-            _ => self.host.clone(),
-        };
-        let (scheme, port, account) = (self.scheme, self.port, &self.account.name);
-        format!("{scheme}://{host}:{port}/{account}")
+        let (scheme, account) = (self.scheme, &self.account.name);
+        format!("{scheme}://{}/{account}", authority(&self.host, self.port))
     }
 
     /// The connection string, in the explicit form that every client accepts.
@@ -86,6 +82,14 @@ impl Endpoint {
     pub(crate) fn key(&self) -> String {
         let key = self.account.keys.first();
         key.map(AccountKey::to_base64).unwrap_or_default()
+    }
+}
+
+/// Host and port as URLs write them: an IPv6 address stands in brackets.
+pub fn authority(host: &str, port: u16) -> String {
+    match host.parse::<IpAddr>() {
+        Ok(address) => SocketAddr::new(address, port).to_string(),
+        Err(_) => format!("{host}:{port}"),
     }
 }
 

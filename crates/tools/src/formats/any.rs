@@ -2,6 +2,7 @@
 
 use super::read_entities::ReadEntities;
 use super::{FormatError, Schema, csv, jsonl, parquet};
+use crate::named_enum::named_enum;
 use bytes::Bytes;
 use partita_client::Entity;
 use serde::{Deserialize, Serialize};
@@ -16,39 +17,28 @@ const ZSTD_LEVEL: i32 = 1;
 /// Read at a time, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// The format of a file of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// Columns with their types, as Azure Storage Explorer writes and reads them.
-    Csv,
-    /// An entity a line, as the service writes it.
-    Jsonl,
-    /// The same, compressed.
-    #[serde(rename = "jsonl.zst")]
-    JsonlZstd,
-    /// Apache Parquet, compressed.
-    Parquet,
+named_enum! {
+    /// The format of a file of rows. Its name is the extension of such files.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Format {
+        /// Columns with their types, as Azure Storage Explorer writes and reads them.
+        Csv = "csv",
+        /// An entity a line, as the service writes it.
+        Jsonl = "jsonl",
+        /// The same, compressed.
+        #[serde(rename = "jsonl.zst")]
+        JsonlZstd = "jsonl.zst",
+        /// Apache Parquet, compressed.
+        Parquet = "parquet",
+    }
 }
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
-
-    /// The extension of its files, without the dot.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Jsonl => "jsonl",
-            Self::JsonlZstd => "jsonl.zst",
-            Self::Parquet => "parquet",
-        }
-    }
-
     /// The format of a file by its name.
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let is = |format: &Self| name.ends_with(&format!(".{}", format.extension()));
+        let is = |format: &Self| name.ends_with(&format!(".{}", format.name()));
         Self::ALL.into_iter().find(is)
     }
 

@@ -54,7 +54,7 @@ async fn what_is_exported_and_imported_is_the_same() {
     for (at, format) in Format::ALL.into_iter().enumerate() {
         for kind in ["directory", "file"] {
             let name = match kind {
-                "file" => format!("rows.{}", format.extension()),
+                "file" => format!("rows.{}", format.name()),
                 _ => format!("rows{at}"),
             };
             let path = directory.path().join(name);
@@ -144,7 +144,7 @@ async fn an_empty_table_makes_an_empty_export() {
     let source = table(&client, "source", &[]).await;
     let directory = tempfile::tempdir().unwrap();
     for (at, format) in Format::ALL.into_iter().enumerate() {
-        for name in [format!("d{at}"), format!("f.{}", format.extension())] {
+        for name in [format!("d{at}"), format!("f.{}", format.name())] {
             let path = directory.path().join(name);
             export_to(&source, &path, &exporting(format)).await.unwrap();
             let target = client.table_client("target");
