@@ -102,7 +102,6 @@ pub(crate) enum CommandError {
     #[error("{what}")]
     Because {
         what: String,
-        #[source]
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -34,6 +34,7 @@ mod error;
 mod log;
 mod migrate;
 mod output;
+mod prelude;
 mod progress;
 mod resume;
 mod rows;

@@ -1,10 +1,8 @@
 //! The scan of a command: planned by its flags, with progress, to the end or a signal, and resumable.
 
 use crate::args::connection::Connection;
-use crate::args::{ResumableScanArgs, ScanArgs};
-use crate::error::CommandError;
-use crate::output::Output;
-use crate::progress::{Progress, message};
+use crate::args::{ResumeArgs, ScanArgs};
+use crate::prelude::*;
 use crate::resume::{self, ScanResume};
 use crate::signals::{interruptible, stop_requested};
 use partita_client::TableClient;
@@ -57,19 +55,16 @@ impl<'a> ScanSpec<'a> {
         vec!["PartitionKey".to_owned(), "RowKey".to_owned()]
     }
 
-    /// Starts, or resumes where a token of the same command stopped.
-    pub(crate) async fn start<S>(
+    /// Starts, or resumes where a token of the same command stopped; without `resume` the command cannot be resumed.
+    pub(crate) async fn start<S: Default + Serialize + DeserializeOwned>(
         self,
         command: &'static str,
-        args: &ResumableScanArgs,
+        resume: Option<&ResumeArgs>,
         connection: &Connection,
         table: &str,
-    ) -> Result<ScanSession<S>, CommandError>
-    where
-        S: Default + Serialize + DeserializeOwned,
-    {
+    ) -> Result<ScanSession<S>, CommandError> {
         let client = connection.service.table_client(table);
-        let (steps, state) = match &args.resume.resume {
+        let (steps, state) = match resume.and_then(|args| args.resume.as_ref()) {
             Some(token) => {
                 let ScanResume { scan, state, .. } = ScanResume::read(token, command, &client)?;
                 (scan.into_steps(&self.query)?, state)
@@ -79,35 +74,13 @@ impl<'a> ScanSpec<'a> {
                 (steps, S::default())
             }
         };
-        Ok(self.session(command, client, steps, state))
-    }
-
-    /// Starts a scan that cannot be resumed.
-    pub(crate) async fn start_once(
-        self,
-        command: &'static str,
-        connection: &Connection,
-        table: &str,
-    ) -> Result<ScanSession<()>, CommandError> {
-        let client = connection.service.table_client(table);
-        let steps = self.plan(&self.args.bounds(), connection, table).await?;
-        Ok(self.session(command, client, steps, ()))
-    }
-
-    fn session<S>(
-        self,
-        command: &'static str,
-        table: TableClient,
-        steps: Vec<Step>,
-        state: S,
-    ) -> ScanSession<S> {
         let jobs = self.args.jobs();
-        ScanSession {
+        Ok(ScanSession {
             command,
-            scan: self.scan(&table, steps, jobs),
-            table,
+            scan: self.scan(&client, steps, jobs),
+            table: client,
             state,
-        }
+        })
     }
 
     /// The scan of these steps.
@@ -121,7 +94,7 @@ impl<'a> ScanSpec<'a> {
             jobs,
             order: self.order,
         };
-        let source = Arc::new(TableSource::new(table.clone()));
+        let source = Arc::new(TableSource(table.clone()));
         Scan::new(source, self.query, steps, options)
     }
 
@@ -178,12 +151,12 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
         let error = loop {
             match interruptible(&mut stop, self.scan.next()).await {
                 Ok(None) => return Ok(()),
-                Ok(Some(Ok(batch))) => progress.set_position(take(&mut self.state, batch)?),
+                Ok(Some(Ok(batch))) => progress.bar.set_position(take(&mut self.state, batch)?),
                 Ok(Some(Err(error))) => break error.into(),
                 Err(error) => break error,
             }
         };
-        progress.hide_bar();
+        progress.bar.hide();
         Err(error)
     }
 

@@ -13,7 +13,6 @@ pub struct Write {
 
 impl Write {
     /// Bytes that the write takes in the pipeline: key, value and [`Batch::OVERHEAD_BYTES`].
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.key.len() + self.value.as_ref().map_or(0, Bytes::len) + Batch::OVERHEAD_BYTES
     }
@@ -34,13 +33,11 @@ impl Batch {
     pub const OVERHEAD_BYTES: usize = 64;
 
     /// An empty batch.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// An empty batch with room for `count` writes.
-    #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         Self {
             writes: Vec::with_capacity(count),
@@ -70,31 +67,26 @@ impl Batch {
 
     /// Bytes that the batch takes in the pipeline: keys, values and [`Batch::OVERHEAD_BYTES`] a row. Pass this to
     /// [`crate::Engine::reserve`].
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The writes, in the order they were added.
-    #[must_use]
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
 
     /// The writes themselves.
-    #[must_use]
     pub fn into_writes(self) -> Vec<Write> {
         self.writes
     }
 
     /// Whether the batch has no writes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
     /// The number of writes in the batch.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.writes.len()
     }

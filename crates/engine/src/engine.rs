@@ -119,7 +119,6 @@ pub struct KeyRange {
 
 impl KeyRange {
     /// All keys.
-    #[must_use]
     pub fn all() -> Self {
         Self {
             start: Bound::Unbounded,
@@ -128,7 +127,6 @@ impl KeyRange {
     }
 
     /// From `start` to before `end`.
-    #[must_use]
     pub fn half_open(start: Bytes, end: Bytes) -> Self {
         Self {
             start: Bound::Included(start),
@@ -137,7 +135,6 @@ impl KeyRange {
     }
 
     /// Whether the range contains no keys.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
             (Bound::Included(start), Bound::Included(end)) => start > end,
@@ -162,7 +159,6 @@ pub struct ScanHint {
 
 impl ScanHint {
     /// A page of a query.
-    #[must_use]
     pub fn page(rows: usize) -> Self {
         Self {
             rows,
@@ -172,7 +168,6 @@ impl ScanHint {
     }
 
     /// A scan of all rows, which must not evict useful blocks from the cache.
-    #[must_use]
     pub fn walk() -> Self {
         Self {
             rows: usize::MAX,

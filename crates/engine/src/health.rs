@@ -22,7 +22,6 @@ pub enum Health {
 
 impl Health {
     /// Why writes are refused in this state; `None` if they are accepted.
-    #[must_use]
     pub fn refusal(self) -> Option<Refusal> {
         match self {
             Self::Healthy => None,
@@ -34,7 +33,6 @@ impl Health {
     }
 
     /// The name of the state in logs and metrics.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",

@@ -14,13 +14,11 @@ pub struct PinId(Arc<str>);
 
 impl PinId {
     /// The name of an existing pin, from its text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
     /// Its text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -26,7 +26,6 @@ use crate::{
 const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.
-#[must_use]
 pub fn is_active(bug: &str) -> bool {
     static SETUP: Once = Once::new();
     // Dropping the scenario would deactivate the bugs.
@@ -36,7 +35,6 @@ pub fn is_active(bug: &str) -> bool {
 }
 
 /// Plants the bugs of an engine. `end` is the first key after its range.
-#[must_use]
 pub fn plant(engine: Arc<dyn Engine>, end: Option<Bytes>) -> Arc<dyn Engine> {
     Arc::new(PlantedEngine {
         engine,

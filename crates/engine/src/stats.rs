@@ -65,7 +65,6 @@ pub struct Distribution {
 
 impl Distribution {
     /// The largest value that counts into bucket `index`.
-    #[must_use]
     pub fn bound(index: usize) -> u64 {
         1_u64
             .checked_shl(u32::try_from(index).unwrap_or(u32::MAX))
@@ -73,11 +72,6 @@ impl Distribution {
     }
 
     /// The mean; 0 without values.
-    #[must_use]
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "a mean does not need more precision"
-    )]
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             0.0

@@ -21,7 +21,6 @@ pub struct Accounts<K> {
 
 impl<K> Accounts<K> {
     /// The account of that name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Account<K>> {
         self.by_name.get(name)
     }

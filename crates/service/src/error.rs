@@ -73,7 +73,6 @@ impl BusyReason {
     ];
 
     /// Its code in the header `x-partita-reason`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         let [in_transit, overloaded, partition, table, account] = Self::WORDS;
         match self {
@@ -86,7 +85,6 @@ impl BusyReason {
     }
 
     /// Whether the request exceeded a target; the server itself is healthy.
-    #[must_use]
     pub const fn is_target(self) -> bool {
         match self {
             Self::RangeInTransit | Self::Overloaded => false,

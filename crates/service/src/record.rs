@@ -14,7 +14,6 @@ const VERSION: u8 = 1;
 ///
 /// # Panics
 /// If JSON cannot represent the record. Records consist of numbers, texts, lists and options, which it can.
-#[must_use]
 pub fn encode_record(record: &impl Serialize) -> Bytes {
     let mut bytes = vec![VERSION];
     serde_json::to_writer(&mut bytes, record).expect("JSON can represent every record");

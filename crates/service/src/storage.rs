@@ -14,17 +14,20 @@ use std::sync::Arc;
 /// The ranges of all keys, with the Timestamps, admission queues and targets that all requests share.
 #[derive(Debug)]
 pub struct Storage {
-    map: Arc<PartitionMap>,
-    clock: Arc<dyn Clock>,
-    timestamps: Timestamps,
-    admission: Admission,
-    /// `None` for no limits.
-    targets: Option<Box<Targets>>,
+    /// The ranges.
+    pub map: Arc<PartitionMap>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The Timestamps of writes.
+    pub timestamps: Timestamps,
+    /// The admission queues that all services share.
+    pub admission: Admission,
+    /// The targets; `None` for no limits.
+    pub targets: Option<Box<Targets>>,
 }
 
 impl Storage {
     /// Storage over ranges, without targets.
-    #[must_use]
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -42,47 +45,15 @@ impl Storage {
         self
     }
 
-    /// The ranges.
-    #[must_use]
-    pub fn map(&self) -> &PartitionMap {
-        &self.map
-    }
-
-    /// The clock.
-    #[must_use]
-    pub fn clock(&self) -> &dyn Clock {
-        &*self.clock
-    }
-
-    /// The Timestamps of writes.
-    #[must_use]
-    pub fn timestamps(&self) -> &Timestamps {
-        &self.timestamps
-    }
-
-    /// The admission queues that all services share.
-    #[must_use]
-    pub fn admission(&self) -> &Admission {
-        &self.admission
-    }
-
-    /// The targets; `None` for a server without limits.
-    #[must_use]
-    pub fn targets(&self) -> Option<&Targets> {
-        self.targets.as_deref()
-    }
-
     /// The partitions, containers and accounts whose requests were refused in the last minute because a target was
     /// exceeded: at most `limit`, the most frequent first.
-    #[must_use]
     pub fn limited(&self, limit: usize) -> Vec<Limited> {
-        self.targets().map_or_else(Vec::new, |targets| {
+        self.targets.as_ref().map_or_else(Vec::new, |targets| {
             targets.limited(self.clock.monotonic(), limit)
         })
     }
 
     /// The range of a key, for one read.
-    #[must_use]
     pub fn route(&self, key: &Bytes) -> Route {
         self.map.route(key)
     }
@@ -124,7 +95,7 @@ impl Storage {
         charged: impl FnOnce() -> Charged<'c>,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let Some(targets) = self.targets() else {
+        let Some(targets) = &self.targets else {
             return Ok(());
         };
         let taken = targets.take(self.clock.monotonic(), &charged(), cost, direction, names);

@@ -16,7 +16,6 @@ pub struct Timestamps {
 
 impl Timestamps {
     /// Timestamps of this clock.
-    #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -25,7 +24,6 @@ impl Timestamps {
     }
 
     /// The current time, not before any Timestamp assigned so far.
-    #[must_use]
     pub fn now(&self) -> DateTime {
         let last = self.last_ticks.load(Ordering::Relaxed);
         let now = DateTime::from_system(self.clock.now());

@@ -85,7 +85,7 @@ impl Service {
     /// The ranges.
     #[must_use]
     pub fn map(&self) -> &PartitionMap {
-        self.storage.map()
+        &self.storage.map
     }
 
     pub(crate) fn route(&self, key: &Bytes) -> Route {
@@ -130,10 +130,10 @@ impl Service {
     }
 
     pub(crate) fn clock(&self) -> &dyn Clock {
-        self.storage.clock()
+        &*self.storage.clock
     }
 
     pub(crate) fn timestamps(&self) -> &Timestamps {
-        self.storage.timestamps()
+        &self.storage.timestamps
     }
 }

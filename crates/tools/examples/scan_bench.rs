@@ -158,7 +158,7 @@ async fn measure(
     let steps = strategy.plan(&Bounds::default(), &setup.split_points(), jobs);
     let options = RunOptions { jobs, order };
     let begin = Instant::now();
-    let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
+    let mut scan = Scan::new(Arc::new(TableSource(table)), query, steps, options);
     let mut rows = 0_usize;
     while let Some(batch) = scan.next().await {
         rows += batch?.rows.len();

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 /// Groups rows into transactions. Rows of one partition keep their order; partitions are in the order of their first
 /// rows. The same rows always give the same transactions.
-#[must_use]
 pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
     let mut places = std::collections::HashMap::new();

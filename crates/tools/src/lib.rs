@@ -14,6 +14,7 @@ pub mod admin;
 mod batching;
 pub mod formats;
 pub mod migrate;
+mod named_enum;
 pub mod purge;
 pub mod scan;
 #[cfg(test)]

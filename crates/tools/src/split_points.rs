@@ -26,7 +26,7 @@ pub async fn split_points(
         page_timeout: TIMEOUT,
         authorities_pem: authorities_pem.to_vec(),
     };
-    let port = AdminPort::with_options(admin, options, Arc::default())?;
+    let port = AdminPort::new(admin, options, Arc::default())?;
     let ranges = port.ranges().await?.document;
     Ok(starts_within(ranges, account, table))
 }

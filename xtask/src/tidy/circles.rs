@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context;
 use syn::visit::{self, Visit};
 
-use super::budgets::Counted;
+use super::Finding;
 use super::tree::{File, Tree, is_test_item};
 
 /// The names that lead to a module from the root of its crate.
@@ -23,7 +23,7 @@ type Modules = BTreeMap<ModulePath, Module>;
 const REEXPORTS_MAX: usize = 8;
 
 /// The circles of all crates, each reported at its first file.
-pub(super) fn count(tree: &Tree) -> anyhow::Result<Vec<Counted>> {
+pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     let mut crates: BTreeMap<&str, Modules> = BTreeMap::new();
     for file in tree.rust() {
         if let Some((folder, path)) = module_path(&file.path) {
@@ -31,20 +31,17 @@ pub(super) fn count(tree: &Tree) -> anyhow::Result<Vec<Counted>> {
             crates.entry(folder).or_default().insert(path, module);
         }
     }
-    let mut counted = Vec::new();
+    let mut findings = Vec::new();
     for modules in crates.values() {
         for circle in circles(&uses(modules)) {
             let files = circle.iter().filter_map(|path| modules.get(*path));
             let files: Vec<&str> = files.map(|module| module.file.as_str()).collect();
             let text = format!("a circle of files: {}", files.join(", "));
-            counted.push(Counted {
-                path: (*files.first().context("a circle has files")?).to_owned(),
-                line: 0,
-                text,
-            });
+            let first = files.first().context("a circle has files")?;
+            findings.push(Finding::new(first, 0, text));
         }
     }
-    Ok(counted)
+    Ok(findings)
 }
 
 /// The folder of the crate and the module path of a source file; `None` for tests and for binaries beside a library.
@@ -245,7 +242,7 @@ mod tests {
     use super::*;
 
     fn texts(files: &[(&str, &str)]) -> Vec<String> {
-        let counted = count(&Tree::of(files)).unwrap();
+        let counted = check(&Tree::of(files)).unwrap();
         counted.into_iter().map(|one| one.text).collect()
     }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the house rules that no compiler lint checks.
 //!
 //! Each rule is a pure function from the project's files to findings, so that a test can show it failing. The data of
-//! the rules (dependencies, budgets, exceptions with their reasons) is in `tidy.toml`.
+//! the rules (dependencies, exceptions with their reasons) is in `tidy.toml`.
 //!
 //! | rule | promise |
 //! | --- | --- |
@@ -11,15 +11,14 @@
 //! | names | no `util`, no `foo.rs` beside `foo/` |
 //! | operations | a file of its name for every operation, in each room |
 //! | words | no mark of unfinished work without an issue, no registry hosts, no paths of one machine |
-//! | idioms | no riddles in comments, texts and documents, beyond a budget by room |
-//! | circles | no files of a crate that use each other, beyond a budget by crate |
+//! | idioms | no riddles in comments, texts and documents |
+//! | circles | no files of a crate that use each other |
 //! | attributes | every `allow` and `expect` gives its reason |
 //! | links | links between documents resolve |
 //! | commits | subjects are `room: imperative`; only with `--commits`, as it needs the history |
 
 mod arrows;
 mod attributes;
-mod budgets;
 mod circles;
 mod commits;
 mod idioms;
@@ -32,10 +31,9 @@ mod sizes;
 mod tree;
 mod words;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use partita_bench::project;
 
-use self::budgets::Counted;
 use self::settings::Settings;
 use self::tree::Tree;
 
@@ -43,11 +41,8 @@ use self::tree::Tree;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Check the subjects of these commits instead of the files
-    #[arg(long, value_name = "REV..", conflicts_with = "lower_budgets")]
+    #[arg(long, value_name = "REV..")]
     commits: Option<String>,
-    /// Lower the budgets in tidy.toml to the present counts; raises none
-    #[arg(long)]
-    lower_budgets: bool,
 }
 
 /// A broken rule: its place, and what to do.
@@ -80,10 +75,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return check_commits(range);
     }
     let tree = Tree::of_repository(&project::root())?;
-    let rules = rules_with_budget(&tree)?;
-    if arguments.lower_budgets {
-        return lower_budgets(&tree, &rules);
-    }
     let settings = Settings::read(&tree)?;
     let mut findings = [
         arrows::check(&tree, &settings)?,
@@ -92,13 +83,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         names::check(&tree),
         operations::check(&tree, &settings),
         words::check(&tree),
+        idioms::check(&tree),
+        circles::check(&tree)?,
         attributes::check(&tree)?,
         links::check(&tree),
     ]
     .concat();
-    for (rule, counted) in &rules {
-        findings.extend(budgets::check(rule, counted, settings.budget(rule)));
-    }
     findings.sort();
     for finding in &findings {
         println!("{}:{}: {}", finding.path, finding.line, finding.text);
@@ -109,24 +99,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(findings.is_empty(), "tidy: {} findings", findings.len());
     println!("tidy: {} files are in order", tree.len());
     Ok(())
-}
-
-/// The faults of the rules that have a budget, by the rule's name in `tidy.toml`.
-fn rules_with_budget(tree: &Tree) -> anyhow::Result<[(&'static str, Vec<Counted>); 2]> {
-    Ok([
-        ("idioms", idioms::count(tree)),
-        ("circles", circles::count(tree)?),
-    ])
-}
-
-fn lower_budgets(tree: &Tree, rules: &[(&str, Vec<Counted>)]) -> anyhow::Result<()> {
-    let file = tree.get(settings::FILE).context("tidy.toml is missing")?;
-    let text = rules
-        .iter()
-        .fold(file.text.clone(), |text, (rule, counted)| {
-            budgets::lower(&text, rule, counted)
-        });
-    std::fs::write(project::root().join(settings::FILE), text).context("writing tidy.toml")
 }
 
 fn check_commits(range: &str) -> anyhow::Result<()> {

@@ -1,8 +1,7 @@
 //! `partita admin checkpoint RANGE`: keeps the files of a range, for a copy of them.
 
 use super::Answer;
-use crate::error::CommandError;
-use crate::output::{Field, Output};
+use crate::prelude::*;
 use clap::value_parser;
 use partita_wire::admin::CheckpointResult;
 

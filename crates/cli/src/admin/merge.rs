@@ -1,8 +1,7 @@
 //! `partita admin merge RANGE`: one range in place of two neighbours.
 
 use super::Answer;
-use crate::error::CommandError;
-use crate::output::{Field, Output};
+use crate::prelude::*;
 use partita_wire::admin::MergeResult;
 
 /// Merge two neighbouring ranges

@@ -89,8 +89,7 @@ impl<A: RangeAction> Command for OnRange<A> {
                 .range_action::<A::Answer>(range, A::NAME, &params)
                 .await?;
             output.write_document(&text, Shape::Single, |output| document.write(output))?;
-            progress.finish(&format!("{} of range {range} done", A::NAME));
-            Ok(Outcome::Done)
+            progress.finish(&format!("{} of range {range} done", A::NAME), Outcome::Done)
         })
     }
 }

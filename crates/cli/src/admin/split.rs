@@ -1,8 +1,7 @@
 //! `partita admin split RANGE`: two ranges in place of one.
 
 use super::{Answer, RangeAction};
-use crate::error::CommandError;
-use crate::output::{Field, Output};
+use crate::prelude::*;
 use crate::server::DEFAULT_ACCOUNT;
 use partita_wire::admin::{NamedKey, RangeActionParams, SplitResult};
 

@@ -2,7 +2,7 @@
 
 use super::connection::{LOCAL_ADMIN_PORT, variable};
 use crate::progress::Progress;
-use partita_tools::admin::{AdminError, AdminPort};
+use partita_tools::admin::{AdminError, AdminOptions, AdminPort};
 use partita_tools::source::Traffic;
 use std::sync::Arc;
 
@@ -20,9 +20,10 @@ impl AdminPortArgs {
     /// The admin port of the flag, else of the variable, else of this machine; and the progress of its requests.
     pub(crate) fn open(&self) -> Result<(AdminPort, Progress), AdminError> {
         let url = self.admin.clone().or_else(|| variable(VARIABLE));
+        let url = url.as_deref().unwrap_or(LOCAL_ADMIN_PORT);
         let traffic = Arc::new(Traffic::default());
         let progress = Progress::new(&traffic);
-        let port = AdminPort::new(url.as_deref().unwrap_or(LOCAL_ADMIN_PORT), traffic)?;
+        let port = AdminPort::new(url, AdminOptions::default(), traffic)?;
         Ok((port, progress))
     }
 }

@@ -3,12 +3,9 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// Reads one of these values by its name.
-pub(crate) fn choice<T, const N: usize>(
+pub(crate) fn choice<T: Clone + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, T); N],
-) -> impl TypedValueParser<Value = T>
-where
-    T: Clone + Send + Sync + 'static,
-{
+) -> impl TypedValueParser<Value = T> {
     let names = values.each_ref().map(|(name, _)| *name);
     PossibleValuesParser::new(names).map(move |chosen| {
         let mut values = values.iter();

@@ -32,7 +32,7 @@ impl SettingsArgs {
     fn layers(self) -> Result<Layers, config::Error> {
         let variables = std::env::vars_os()
             .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
-        let mut layers = Layers::new().environment(variables);
+        let mut layers = Layers::default().environment(variables);
         if let Some(path) = self.config {
             layers = layers.config_flag(path);
         }

@@ -2,12 +2,8 @@
 
 use super::parse_place;
 use crate::args::AdminPortArgs;
-use crate::command::{Command, CommandResult, Outcome, block_on};
-use crate::error::Because as _;
-use crate::output::{Field, OutputArgs, Shape, to_json};
-use crate::progress::message;
+use crate::prelude::*;
 use crate::snapshot::parse_name;
-use crate::units::{bytes, many};
 use partita_server::backup::Place;
 use partita_tools::admin::{AdminError, AdminPort};
 use partita_wire::admin::{JobResult, SnapshotActionParams};
@@ -71,8 +67,8 @@ impl Command for CreateCommand {
                 ])
             })?;
             let JobResult::BackedUp(backup) = &result else {
-                progress.finish(&format!("snapshot {name} copied to {place}"));
-                return Ok(Outcome::Done);
+                return progress
+                    .finish(&format!("snapshot {name} copied to {place}"), Outcome::Done);
             };
             if let Some(warning) = &backup.warning {
                 message(&format!("warning: {warning}"));
@@ -81,13 +77,13 @@ impl Command for CreateCommand {
                 0 => String::new(),
                 kept => format!(", {kept} of them copied before"),
             };
-            progress.finish(&format!(
+            let end = format!(
                 "snapshot {name} copied to {place}: {} in {}{kept}, {}",
                 many(backup.rows, "row", "rows"),
                 many(backup.parts, "part", "parts"),
                 bytes(backup.bytes),
-            ));
-            Ok(Outcome::Done)
+            );
+            progress.finish(&end, Outcome::Done)
         })
     }
 }

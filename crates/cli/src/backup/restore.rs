@@ -1,11 +1,7 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
 use super::parse_place;
-use crate::command::{Command, CommandResult, Outcome, block_on};
-use crate::error::Because as _;
-use crate::output::{Field, OutputArgs, Shape, to_json};
-use crate::progress::message;
-use crate::units::{bytes, many};
+use crate::prelude::*;
 use partita_server::backup::{Backup, Place, restore};
 use serde::Serialize;
 use std::path::PathBuf;

@@ -1,11 +1,7 @@
 //! `partita backup verify URL`: checks that a backup is complete and unchanged.
 
 use super::parse_place;
-use crate::command::{Command, CommandError, CommandResult, Outcome, block_on};
-use crate::error::Because as _;
-use crate::output::{Field, Output, OutputArgs, Shape, to_json};
-use crate::progress::message;
-use crate::units::{bytes, many};
+use crate::prelude::*;
 use partita_server::backup::{Finding, Place, Verified, verify};
 use serde::Serialize;
 
@@ -27,7 +23,7 @@ struct VerifiedDocument<'a> {
     rows: u64,
     findings: Vec<FindingDocument<'a>>,
     /// Files that do not belong to the backup. Scripts read this name; `cargo xtask tidy` refuses it without the escape.
-    #[serde(rename = "str\u{61}ngers")]
+    #[serde(rename = "strangers")]
     untracked: &'a [String],
 }
 

@@ -1,9 +1,7 @@
 //! `partita completions SHELL`: completes commands and flags in a shell.
 
 use super::CommandLine;
-use crate::command::{Command, CommandResult, Outcome};
-use crate::error::Because as _;
-use crate::output;
+use crate::prelude::*;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 

@@ -1,9 +1,7 @@
 //! `partita man DIR`: a manual page for the binary, and one for each command.
 
 use super::CommandLine;
-use crate::command::{Command, CommandResult, Outcome};
-use crate::error::Because as _;
-use crate::progress::message;
+use crate::prelude::*;
 use clap::CommandFactory as _;
 use std::path::PathBuf;
 

@@ -5,35 +5,12 @@ mod man;
 #[cfg(test)]
 mod tests;
 
-use crate::admin::AdminCommand;
 use crate::argv0::Argv0;
-use crate::backup::BackupCommand;
-use crate::backup::restore::RestoreCommand;
 use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdminPort, commands};
-use crate::config::ConfigCommand;
-use crate::entity::EntityCommand;
-use crate::log::LogCommand;
-use crate::migrate::MigrateCommand;
 use crate::progress::message;
-use crate::rows::count::CountCommand;
-use crate::rows::explain::ExplainCommand;
-use crate::rows::partitions::PartitionsCommand;
-use crate::rows::purge::PurgeCommand;
-use crate::rows::scan::ScanCommand;
-use crate::server::connect::ConnectCommand;
-use crate::server::heat::HeatCommand;
-use crate::server::hot::HotCommand;
-use crate::server::ranges::RangesCommand;
-use crate::server::serve::ServeCommand;
-use crate::server::status::StatusCommand;
-use crate::snapshot::SnapshotCommand;
-use crate::stress::StressCommand;
-use crate::table::TableCommand;
-use crate::transfer::OnTwoTables;
-use crate::transfer::copy::CopyCommand;
-use crate::transfer::diff::DiffCommand;
-use crate::transfer::export::ExportCommand;
-use crate::transfer::import::ImportCommand;
+use crate::{
+    admin, backup, config, entity, log, migrate, rows, server, snapshot, stress, table, transfer,
+};
 use clap::{ArgAction, Parser};
 use completions::CompletionsCommand;
 use man::ManCommand;
@@ -66,7 +43,7 @@ struct AzuriteCommandLine {
     #[command(flatten)]
     _version: VersionArgs,
     #[command(flatten)]
-    serve: ServeCommand,
+    serve: server::serve::ServeCommand,
 }
 
 /// `-v` as well as `-V`, as Azurite has it.
@@ -79,55 +56,54 @@ struct VersionArgs {
 
 commands! {
     enum Command {
-        Serve(ServeCommand),
-        Connect(ConnectCommand),
+        Serve(server::serve::ServeCommand),
+        Connect(server::connect::ConnectCommand),
         /// Settings of the server
         #[command(subcommand)]
-        Config(ConfigCommand),
+        Config(config::ConfigCommand),
         /// Tables of an account
         #[command(subcommand)]
-        Table(TableCommand),
+        Table(table::TableCommand),
         /// Entities of a table
         #[command(subcommand)]
-        Entity(EntityCommand),
+        Entity(entity::EntityCommand),
         /// Partitions as logs: rows whose keys count down, so that the newest come first
         #[command(subcommand)]
-        Log(LogCommand),
-        Scan(OnAccount<ScanCommand>),
-        Count(OnAccount<CountCommand>),
-        Partitions(OnAccount<PartitionsCommand>),
-        Purge(OnAccount<PurgeCommand>),
-        Explain(ExplainCommand),
-        Export(OnAccount<ExportCommand>),
-        Import(OnAccount<ImportCommand>),
-        Copy(OnTwoTables<CopyCommand>),
-        Diff(OnTwoTables<DiffCommand>),
+        Log(log::LogCommand),
+        Scan(OnAccount<rows::scan::ScanCommand>),
+        Count(OnAccount<rows::count::CountCommand>),
+        Partitions(OnAccount<rows::partitions::PartitionsCommand>),
+        Purge(OnAccount<rows::purge::PurgeCommand>),
+        Explain(rows::explain::ExplainCommand),
+        Export(OnAccount<transfer::export::ExportCommand>),
+        Import(OnAccount<transfer::import::ImportCommand>),
+        Copy(transfer::OnTwoTables<transfer::copy::CopyCommand>),
+        Diff(transfer::OnTwoTables<transfer::diff::DiffCommand>),
         /// Versioned changes of tables, from files, each run once
         #[command(subcommand)]
-        Migrate(MigrateCommand),
-        Stress(StressCommand),
-        Status(OnAdminPort<StatusCommand>),
-        Hot(OnAdminPort<HotCommand>),
-        Heat(OnAdminPort<HeatCommand>),
-        Ranges(OnAdminPort<RangesCommand>),
+        Migrate(migrate::MigrateCommand),
+        Stress(stress::StressCommand),
+        Status(OnAdminPort<server::status::StatusCommand>),
+        Hot(OnAdminPort<server::hot::HotCommand>),
+        Heat(OnAdminPort<server::heat::HeatCommand>),
+        Ranges(OnAdminPort<server::ranges::RangesCommand>),
         /// Act on a range of a Partita server
         #[command(subcommand)]
-        Admin(AdminCommand),
+        Admin(admin::AdminCommand),
         /// Keep the whole store as it is now, and restore tables from it
         #[command(
             subcommand,
             after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
         )]
-        Snapshot(SnapshotCommand),
-        Backup(BackupCommand),
-        Restore(RestoreCommand),
+        Snapshot(snapshot::SnapshotCommand),
+        Backup(backup::BackupCommand),
+        Restore(backup::restore::RestoreCommand),
         Completions(CompletionsCommand),
         Man(ManCommand),
     }
 }
 
 /// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
-#[must_use]
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     exit_code(match Argv0::of(&arguments) {
         Argv0::Partita => CommandLine::parse_from(arguments).command.run(),

@@ -1,8 +1,7 @@
 //! `partita entity delete TABLE PARTITION-KEY ROW-KEY`: deletes one entity, in the version of `--if-match` if given.
 
 use super::{EntityArgs, IfMatchArgs, failed};
-use crate::args::ConfirmArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::prelude::*;
 
 /// Delete the entity with these keys
 #[derive(clap::Args)]
@@ -33,7 +32,6 @@ impl AccountCommand for DeleteCommand {
             let keys = (&**partition_key, &**row_key);
             return failed(error, keys, progress, "0 entities deleted");
         }
-        progress.finish("1 entity deleted");
-        Ok(Outcome::Done)
+        progress.finish("1 entity deleted", Outcome::Done)
     }
 }

@@ -1,9 +1,7 @@
 //! `partita entity get TABLE PARTITION-KEY ROW-KEY`: reads one entity.
 
 use super::{EntityArgs, failed};
-use crate::args::SelectArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Output, OutputArgs, OutputRow, Shape};
+use crate::prelude::*;
 
 /// Show the entity with these keys
 #[derive(clap::Args)]
@@ -47,7 +45,6 @@ impl AccountCommand for GetCommand {
             etag: self.etag,
         })?;
         output.finish()?;
-        progress.finish("1 entity");
-        Ok(Outcome::Done)
+        progress.finish("1 entity", Outcome::Done)
     }
 }

@@ -7,8 +7,7 @@ mod query;
 mod stdin;
 mod write;
 
-use crate::command::{CommandError, CommandResult, OnAccount, Outcome, Progress, commands};
-use crate::progress::message;
+use crate::prelude::*;
 use partita_client::{ETag, ErrorCode, IfMatch};
 
 commands! {
@@ -67,6 +66,5 @@ fn failed(
     message(&format!(
         "there is no entity with PartitionKey {partition_key:?} and RowKey {row_key:?}"
     ));
-    progress.finish(summary);
-    Ok(Outcome::NothingFound)
+    progress.finish(summary, Outcome::NothingFound)
 }

@@ -1,9 +1,6 @@
 //! `partita entity query TABLE [FILTER]`: one page after the other, in key order, up to a number of entities.
 
-use crate::args::SelectArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
 use partita_model::limits::PAGE_ENTITIES_MAX;
@@ -52,14 +49,13 @@ impl AccountCommand for QueryCommand {
                 output.row(&OutputRow::Entity { entity, etag })?;
                 found += 1;
             }
-            progress.set_position(found);
+            progress.bar.set_position(found);
             from = page.continuation().cloned();
             if from.is_none() || found >= top {
                 break;
             }
         }
         output.finish()?;
-        progress.finish(&many(found, "entity", "entities"));
-        Ok(Outcome::of_count(found))
+        progress.finish_count(found, "entity", "entities")
     }
 }

@@ -3,10 +3,7 @@
 use super::properties::{self, HELP};
 use super::stdin::Entities;
 use super::{IfMatchArgs, failed, is_missing};
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 
 /// Insert an entity that does not exist yet
@@ -217,8 +214,8 @@ impl EntityWriter {
             let read = many(read, "entity", "entities");
             message(&format!("{read} would be {done}"));
         }
-        self.progress.finish(&summary(written));
-        Ok(Outcome::of_count(read))
+        self.progress
+            .finish(&summary(written), Outcome::of_count(read))
     }
 
     async fn write(&self, entity: &Entity) -> partita_client::Result<ETag> {

@@ -2,10 +2,8 @@
 
 use super::LogArgs;
 use super::lines::{Line, lines};
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::progress::message;
+use crate::prelude::*;
 use crate::signals::{interruptible, stop_requested};
-use crate::units::many;
 use partita_client::{Entity, LogTail};
 use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
@@ -55,20 +53,19 @@ impl AccountCommand for AppendCommand {
         let appended = appender.append_stdin(property).await;
         let found = appender.rows;
         let rows = many(found, "row", "rows");
-        progress.hide_bar();
+        progress.bar.hide();
         if let Err(error) = appended {
             if found > 0 && !self.dry_run {
                 message(&format!("{rows} appended before the error"));
             }
             return Err(error);
         }
+        let mut end = format!("{rows} appended");
         if self.dry_run {
             message(&format!("{rows} would be appended"));
-            progress.finish("0 rows appended");
-        } else {
-            progress.finish(&format!("{rows} appended"));
+            "0 rows appended".clone_into(&mut end);
         }
-        Ok(Outcome::of_count(found))
+        progress.finish(&end, Outcome::of_count(found))
     }
 }
 
@@ -136,7 +133,7 @@ impl Appender<'_> {
                 log.append_all(batch).await?;
             }
             self.rows += count;
-            self.progress.set_position(self.rows);
+            self.progress.bar.set_position(self.rows);
         }
         invalid.map_or(Ok(()), Err)
     }

@@ -1,12 +1,9 @@
 //! `partita log tail TABLE PARTITION`: the newest rows, and with `--follow` new rows as they arrive.
 
 use super::LogArgs;
-use crate::args::SelectArgs;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Output, OutputArgs, OutputRow, Shape};
-use crate::progress::message;
+use crate::prelude::*;
 use crate::signals::stop_requested;
-use crate::units::{Since, many, parse_duration};
+use crate::units::{Since, parse_duration};
 use clap::value_parser;
 use futures::TryStreamExt as _;
 use partita_client::{DateTime, Entity, FollowOptions, LogTail};
@@ -90,8 +87,7 @@ impl AccountCommand for TailCommand {
         }
         let rows = sink.finish()?;
         ended?;
-        progress.finish(&many(rows, "row", "rows"));
-        Ok(Outcome::of_count(rows))
+        progress.finish_count(rows, "row", "rows")
     }
 }
 

@@ -4,8 +4,7 @@ mod plan;
 mod run;
 mod status;
 
-use crate::command::{CommandError, Connection, OnAccount, commands};
-use crate::output::OutputArgs;
+use crate::prelude::*;
 use partita_tools::migrate::{
     LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
 };

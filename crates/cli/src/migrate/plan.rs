@@ -1,9 +1,7 @@
 //! `partita migrate plan`: the steps that would run, with their cost.
 
 use super::MigrationArgs;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, OutputArgs, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 
 /// Show the steps that would run, with their cost in requests where it is known
@@ -30,8 +28,7 @@ impl AccountCommand for PlanCommand {
         };
         let planned = migrator.plan(&migrations, direction, self.to).await?;
         write_plan(self.migrations.output, &planned)?;
-        progress.finish(&summary(&planned));
-        Ok(Outcome::of_count(planned.len() as u64))
+        progress.finish(&summary(&planned), Outcome::of_count(planned.len() as u64))
     }
 }
 
@@ -42,9 +39,9 @@ pub(super) fn write_plan(args: OutputArgs, planned: &[Planned<'_>]) -> Result<()
             for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
                 let text = operation.to_string();
                 let mut fields = vec![
-                    ("Version", Field::count(planned.migration.version())),
-                    ("Id", Field::text(planned.migration.id())),
-                    ("Direction", Field::text(planned.direction.verb())),
+                    ("Version", Field::count(planned.migration.version)),
+                    ("Id", Field::text(&planned.migration.id)),
+                    ("Direction", Field::text(planned.direction.name())),
                     ("Step", Field::count(step as u64)),
                     ("Operation", Field::text(&text)),
                 ];

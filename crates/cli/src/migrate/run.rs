@@ -2,11 +2,9 @@
 
 use super::MigrationArgs;
 use super::plan::{summary, write_plan};
-use crate::args::ConfirmArgs;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::progress::{Bar, message};
+use crate::prelude::*;
+use crate::progress::Bar;
 use crate::signals::stoppable;
-use crate::units::many;
 use clap::value_parser;
 use partita_tools::migrate::{
     Direction, Done, Event, LeaseOptions, MigrateError, Migrations, Migrator, Planned, Watch,
@@ -82,19 +80,18 @@ impl RunArgs {
             write_plan(self.migrations.output, &planned)?;
         }
         if self.dry_run || planned.is_empty() {
-            progress.finish(&summary(&planned));
-            return Ok(Outcome::Done);
+            return progress.finish(&summary(&planned), Outcome::Done);
         }
         if planned.iter().any(Planned::destroys) {
             let migrations = many(planned.len() as u64, "migration", "migrations");
-            let verb = direction.verb();
+            let verb = direction.name();
             let question = format!("run {migrations} {verb}, with steps that delete or overwrite");
             self.confirm.confirm(&question, &mut progress)?;
         }
         let migrator = migrator.watched_by(Arc::new(StepMessages {
             migration: Mutex::default(),
             rows: AtomicU64::new(0),
-            bar: progress.bar(),
+            bar: progress.bar.clone(),
         }));
         let done = until_stopped(&progress, &migrator, &migrations, direction, to).await?;
         let steps: usize = done.iter().map(|done| done.steps).sum();
@@ -102,12 +99,12 @@ impl RunArgs {
             Direction::Up => "run",
             Direction::Down => "reverted",
         };
-        progress.finish(&format!(
+        let end = format!(
             "{} with {} {ran}",
             many(done.len() as u64, "migration", "migrations"),
             many(steps as u64, "step", "steps"),
-        ));
-        Ok(Outcome::Done)
+        );
+        progress.finish(&end, Outcome::Done)
     }
 
     fn lease(&self) -> LeaseOptions {
@@ -141,7 +138,7 @@ impl Watch for StepMessages {
                     Direction::Down => " down",
                 };
                 let Planned { migration: it, .. } = planned;
-                *migration = format!("{} {}{direction}", it.version(), it.id());
+                *migration = format!("{} {}{direction}", it.version, it.id);
             }
             Event::Step {
                 step,
@@ -178,12 +175,12 @@ async fn until_stopped(
     };
     let stop = || {
         migrator.stop();
-        progress.hide_bar();
+        progress.bar.hide();
         message("stopping before the next write; press Ctrl-C again to stop at once");
     };
     let done = stoppable(running, stop).await;
     // Hidden before the last line or an error is written.
-    progress.hide_bar();
+    progress.bar.hide();
     match done.unwrap_or(Err(MigrateError::Stopped)) {
         Err(MigrateError::Stopped) => {
             message("to resume, run the command again");

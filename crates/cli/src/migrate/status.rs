@@ -1,9 +1,7 @@
 //! `partita migrate status`: every migration, and whether it ran.
 
 use super::MigrationArgs;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, Output, Shape};
-use crate::units::{count, many};
+use crate::prelude::*;
 use partita_client::ValueRef;
 use partita_tools::migrate::{LeaseOptions, Migration, Record, State};
 
@@ -22,7 +20,7 @@ impl AccountCommand for StatusCommand {
         let record_of = |version| records.iter().find(|record| record.version == version);
         let with_file = migrations
             .iter()
-            .map(|it| (it.version(), Some(it), record_of(it.version())));
+            .map(|it| (it.version, Some(it), record_of(it.version)));
         let without_file = records
             .iter()
             .filter(|record| migrations.get(record.version).is_none())
@@ -40,12 +38,12 @@ impl AccountCommand for StatusCommand {
             Ok(())
         })?;
         let found = all.len() as u64;
-        progress.finish(&format!(
+        let end = format!(
             "{}, {} to run",
             many(found, "migration", "migrations"),
             count(pending)
-        ));
-        Ok(Outcome::of_count(found))
+        );
+        progress.finish(&end, Outcome::of_count(found))
     }
 }
 
@@ -69,12 +67,12 @@ fn write_row(
     state: &str,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let id = migration.map(Migration::id);
-    let id = id.or(record.map(|record| record.id.as_str()));
+    let id = migration.map(|migration| &migration.id);
+    let id = id.or(record.map(|record| &record.id));
     let steps = record.map(|record| format!("{} of {}", record.steps_done, record.steps));
     let mut fields = vec![
         ("Version", Field::count(version)),
-        ("Id", Field::text(id.unwrap_or_default())),
+        ("Id", Field::text(id.map_or("", String::as_str))),
         ("State", Field::text(state)),
     ];
     if let (Some(record), Some(steps)) = (record, &steps) {

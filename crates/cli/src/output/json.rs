@@ -16,18 +16,12 @@ pub(super) struct JsonWriter {
 }
 
 impl JsonWriter {
-    pub(super) fn lines() -> Self {
+    /// A JSON array; without `array`, an object a line.
+    pub(super) fn new(array: bool) -> Self {
         Self {
-            array: false,
+            array,
             is_first: true,
             object: Vec::new(),
-        }
-    }
-
-    pub(super) fn array() -> Self {
-        Self {
-            array: true,
-            ..Self::lines()
         }
     }
 

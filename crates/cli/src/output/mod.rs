@@ -126,8 +126,8 @@ impl Output {
         to: Box<dyn Write + Send>,
     ) -> Self {
         let writer = match format {
-            Format::Json if shape == Shape::Rows => Writer::Json(json::JsonWriter::array()),
-            Format::Json | Format::Jsonl => Writer::Json(json::JsonWriter::lines()),
+            Format::Json if shape == Shape::Rows => Writer::Json(json::JsonWriter::new(true)),
+            Format::Json | Format::Jsonl => Writer::Json(json::JsonWriter::new(false)),
             Format::Csv => Writer::Csv(csv_rows::CsvWriter::new(columns)),
             Format::Table => Writer::Table(table::TableWriter::new(shape, columns, width)),
         };

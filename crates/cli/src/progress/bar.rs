@@ -92,7 +92,7 @@ impl Bar {
     }
 
     /// Requests and bytes since the bar was created.
-    pub(super) fn traffic(&self) -> TrafficCounts {
+    pub(crate) fn traffic(&self) -> TrafficCounts {
         let now = self.traffic.counts();
         TrafficCounts {
             requests: now.requests - self.before.requests,

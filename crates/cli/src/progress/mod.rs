@@ -5,7 +5,7 @@ mod confirm;
 
 pub(crate) use bar::Bar;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, CommandResult, Outcome};
 use crate::units::{bytes, count, many};
 use partita_tools::source::{Traffic, TrafficCounts};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -20,7 +20,7 @@ pub(crate) fn message(line: &str) {
 /// Progress of a command: a bar while it runs, and its last line.
 pub(crate) struct Progress {
     begin: Instant,
-    bar: Bar,
+    pub(crate) bar: Bar,
 }
 
 impl Progress {
@@ -34,7 +34,7 @@ impl Progress {
 
     /// Asks for confirmation of `what`. The measured time excludes the wait for the answer.
     pub(crate) fn confirm(&mut self, what: &str) -> Result<(), CommandError> {
-        self.hide_bar();
+        self.bar.hide();
         let asked = Instant::now();
         let answer = confirm::confirm(what);
         self.begin += asked.elapsed();
@@ -43,40 +43,20 @@ impl Progress {
 
     /// Shows the bar, if stderr is a terminal; not while rows scroll by on the same terminal.
     pub(crate) fn start_bar(&self, noun: &str, total: Option<u64>, prints_rows: bool) {
-        self.hide_bar();
+        self.bar.hide();
         if !(prints_rows && io::stdout().is_terminal()) {
             self.bar.show(noun, total);
         }
     }
 
-    /// The bar, for other tasks to move.
-    pub(crate) fn bar(&self) -> Bar {
-        self.bar.clone()
+    /// Ends a command that found so many things.
+    pub(crate) fn finish_count(self, found: u64, one: &str, several: &str) -> CommandResult {
+        self.finish(&many(found, one, several), Outcome::of_count(found))
     }
 
-    /// Moves the bar.
-    pub(crate) fn set_position(&self, done: u64) {
-        self.bar.set_position(done);
-    }
-
-    /// Hides the bar, so that a message or a question can be written.
-    pub(crate) fn hide_bar(&self) {
+    /// Ends the command with its last line: the result, requests, bytes of their bodies, time.
+    pub(crate) fn finish(self, what: &str, outcome: Outcome) -> CommandResult {
         self.bar.hide();
-    }
-
-    /// Requests so far.
-    pub(crate) fn requests(&self) -> u64 {
-        self.bar.traffic().requests
-    }
-
-    /// Retries so far.
-    pub(crate) fn retries(&self) -> u64 {
-        self.bar.traffic().retries
-    }
-
-    /// Writes the last line: the result, requests, bytes of their bodies, time.
-    pub(crate) fn finish(self, what: &str) {
-        self.hide_bar();
         let TrafficCounts {
             requests,
             retries,
@@ -92,5 +72,6 @@ impl Progress {
         message(&format!(
             "{what}, {requests}{retried}, {size}, {seconds:.2} s"
         ));
+        Ok(outcome)
     }
 }

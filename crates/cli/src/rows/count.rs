@@ -1,10 +1,8 @@
 //! `partita count TABLE [FILTER]`: counts rows by reading their keys.
 
 use crate::args::ResumableScanArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::output;
+use crate::prelude::*;
 use crate::scan_session::ScanSpec;
-use crate::units::many;
 use partita_tools::scan::{Emit, Order};
 
 /// Count the rows of a table by reading their keys, with parallel requests
@@ -24,7 +22,7 @@ impl AccountCommand for CountCommand {
         let (filter, keys) = (self.filter.as_deref(), ScanSpec::keys_only());
         let spec = ScanSpec::new(scan, filter, keys, Emit::EveryRow, Order::Any)?;
         let mut session = spec
-            .start::<u64>("count", &self.scan, &connection, &self.table)
+            .start::<u64>("count", Some(&self.scan.resume), &connection, &self.table)
             .await?;
         progress.start_bar("rows", scan.total, false);
         let counted = session.run(&progress, |rows, batch| {
@@ -35,9 +33,8 @@ impl AccountCommand for CountCommand {
             return Err(session.stop(error, None));
         }
         let rows = session.state;
-        progress.hide_bar();
+        progress.bar.hide();
         output::print(&rows.to_string())?;
-        progress.finish(&many(rows, "row", "rows"));
-        Ok(Outcome::of_count(rows))
+        progress.finish_count(rows, "row", "rows")
     }
 }

@@ -1,10 +1,8 @@
 //! `partita partitions TABLE`: lists the distinct PartitionKeys.
 
 use crate::args::ResumableScanArgs;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, Output, OutputArgs, Shape};
+use crate::prelude::*;
 use crate::scan_session::ScanSpec;
-use crate::units::many;
 use partita_tools::scan::{Batch, Emit, Keyed as _, Order, PartitionCount, PartitionCounts};
 use partita_tools::source::TableRow;
 use serde::{Deserialize, Serialize};
@@ -40,7 +38,12 @@ impl AccountCommand for PartitionsCommand {
         let (scan, keys) = (&self.scan.scan, ScanSpec::keys_only());
         let spec = ScanSpec::new(scan, None, keys, emit, Order::Table)?;
         let mut session = spec
-            .start::<Counted>("partitions", &self.scan, &connection, &self.table)
+            .start::<Counted>(
+                "partitions",
+                Some(&self.scan.resume),
+                &connection,
+                &self.table,
+            )
             .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, None);
         progress.start_bar("partitions", None, true);
@@ -68,8 +71,7 @@ impl AccountCommand for PartitionsCommand {
             write_count(&last, &mut output)?;
         }
         output.finish()?;
-        progress.finish(&many(partitions, "partition", "partitions"));
-        Ok(Outcome::of_count(partitions))
+        progress.finish_count(partitions, "partition", "partitions")
     }
 }
 

@@ -1,11 +1,9 @@
 //! `partita purge TABLE FILTER`: deletes every row that passes a filter.
 
-use crate::args::{ConfirmArgs, ScanArgs};
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::progress::message;
+use crate::args::ScanArgs;
+use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use crate::signals::{interruptible, stop_requested};
-use crate::units::{count, many};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 
@@ -31,33 +29,30 @@ pub(crate) struct PurgeCommand {
 impl AccountCommand for PurgeCommand {
     async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
         let cost = self.cost(&connection, &progress).await?;
-        progress.hide_bar();
-        if cost.rows() == 0 {
-            progress.finish("0 rows deleted");
-            return Ok(Outcome::NothingFound);
+        progress.bar.hide();
+        if cost.rows == 0 {
+            return progress.finish("0 rows deleted", Outcome::NothingFound);
         }
-        let rows = many(cost.rows(), "row", "rows");
+        let rows = many(cost.rows, "row", "rows");
         message(&format!(
             "{rows} in {} match; deleting them takes {}, and finding them again at most {}",
-            many(cost.partitions(), "partition", "partitions"),
-            many(cost.requests(), "request", "requests"),
-            count(progress.requests()),
+            many(cost.partitions, "partition", "partitions"),
+            many(cost.requests, "request", "requests"),
+            count(progress.bar.traffic().requests),
         ));
         if self.dry_run {
-            progress.finish("0 rows deleted");
-            return Ok(Outcome::Done);
+            return progress.finish("0 rows deleted", Outcome::Done);
         }
         let question = format!("delete {rows} of table {}", self.table);
         self.confirm.confirm(&question, &mut progress)?;
-        progress.start_bar("rows", Some(cost.rows()), false);
+        progress.start_bar("rows", Some(cost.rows), false);
         let deleted = self.delete(&connection, &progress).await?;
-        progress.hide_bar();
+        progress.bar.hide();
         if deleted.changed > 0 {
             let changed = many(deleted.changed, "row was", "rows were");
             message(&format!("{changed} changed after the search, and kept"));
         }
-        progress.finish(&summary(deleted));
-        Ok(Outcome::Done)
+        progress.finish(&summary(deleted), Outcome::Done)
     }
 }
 
@@ -74,14 +69,15 @@ impl PurgeCommand {
         progress: &Progress,
     ) -> Result<PurgeCost, CommandError> {
         let spec = self.spec()?;
-        let mut session = spec.start_once("purge", connection, &self.table).await?;
+        let session = spec.start::<()>("purge", None, connection, &self.table);
+        let mut session = session.await?;
         progress.start_bar("rows found", None, false);
         let mut cost = PurgeCost::default();
         let counting = session.run(progress, |(), batch| {
             for row in &batch.rows {
                 cost.add(row.partition_key());
             }
-            Ok(cost.rows())
+            Ok(cost.rows)
         });
         counting.await?;
         Ok(cost)
@@ -109,11 +105,13 @@ impl PurgeCommand {
                     done.rows += deleted.rows;
                     done.gone += deleted.gone;
                     done.changed += deleted.changed;
-                    progress.set_position(done.rows + done.gone + done.changed);
+                    progress
+                        .bar
+                        .set_position(done.rows + done.gone + done.changed);
                 }
             }
         };
-        progress.hide_bar();
+        progress.bar.hide();
         let rows = many(done.rows, "row is", "rows are");
         message(&format!(
             "{rows} deleted; run the command again to delete the others"

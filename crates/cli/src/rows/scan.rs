@@ -1,10 +1,8 @@
 //! `partita scan TABLE`: reads every row, with parallel requests.
 
-use crate::args::{ResumableScanArgs, SelectArgs};
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Output, OutputArgs, OutputRow, Shape};
+use crate::args::ResumableScanArgs;
+use crate::prelude::*;
 use crate::scan_session::ScanSpec;
-use crate::units::many;
 use partita_tools::scan::{Emit, Order};
 
 /// Read every row of a table, with parallel requests
@@ -41,7 +39,7 @@ impl AccountCommand for ScanCommand {
         let select = columns.clone().unwrap_or_default();
         let spec = ScanSpec::new(scan, filter, select, Emit::EveryRow, order)?;
         let mut session = spec
-            .start::<()>("scan", &self.scan, &connection, &self.table)
+            .start::<()>("scan", Some(&self.scan.resume), &connection, &self.table)
             .await?;
         let mut output = Output::stdout(self.output, Shape::Rows, columns.as_deref());
         progress.start_bar("rows", scan.total, true);
@@ -57,7 +55,6 @@ impl AccountCommand for ScanCommand {
             return Err(session.stop(error, Some(output)));
         }
         output.finish()?;
-        progress.finish(&many(rows, "row", "rows"));
-        Ok(Outcome::of_count(rows))
+        progress.finish_count(rows, "row", "rows")
     }
 }

@@ -1,10 +1,7 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
 use super::DEFAULT_ACCOUNT;
-use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
-use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 use clap::value_parser;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{AdviceKind, Hot, HotPartition, NamedKey, SplitAdvice};
@@ -33,8 +30,7 @@ impl AdminPortCommand for HotCommand {
             advice(hot).iter().for_each(|advice| message(advice));
         }
         let found = hot.partitions.len() as u64;
-        progress.finish(&many(found, "partition", "partitions"));
-        Ok(Outcome::of_count(found))
+        progress.finish_count(found, "partition", "partitions")
     }
 }
 

@@ -1,10 +1,7 @@
 //! `partita ranges`: the partition map, with sizes, rates and epochs.
 
 use super::bound;
-use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
-use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{Range, Ranges};
 
@@ -28,12 +25,9 @@ impl AdminPortCommand for RangesCommand {
             notes(ranges).iter().for_each(|note| message(note));
         }
         let found = ranges.ranges.len() as u64;
-        let version = ranges.map_version;
-        progress.finish(&format!(
-            "{} in version {version} of the map",
-            many(found, "range", "ranges")
-        ));
-        Ok(Outcome::of_count(found))
+        let (version, found_text) = (ranges.map_version, many(found, "range", "ranges"));
+        let end = format!("{found_text} in version {version} of the map");
+        progress.finish(&end, Outcome::of_count(found))
     }
 }
 

@@ -14,15 +14,12 @@
 //! ```
 
 use crate::args::SettingsArgs;
-use crate::command::{Command, CommandError, CommandResult, Outcome};
-use crate::error::Because as _;
-use crate::progress::message;
+use crate::prelude::*;
 use crate::signals::StopSignals;
 use partita_server::config::{Place, Settings};
-use partita_server::connect::{Endpoint, trust_lines};
+use partita_server::connect::{Endpoint, authority, trust_lines};
 use partita_server::{Server, VERSION, logging};
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
 
 /// Serve tables until stopped by a signal
 #[derive(clap::Args)]
@@ -51,11 +48,8 @@ impl Command for ServeCommand {
 async fn serve(settings: Settings) -> Result<(), CommandError> {
     // Listens first, so that a signal during the start is not lost.
     let mut signals = StopSignals::listen().because("cannot listen for signals")?;
-    let table = url(
-        settings.tls.scheme(),
-        &settings.table.host,
-        settings.table.port,
-    );
+    let at = authority(&settings.table.host, settings.table.port);
+    let table = format!("{}://{at}", settings.tls.scheme());
     announce(&format!("Azurite Table service is starting at {table}\n"));
     let server = tokio::select! {
         server = Server::start(settings.clone()) => server?,
@@ -76,11 +70,11 @@ async fn serve(settings: Settings) -> Result<(), CommandError> {
 fn announce_ready(server: &Server, settings: &Settings) -> Result<(), CommandError> {
     let listening = server.listening();
     let (scheme, host) = (settings.tls.scheme(), &settings.table.host);
-    let table = url(scheme, host, listening.table.port());
+    let table = format!("{scheme}://{}", authority(host, listening.table.port()));
     let mut ready = format!("partita {VERSION} is ready: tables at {table}");
     if let Some(admin) = listening.admin {
-        let admin = url("http", &settings.admin.host, admin.port());
-        ready.push_str(&format!(", admin at {admin}"));
+        let admin = authority(&settings.admin.host, admin.port());
+        ready.push_str(&format!(", admin at http://{admin}"));
     }
     match &settings.store.place {
         Place::Directory(path) => ready.push_str(&format!(", data in {}", path.display())),
@@ -108,11 +102,4 @@ fn announce(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.flush();
-}
-
-fn url(scheme: &str, host: &str, port: u16) -> String {
-    match host.parse::<IpAddr>() {
-        Ok(address) => format!("{scheme}://{}", SocketAddr::new(address, port)),
-        Err(_) => format!("{scheme}://{host}:{port}"),
-    }
 }

@@ -1,9 +1,7 @@
 //! `partita snapshot create NAME`: keeps the whole store as it is now.
 
 use super::SnapshotArgs;
-use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
-use crate::output::{Field, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};
 
@@ -31,7 +29,7 @@ impl AdminPortCommand for CreateCommand {
             ])
         })?;
         let ranges = many(ranges, "range", "ranges");
-        progress.finish(&format!("snapshot {name} of {ranges} created"));
-        Ok(Outcome::Done)
+        let end = format!("snapshot {name} of {ranges} created");
+        progress.finish(&end, Outcome::Done)
     }
 }

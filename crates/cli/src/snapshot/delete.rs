@@ -1,9 +1,7 @@
 //! `partita snapshot delete NAME`: deletes a snapshot, even one that cannot be read.
 
 use super::SnapshotArgs;
-use crate::args::ConfirmArgs;
-use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
-use crate::output::Shape;
+use crate::prelude::*;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{ActionDone, SnapshotActionParams};
 
@@ -24,7 +22,6 @@ impl AdminPortCommand for DeleteCommand {
         let params = SnapshotActionParams::default();
         let deleted: Page<ActionDone> = port.snapshot_action(&name, "delete", &params).await?;
         output.write_document(&deleted.text, Shape::Rows, |_| Ok(()))?;
-        progress.finish(&format!("snapshot {name} deleted"));
-        Ok(Outcome::Done)
+        progress.finish(&format!("snapshot {name} deleted"), Outcome::Done)
     }
 }

@@ -1,9 +1,6 @@
 //! `partita snapshot list`: the snapshots that the server keeps, and those that it cannot read.
 
-use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
-use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::admin::AdminPort;
 
 /// List the snapshots, oldest first
@@ -37,7 +34,6 @@ impl AdminPortCommand for ListCommand {
             ));
         }
         let found = list.snapshots.len() as u64;
-        progress.finish(&many(found, "snapshot", "snapshots"));
-        Ok(Outcome::of_count(found))
+        progress.finish_count(found, "snapshot", "snapshots")
     }
 }

@@ -1,13 +1,11 @@
 //! `partita snapshot create|list|show|delete|restore`: the whole store at one instant, kept by the server.
 
+use crate::prelude::*;
 mod create;
 mod delete;
 mod list;
 mod restore;
 mod show;
-
-use crate::command::{OnAdminPort, commands};
-use crate::output::OutputArgs;
 
 commands! {
     pub(crate) enum SnapshotCommand {

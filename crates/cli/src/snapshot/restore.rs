@@ -1,10 +1,7 @@
 //! `partita snapshot restore NAME`: tables into the running server, or the whole store into a new directory.
 
 use super::SnapshotArgs;
-use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
-use crate::error::Because as _;
-use crate::output::{Field, Shape, to_json};
-use crate::units::{bytes, many};
+use crate::prelude::*;
 use clap::ArgGroup;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{JobResult, RestoredTable, SnapshotActionParams};
@@ -65,11 +62,11 @@ impl AdminPortCommand for RestoreCommand {
                 ])
             })
         })?;
-        progress.finish(&summary(&name, &result, &params));
-        Ok(match result {
+        let outcome = match &result {
             JobResult::Restored { tables, .. } => Outcome::of_count(tables.len() as u64),
             JobResult::Unpacked { .. } | JobResult::BackedUp(_) => Outcome::Done,
-        })
+        };
+        progress.finish(&summary(&name, &result, &params), outcome)
     }
 }
 

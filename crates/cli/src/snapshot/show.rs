@@ -1,9 +1,7 @@
 //! `partita snapshot show NAME`: the contents of a snapshot, and the space that no other snapshot or range needs.
 
 use super::SnapshotArgs;
-use crate::command::{AdminPortCommand, CommandResult, Outcome, Progress};
-use crate::output::{Field, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use partita_tools::admin::AdminPort;
 
 /// Show a snapshot and its tables
@@ -40,7 +38,6 @@ impl AdminPortCommand for ShowCommand {
         fields.extend(named);
         output.write_document(&page.text, Shape::Single, |output| output.record(&fields))?;
         let tables = many(count, "table", "tables");
-        progress.finish(&format!("snapshot {name} with {tables}"));
-        Ok(Outcome::Done)
+        progress.finish(&format!("snapshot {name} with {tables}"), Outcome::Done)
     }
 }

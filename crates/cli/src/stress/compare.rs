@@ -1,10 +1,7 @@
 //! `partita stress compare A B`: two reports side by side.
 
 use super::files;
-use crate::command::{Command, CommandError, CommandResult, Outcome};
-use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::message;
-use crate::units::{count, many};
+use crate::prelude::*;
 use clap::value_parser;
 use partita_tools::stress::{Judgement, compare, differences};
 use std::path::PathBuf;

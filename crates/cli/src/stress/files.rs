@@ -1,8 +1,6 @@
 //! Reports as files.
 
-use crate::args::ConfirmArgs;
-use crate::error::{Because as _, CommandError};
-use crate::progress::Progress;
+use crate::prelude::*;
 use partita_tools::stress::{REPORT_BYTES_MAX, Report};
 use std::fs::File;
 use std::io::Read as _;

@@ -17,7 +17,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 pub(super) struct LivePage {
     head: String,
     seconds: Option<f64>,
-    operations: Option<u64>,
+    pub(super) operations: Option<u64>,
 }
 
 impl LivePage {
@@ -38,11 +38,6 @@ impl LivePage {
             seconds: settings.duration_seconds,
             operations: settings.operations,
         }
-    }
-
-    /// Number of operations of the run, if it is known.
-    pub(super) fn operations(&self) -> Option<u64> {
-        self.operations
     }
 
     /// All lines, for a terminal of this size (columns, lines).

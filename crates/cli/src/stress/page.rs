@@ -1,8 +1,7 @@
 //! `partita stress page REPORT`: a report as a page with plots.
 
 use super::files;
-use crate::command::{Command, CommandResult, Outcome};
-use crate::output;
+use crate::prelude::*;
 use partita_tools::stress::html;
 use std::path::PathBuf;
 

@@ -1,19 +1,13 @@
 //! A run: prepares its table, loads rows, runs the operations, and writes the report.
 
-use super::files;
 use super::live::LivePage;
-use super::report;
 use super::run_args::{ResultArgs, RunCommand, SampleSource};
 use super::run_table::RunTable;
-use crate::command::{
-    Command, CommandError, CommandResult, Connection, Outcome, Progress, block_on,
-};
-use crate::error::Because as _;
-use crate::output::{Format, OutputArgs};
-use crate::progress::message;
+use super::{files, report};
+use crate::output::Format;
+use crate::prelude::*;
 use crate::screen::{self, Screen};
 use crate::signals::{interruptible, stop_requested};
-use crate::units::{count, many};
 use partita_client::{AttemptEvent, Guid, RetryBudget, RetryObserver, RetryPolicy, TableClient};
 use partita_tools::source::Traffic;
 use partita_tools::stress::{
@@ -121,17 +115,17 @@ async fn sampled_keys(
             let table = connection.service.table_client(name);
             let reading = Sample::of_table(table, settings.seed);
             let sample = interruptible(&mut pin!(stop_requested()), reading).await??;
-            if sample.met() >= SAMPLE_ROWS_MAX {
-                let rows = count(sample.met());
+            if sample.met >= SAMPLE_ROWS_MAX {
+                let rows = count(sample.met);
                 message(&format!("only {rows} rows of table {name} were read"));
             }
             (sample, format!("table {name}"))
         }
     };
-    if sample.met() == 0 {
+    if sample.met == 0 {
         return Err(CommandError::usage(format!("{source} has no keys")));
     }
-    let keys = sample.into_keys();
+    let keys = sample.keys;
     settings.pattern = Pattern::Sampled {
         source,
         keys: keys.len() as u64,
@@ -212,15 +206,15 @@ impl PreparedRun {
         let begin = Instant::now();
         progress.start_bar("rows loaded", Some(rows), false);
         let target = self.target(table.client.clone(), 0);
-        let bar = progress.bar();
+        let bar = progress.bar.clone();
         let loading = fill(&target, &self.keys, rows, LOAD_JOBS, |more| {
             bar.set_position(written.fetch_add(more, Ordering::Relaxed) + more);
         });
         let loaded = interruptible(&mut pin!(stop_requested()), loading).await;
-        progress.hide_bar();
+        progress.bar.hide();
         loaded??;
         let seconds = begin.elapsed().as_secs_f64();
-        let retries = progress.retries();
+        let retries = progress.bar.traffic().retries;
         message(&format!(
             "{} loaded in {seconds:.1} s",
             many(rows, "row", "rows")
@@ -257,7 +251,7 @@ async fn watched(
     let page = LivePage::new(&test.settings);
     let watched = Arc::clone(&recorder);
     let is_announced = AtomicBool::new(false);
-    let bar = progress.bar();
+    let bar = progress.bar.clone();
     let stop = async || {
         stop_requested().await;
         if !is_announced.swap(true, Ordering::Relaxed) && !has_screen {
@@ -268,7 +262,7 @@ async fn watched(
     let mut running = pin!(run_test(test, recorder, stop));
     let screen = Screen::enter_if(has_screen)?;
     if screen.is_none() {
-        progress.start_bar("operations", page.operations(), false);
+        progress.start_bar("operations", page.operations, false);
     }
     let mut refreshes = tokio::time::interval(REFRESH);
     refreshes.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -281,11 +275,11 @@ async fn watched(
         let live = watched.live();
         match &screen {
             Some(screen) => screen.show(&page.text(&live, screen::size()))?,
-            None => progress.set_position(live.done + live.failed),
+            None => progress.bar.set_position(live.done + live.failed),
         }
     };
     drop(screen);
-    progress.hide_bar();
+    progress.bar.hide();
     Ok(report)
 }
 
@@ -305,9 +299,10 @@ fn finish(
     if report.seconds < 1.0 {
         message("the run took less than a second: its rates are not significant");
     }
-    progress.finish(&many(report.all.done, "operation", "operations"));
-    Ok(match report.verdict.state {
+    let outcome = match report.verdict.state {
         State::Over => Outcome::OverTarget,
         State::Within | State::Near => Outcome::Done,
-    })
+    };
+    let operations = many(report.all.done, "operation", "operations");
+    progress.finish(&operations, outcome)
 }

@@ -1,8 +1,7 @@
 //! The flags of a run, and the settings that they describe.
 
-use crate::args::{ConfirmArgs, ConnectionArgs, choice};
-use crate::error::CommandError;
-use crate::output::OutputArgs;
+use crate::args::{ConnectionArgs, choice};
+use crate::prelude::*;
 use crate::units::{parse_duration, parse_duration_above_zero};
 use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};

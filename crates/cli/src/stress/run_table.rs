@@ -1,8 +1,6 @@
 //! The table of a run: created for it and deleted at the end, or an existing table, from which nothing is deleted.
 
-use crate::error::CommandError;
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 use partita_client::{ErrorCode, Guid, TableClient};
 use partita_tools::stress::RUN_PROPERTY;
 

@@ -1,8 +1,6 @@
 //! `partita table create TABLE…`: one table after the other, until one fails.
 
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 
 /// Create tables
 #[derive(clap::Args)]
@@ -27,7 +25,7 @@ impl AccountCommand for CreateCommand {
                 Err(error) => return Err(error.into()),
             }
         }
-        progress.finish(&format!("{} created", many(created, "table", "tables")));
-        Ok(Outcome::Done)
+        let end = format!("{} created", many(created, "table", "tables"));
+        progress.finish(&end, Outcome::Done)
     }
 }

@@ -1,9 +1,6 @@
 //! `partita table delete TABLE…`: one table after the other; a missing table is reported and skipped.
 
-use crate::args::ConfirmArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::progress::message;
-use crate::units::many;
+use crate::prelude::*;
 
 /// Delete tables with all their rows
 #[derive(clap::Args)]
@@ -31,7 +28,7 @@ impl AccountCommand for DeleteCommand {
                 Err(error) => return Err(error.into()),
             }
         }
-        progress.finish(&format!("{} deleted", many(deleted, "table", "tables")));
-        Ok(Outcome::of_count(deleted))
+        let end = format!("{} deleted", many(deleted, "table", "tables"));
+        progress.finish(&end, Outcome::of_count(deleted))
     }
 }

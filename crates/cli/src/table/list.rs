@@ -1,8 +1,6 @@
 //! `partita table list [FILTER]`: the names of the tables of an account.
 
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::units::many;
+use crate::prelude::*;
 use futures::TryStreamExt as _;
 use partita_client::Filter;
 
@@ -28,7 +26,6 @@ impl AccountCommand for ListCommand {
             found += 1;
         }
         output.finish()?;
-        progress.finish(&many(found, "table", "tables"));
-        Ok(Outcome::of_count(found))
+        progress.finish_count(found, "table", "tables")
     }
 }

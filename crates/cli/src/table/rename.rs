@@ -17,7 +17,7 @@ impl AccountCommand for RenameCommand {
     async fn run(self, connection: Connection, _: Progress) -> CommandResult {
         let (table, settings, progress) = extended_table(&connection, &self.table).await?;
         table.rename(&self.to).await?;
-        progress.finish(&format!("{} renamed to {}", settings.name, self.to));
-        Ok(Outcome::Done)
+        let end = format!("{} renamed to {}", settings.name, self.to);
+        progress.finish(&end, Outcome::Done)
     }
 }

@@ -1,8 +1,7 @@
 //! `partita table set TABLE --ttl TIME`: the time to live of rows.
 
 use super::extended_table;
-use crate::args::ConfirmArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::prelude::*;
 use crate::units::{duration, parse_duration};
 use partita_client::TimeToLive;
 use std::time::Duration;
@@ -59,12 +58,8 @@ impl AccountCommand for SetCommand {
             self.confirm.confirm(&question, &mut progress)?;
         }
         table.set_time_to_live(ttl).await?;
-        progress.finish(&format!(
-            "time to live of {} is {}",
-            settings.name,
-            ttl_text(ttl)
-        ));
-        Ok(Outcome::Done)
+        let end = format!("time to live of {} is {}", settings.name, ttl_text(ttl));
+        progress.finish(&end, Outcome::Done)
     }
 }
 

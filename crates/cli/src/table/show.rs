@@ -1,9 +1,7 @@
 //! `partita table show TABLE`: its settings and access policies.
 
 use super::set::ttl_text;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::output::{Field, OutputArgs, Shape};
-use crate::progress::message;
+use crate::prelude::*;
 use futures::TryStreamExt as _;
 use partita_client::{AccessPolicy, Filter, TableServiceClient};
 use std::fmt::Write as _;
@@ -22,8 +20,7 @@ impl AccountCommand for ShowCommand {
         let name = &self.table;
         let Some(exact) = exact_name(&connection.service, name).await? else {
             message(&format!("there is no table {name}"));
-            progress.finish("0 tables");
-            return Ok(Outcome::NothingFound);
+            return progress.finish("0 tables", Outcome::NothingFound);
         };
         let mut fields = vec![("TableName".to_owned(), exact)];
         let table = connection.service.table_client(name);
@@ -56,8 +53,7 @@ impl AccountCommand for ShowCommand {
         let fields: Vec<_> = fields.collect();
         self.output
             .write(Shape::Single, |output| output.record(&fields))?;
-        progress.finish("1 table");
-        Ok(Outcome::Done)
+        progress.finish("1 table", Outcome::Done)
     }
 }
 

@@ -1,8 +1,7 @@
 //! `partita table truncate TABLE`: deletes the rows and keeps the table, with its settings and access policies.
 
 use super::extended_table;
-use crate::args::ConfirmArgs;
-use crate::command::{AccountCommand, CommandResult, Connection, Outcome, Progress};
+use crate::prelude::*;
 
 /// Delete all rows of a table, instantly (Partita only)
 #[derive(clap::Args)]
@@ -19,7 +18,7 @@ impl AccountCommand for TruncateCommand {
         let question = format!("delete all rows of table {}", settings.name);
         self.confirm.confirm(&question, &mut progress)?;
         table.truncate().await?;
-        progress.finish(&format!("all rows of {} deleted", settings.name));
-        Ok(Outcome::Done)
+        let end = format!("all rows of {} deleted", settings.name);
+        progress.finish(&end, Outcome::Done)
     }
 }

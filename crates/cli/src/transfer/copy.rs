@@ -4,8 +4,7 @@ use super::progress_file::Job;
 use super::target::{TargetArgs, place};
 use super::{ReadArgs, TwoTablesCommand};
 use crate::args::connection::Connection;
-use crate::error::{CommandError, CommandResult};
-use crate::progress::Progress;
+use crate::prelude::*;
 use partita_tools::transfer;
 
 /// Copy the rows of a table to another table, of this or another account

@@ -3,12 +3,9 @@
 use super::{ReadArgs, TwoTablesCommand};
 use crate::args::ResumeArgs;
 use crate::args::connection::Connection;
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::output::{Field, Output, OutputArgs, Shape};
-use crate::progress::{Progress, message};
+use crate::prelude::*;
 use crate::resume;
 use crate::signals::{interruptible, stop_requested};
-use crate::units::{count, many};
 use clap::value_parser;
 use partita_client::Value;
 use partita_tools::scan::{Bounds, Lower, Order};
@@ -92,23 +89,23 @@ impl TwoTablesCommand for DiffCommand {
         let mut output = Output::stdout(self.output, Shape::Rows, Some(&columns));
         progress.start_bar("rows compared", self.read.scan.total, true);
         let ended = compare(&mut diff, &progress, before, self.limit, &mut output).await;
-        progress.hide_bar();
+        progress.bar.hide();
         let counts = sum(before, diff.counts());
         match ended {
             Ok(is_all) => {
                 output.finish()?;
-                progress.finish(&summary(counts, is_all));
+                let outcome = match rows(counts) {
+                    (_, 0) => Outcome::Done,
+                    _ => Outcome::Differs,
+                };
+                progress.finish(&summary(counts, is_all), outcome)
             }
             Err(error) => {
                 output.finish_after(&error)?;
                 print_token(&error, job, diff.reached(), counts);
-                return Err(error);
+                Err(error)
             }
         }
-        Ok(match rows(counts) {
-            (_, 0) => Outcome::Done,
-            _ => Outcome::Differs,
-        })
     }
 }
 
@@ -168,7 +165,7 @@ async fn compare(
         };
         write_difference(&difference, output)?;
         let (compared, _) = rows(sum(before, diff.counts()));
-        progress.set_position(compared);
+        progress.bar.set_position(compared);
         written += 1;
         if limit == Some(written) {
             return Ok(false);

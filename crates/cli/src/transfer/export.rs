@@ -3,8 +3,7 @@
 use super::watch::{CountedRows, TransferWatch};
 use super::{ReadArgs, run_transfer, suggest_resume};
 use crate::args::choice;
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
-use crate::units::many;
+use crate::prelude::*;
 use clap::builder::TypedValueParser;
 use clap::value_parser;
 use partita_tools::formats::{Format, FormatError, Schema};
@@ -49,7 +48,7 @@ pub(crate) struct ExportCommand {
 
 /// Formats by the extension of their files.
 pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
-    choice(Format::ALL.map(|format| (format.extension(), format)))
+    choice(Format::ALL.map(|format| (format.name(), format)))
 }
 
 /// Where rows are written.
@@ -65,7 +64,7 @@ impl AccountCommand for ExportCommand {
         let reader = self.read.reader(&connection, &self.table, bounds).await?;
         progress.start_bar("rows", self.read.scan.total, matches!(to, To::Stdout));
         let export = Export {
-            watch: TransferWatch::new(progress.bar(), CountedRows::Read),
+            watch: TransferWatch::new(progress.bar.clone(), CountedRows::Read),
             progress: &progress,
             reader,
             options: ExportOptions {
@@ -88,12 +87,12 @@ impl AccountCommand for ExportCommand {
             To::Stdout => export.to_stdout_by_file().await?,
         };
         let rows = many(counts.rows_written, "row", "rows");
-        progress.finish(&match (&to, self.dry_run) {
+        let end = match (&to, self.dry_run) {
             (_, true) => format!("{rows} would be written"),
             (To::Stdout, _) => format!("{rows} written"),
             _ => format!("{rows} in {}", many(counts.writes, "file", "files")),
-        });
-        Ok(Outcome::Done)
+        };
+        progress.finish(&end, Outcome::Done)
     }
 }
 

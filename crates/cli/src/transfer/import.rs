@@ -5,7 +5,7 @@ use super::progress_file::Job;
 use super::run_transfer;
 use super::target::{TargetArgs, place};
 use super::watch::{CountedRows, TransferWatch};
-use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Outcome, Progress};
+use crate::command::{AccountCommand, CommandError, CommandResult, Connection, Progress};
 use clap::value_parser;
 use partita_client::TableClient;
 use partita_tools::formats::Format;
@@ -71,12 +71,11 @@ impl ImportCommand {
         self.target.check(table, false, &mut progress).await?;
         let load = self.target.write_options(self.jobs.into(), None);
         progress.start_bar("rows", None, false);
-        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let watch = TransferWatch::new(progress.bar.clone(), CountedRows::Written);
         let (observer, name) = (watch.observer(), Path::new("stdin"));
         let input = io::stdin();
         let transfer = transfer::import_stream(input, (name, format), table, &load, &observer);
         let counts = run_transfer(&progress, &watch, transfer).await?;
-        self.target.finish(progress, &counts, 0);
-        Ok(Outcome::Done)
+        self.target.finish(progress, &counts, 0)
     }
 }

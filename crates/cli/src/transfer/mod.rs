@@ -93,12 +93,12 @@ async fn run_transfer<T>(
     transfer: impl Future<Output = Result<T, TransferError>>,
 ) -> Result<T, CommandError> {
     let stop = || {
-        progress.hide_bar();
+        progress.bar.hide();
         message("stopping where it can be resumed; press Ctrl-C again to stop at once");
         watch.stop();
     };
     let ended = stoppable(transfer, stop).await;
-    progress.hide_bar();
+    progress.bar.hide();
     let ended = ended.unwrap_or(Err(TransferError::Stopped));
     ended.map_err(|error| match error {
         TransferError::Stopped => CommandError::Interrupted,

@@ -3,11 +3,9 @@
 use super::progress_file::{Job, ProgressFile, ProgressFileArgs};
 use super::run_transfer;
 use super::watch::{CountedRows, TransferWatch};
+use crate::args::choice;
 use crate::args::connection::Connection;
-use crate::args::{ConfirmArgs, choice};
-use crate::error::{CommandError, CommandResult, Outcome};
-use crate::progress::Progress;
-use crate::units::{count, many};
+use crate::prelude::*;
 use clap::builder::TypedValueParser;
 use partita_client::{QueryOptions, TableClient};
 use partita_tools::transfer::{Counts, Mode, Observer, TransferError, WriteOptions};
@@ -64,13 +62,12 @@ impl TargetArgs {
         let file = ProgressFile::new(&self.progress_file, self.dry_run, &job)?;
         self.check(table, file.is_resumed, &mut progress).await?;
         let options = self.write_options(jobs, file.path.clone());
-        let watch = TransferWatch::new(progress.bar(), CountedRows::Written);
+        let watch = TransferWatch::new(progress.bar.clone(), CountedRows::Written);
         let observer = watch.observer();
         let running = transfer(&progress, &options, &observer);
         let counts = run_transfer(&progress, &watch, running).await;
         let counts = counts.map_err(|error| file.explain(error))?;
-        self.finish(progress, &counts, watch.rows_before());
-        Ok(Outcome::Done)
+        self.finish(progress, &counts, watch.rows_before())
     }
 
     /// The options of the transfer.
@@ -123,12 +120,12 @@ impl TargetArgs {
     }
 
     /// Writes the last line; `before` is the number of rows that the interrupted run wrote.
-    pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) {
+    pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) -> CommandResult {
         let rows = many(counts.rows_written, "row", "rows");
         if self.dry_run {
             let requests = many(counts.writes, "request", "requests");
-            progress.finish(&format!("{rows} would be written in {requests}"));
-            return;
+            let end = format!("{rows} would be written in {requests}");
+            return progress.finish(&end, Outcome::Done);
         }
         let mut line = format!("{rows} written");
         if counts.rows_skipped > 0 || self.mode == Mode::SkipExisting {
@@ -139,6 +136,6 @@ impl TargetArgs {
             let before = count(before);
             line.push_str(&format!(" after {before} of the interrupted run"));
         }
-        progress.finish(&line);
+        progress.finish(&line, Outcome::Done)
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn settings(flags: &[(&str, &str)]) -> Settings {
     let layers = usual
         .into_iter()
         .chain(flags.iter().copied())
-        .fold(Layers::new(), set);
+        .fold(Layers::default(), set);
     let (values, _) = layers.resolve().unwrap();
     Settings::from_values(&values).unwrap()
 }

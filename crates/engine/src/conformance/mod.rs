@@ -117,7 +117,6 @@ pub async fn rows(engine: &dyn Engine, range: KeyRange, rows_max: usize) -> Vec<
 }
 
 /// A batch that puts one row.
-#[must_use]
 pub fn put(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Batch {
     let mut batch = Batch::new();
     batch.put(key.into(), value.into());
@@ -125,7 +124,6 @@ pub fn put(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Batch {
 }
 
 /// A batch that removes one row.
-#[must_use]
 pub fn delete(key: impl Into<Bytes>) -> Batch {
     let mut batch = Batch::new();
     batch.delete(key.into());

@@ -31,14 +31,12 @@ pub struct MemoryEngineSet {
 
 impl MemoryEngineSet {
     /// A set without ranges.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The injected faults of all engines of the set.
     #[cfg(any(test, feature = "conformance"))]
-    #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.faults
     }

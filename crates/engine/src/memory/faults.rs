@@ -64,7 +64,6 @@ impl Faults {
 }
 
 #[cfg(not(any(test, feature = "conformance")))]
-#[allow(clippy::unused_self, reason = "methods that only tests compile use it")]
 impl Faults {
     pub(super) const fn write(&self, _batch: &Batch) -> Option<Fault> {
         None

@@ -68,7 +68,6 @@ impl Default for MemoryEngine {
 
 impl MemoryEngine {
     /// An empty engine.
-    #[must_use]
     pub fn new() -> Self {
         Self::of(Rows::new(), Arc::default(), Arc::default(), Arc::default())
     }
@@ -95,7 +94,6 @@ impl MemoryEngine {
 
     /// The injected faults of this engine.
     #[cfg(any(test, feature = "conformance"))]
-    #[must_use]
     pub fn faults(&self) -> &Faults {
         &self.core.faults
     }

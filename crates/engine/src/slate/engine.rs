@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::commit::{CommitQueue, RangeIntake};
+use super::commit::RangeIntake;
 use super::core::Core;
 use super::database::Database;
 use super::open_range::OpenRange;
@@ -22,28 +22,13 @@ use crate::{
 
 /// The durable engine of a range.
 pub(super) struct SlateEngine {
-    core: Arc<Core>,
-    open: Arc<OpenRange>,
-    room: Arc<Room>,
-    intake: Arc<RangeIntake>,
+    pub(super) core: Arc<Core>,
+    pub(super) open: Arc<OpenRange>,
+    pub(super) room: Arc<Room>,
+    pub(super) intake: Arc<RangeIntake>,
 }
 
 impl SlateEngine {
-    pub(super) fn new(
-        core: Arc<Core>,
-        open: Arc<OpenRange>,
-        room: Arc<Room>,
-        queue: &Arc<CommitQueue>,
-    ) -> Self {
-        let intake = Arc::new(RangeIntake::new(Arc::clone(queue), Arc::clone(&open)));
-        Self {
-            core,
-            open,
-            room,
-            intake,
-        }
-    }
-
     /// Flushes the database of a range that was closed and releases its WAL records: the range can be reopened in this
     /// process, and no longer pins WAL segments. If the flush fails, the next start replays the rows.
     async fn flush_closed(&self, database: &Database) {

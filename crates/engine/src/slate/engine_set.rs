@@ -8,7 +8,7 @@ use partita_rt::threads::{Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
 use partita_wal::Resume;
 
-use super::commit::CommitThread;
+use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
 use super::database::Database;
 use super::engine::SlateEngine;
@@ -74,7 +74,7 @@ impl SlateEngineSet {
         let commits = CommitThread::start(Arc::clone(&core))?;
         let background = Pool::start(BACKGROUND)?;
         let runtimes = Runtimes {
-            commit: commits.runtime().clone(),
+            commit: commits.thread.runtime().clone(),
             store: background.handle().clone(),
         };
         let tasks = Tasks::new();
@@ -122,12 +122,13 @@ impl SlateEngineSet {
         );
         let open = OpenRange::new(opening.await?);
         core.open_ranges.write().insert(range, Arc::clone(&open));
-        Ok(Arc::new(SlateEngine::new(
-            Arc::clone(core),
+        let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
+        Ok(Arc::new(SlateEngine {
+            core: Arc::clone(core),
             open,
-            Arc::clone(&self.room),
-            self.commits.queue(),
-        )))
+            room: Arc::clone(&self.room),
+            intake: Arc::new(intake),
+        }))
     }
 }
 
@@ -194,7 +195,7 @@ impl EngineSet for SlateEngineSet {
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        within_store_deadline(pin::pin(&self.core, self.commits.queue(), ranges)).await
+        within_store_deadline(pin::pin(&self.core, &self.commits.queue, ranges)).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
@@ -226,7 +227,7 @@ impl EngineSet for SlateEngineSet {
         let mut stats = self.core.counts.read(self.core.health.get());
         self.core.context.cache.count_into(&mut stats);
         if let Some(wal) = self.core.wal() {
-            stats.log_bytes = wal.live_bytes();
+            stats.log_bytes = wal.wal.live_bytes();
         }
         for database in self.core.databases() {
             metrics::add_to(&database.metrics, &mut stats.metrics);

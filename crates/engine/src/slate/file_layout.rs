@@ -69,18 +69,11 @@ fn visible(view: &SsTableView) -> (Bytes, u64) {
     };
     let at = |key: &Bytes| position(key, &first, &last);
     let seen = (at(&end) - at(&start)) / (at(&last) - at(&first)).max(1.0);
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "an estimate between 0 and the file's size"
-    )]
     let bytes = (whole as f64 * seen.clamp(0.0, 1.0)) as u64;
     (start, bytes)
 }
 
 /// The position of a key as a number: the eight bytes after the common prefix of the first and the last key.
-#[allow(clippy::cast_precision_loss, reason = "an estimate")]
 fn position(key: &[u8], first: &[u8], last: &[u8]) -> f64 {
     let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let mut eight = [0; 8];

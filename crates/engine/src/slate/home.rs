@@ -21,7 +21,6 @@ pub struct Home {
 
 impl Home {
     /// The storage in a data directory.
-    #[must_use]
     pub fn in_directory(data: Arc<DataDir>) -> Self {
         Self {
             store: data.store(),

@@ -5,10 +5,6 @@ use slatedb_common::metrics::{DefaultMetricsRecorder, MetricValue};
 use crate::EngineMetric;
 
 /// Adds the values of one database to the sums.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "metrics are floating-point numbers"
-)]
 pub(super) fn add_to(recorder: &DefaultMetricsRecorder, sums: &mut Vec<EngineMetric>) {
     for metric in recorder.snapshot().all() {
         let (counter, value) = match metric.value {

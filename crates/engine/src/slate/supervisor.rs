@@ -51,7 +51,7 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
             }
         } else if let Some(wal) = wal {
             maintain(&core, &wal, &databases).await;
-            let stragglers = wal.stragglers();
+            let stragglers = wal.wal.stragglers();
             let databases = databases.into_iter();
             flushes.begin(databases.filter(|database| stragglers.contains(&database.range)));
         }
@@ -133,7 +133,7 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
     core.health.set(Health::Recovering);
     let failed = core.wal.write().take();
     if let Some(failed) = failed {
-        failed.poison();
+        failed.wal.poison();
     }
     let open_ranges = core.open_ranges();
     for database in open_ranges.iter().filter_map(|open| open.take_database()) {

@@ -58,14 +58,11 @@ impl<'q> Params<'q> {
     }
 
     /// A whole number within bounds.
-    pub(super) fn number<T>(
+    pub(super) fn number<T: FromStr + PartialOrd + Display>(
         self,
         name: &str,
         range: RangeInclusive<T>,
-    ) -> Result<Option<T>, InvalidParams>
-    where
-        T: FromStr + PartialOrd + Display,
-    {
+    ) -> Result<Option<T>, InvalidParams> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };

@@ -42,7 +42,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
             table: format!("{}://{}", settings.tls.scheme(), server.listening.table),
             admin: admin.map(|address| format!("http://{address}")),
         },
-        accounts: accounts.map(|account| account.name().to_owned()).collect(),
+        accounts: accounts.map(|account| account.name.clone()).collect(),
         store: store(&settings.store.place),
         load: server.cluster().and_then(|cluster| load(cluster)),
         ranges: server
@@ -82,7 +82,6 @@ fn load(cluster: &Cluster) -> Option<LoadSummary> {
         latency,
     } = cluster.last_load()?;
     let seconds = elapsed.as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "a rate")]
     let rate = |count: u64| (count as f64 / seconds * 10.0).round() / 10.0;
     (seconds > 0.0).then(|| LoadSummary {
         seconds,

@@ -4,9 +4,8 @@
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose};
+use base64::{Engine as _, alphabet};
 
 /// The account of every emulator and of `UseDevelopmentStorage=true`.
 pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
@@ -51,20 +50,10 @@ impl fmt::Debug for AccountKey {
 /// One account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    name: String,
-    keys: Vec<AccountKey>,
-}
-
-impl Account {
-    /// 3 to 24 lower-case letters and digits.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// One or two keys, the primary one first.
-    pub fn keys(&self) -> &[AccountKey] {
-        &self.keys
-    }
+    /// Its name.
+    pub name: String,
+    /// One or two keys.
+    pub keys: Vec<AccountKey>,
 }
 
 /// Why a text of accounts is invalid. Names the account, never shows a key.
@@ -145,10 +134,10 @@ mod tests {
     #[test]
     fn azurites_form_is_read() {
         let accounts = parse("first:a2V5MQ==:a2V5Mg==; second:a2V5Mw;").unwrap();
-        let names: Vec<_> = accounts.iter().map(Account::name).collect();
+        let names: Vec<_> = accounts.iter().map(|account| &*account.name).collect();
         assert_eq!(names, ["first", "second"]);
-        assert_eq!(accounts[0].keys()[1].bytes(), b"key2");
-        assert_eq!(accounts[1].keys()[0].to_base64(), "a2V5Mw==");
+        assert_eq!(accounts[0].keys[1].bytes(), b"key2");
+        assert_eq!(accounts[1].keys[0].to_base64(), "a2V5Mw==");
     }
 
     #[test]
@@ -187,9 +176,9 @@ mod tests {
 
     #[test]
     fn the_well_known_key_is_recognised() {
-        assert!(well_known()[0].keys()[0].is_well_known());
+        assert!(well_known()[0].keys[0].is_well_known());
         let unpadded = WELL_KNOWN_KEY.trim_end_matches('=');
-        assert!(parse(&format!("other:{unpadded}")).unwrap()[0].keys()[0].is_well_known());
-        assert!(!parse("abc:a2V5").unwrap()[0].keys()[0].is_well_known());
+        assert!(parse(&format!("other:{unpadded}")).unwrap()[0].keys[0].is_well_known());
+        assert!(!parse("abc:a2V5").unwrap()[0].keys[0].is_well_known());
     }
 }

@@ -8,17 +8,15 @@ use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
 
-use super::Error;
 use super::accounts::{self, Account, AccountKey};
-use super::catalog as c;
 use super::parts::{
     AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, TableListener,
     Tls,
 };
-use super::quantity;
 use super::setting::Setting;
 use super::targets::targets;
 use super::values::{Source, Values};
+use super::{Error, catalog as c, quantity};
 
 impl Settings {
     /// Reads every value and checks the rules between them.
@@ -114,7 +112,6 @@ fn balance(values: &Values) -> Result<Option<BalanceSettings>, Error> {
     })?;
     let words = [("off", None), ("size", Some(false)), ("load", Some(true))];
     let by_load = values.word(&c::BALANCE, "`off`, `size` or `load`", &words)?;
-    #[allow(clippy::cast_precision_loss, reason = "a rate that is a whole number")]
     Ok(by_load.map(|by_load| BalanceSettings {
         split_bytes,
         split_rate: split_rate as f64,
@@ -231,14 +228,14 @@ fn log(values: &Values) -> Result<Log, Error> {
 /// Refuses the public key on an address that other machines reach: they could read and delete all data.
 fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
     let mut accounts = settings.accounts.iter();
-    let is_known = |account: &&Account| account.keys().iter().any(AccountKey::is_well_known);
+    let is_known = |account: &&Account| account.keys.iter().any(AccountKey::is_well_known);
     let (host, known) = (&settings.table.host, accounts.find(is_known));
     let allowed = values.switch(&c::ALLOW_WELL_KNOWN_KEY)?;
     match known {
         Some(account) if !is_loopback(host) && !allowed => conflict(format!(
             "--table-host {host} is reachable from other machines, and account {} has the public well-known key: \
              add --accounts NAME:KEY, or --allow-well-known-key to accept that key",
-            account.name()
+            account.name
         )),
         _ => Ok(()),
     }

@@ -6,11 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::catalog;
 use super::setting::{Setting, Takes};
-use super::targets;
 use super::values::{Source, Values};
-use super::{Error, suggestion};
+use super::{Error, catalog, suggestion, targets};
 
 /// The variable that names the settings file when no flag does.
 pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
@@ -28,11 +26,6 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// The defaults only.
-    pub fn new() -> Layers {
-        Layers::default()
-    }
-
     /// Adds the environment; ignores variables that are not settings.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {

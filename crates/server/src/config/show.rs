@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::accounts;
-use super::catalog;
 use super::setting::Takes;
 use super::values::{Source, Value, Values};
+use super::{accounts, catalog};
 
 /// The settings as text, in columns: key, value, source.
 pub fn as_table(values: &Values) -> String {
@@ -85,14 +84,14 @@ fn accounts_shown(text: &str) -> String {
         return "(unreadable)".to_owned();
     };
     let one = |account: &accounts::Account| {
-        let well_known = account.keys().iter().any(|key| key.is_well_known());
-        let keys = match (account.keys().len(), well_known) {
+        let well_known = account.keys.iter().any(|key| key.is_well_known());
+        let keys = match (account.keys.len(), well_known) {
             (1, true) => "well-known key",
             (1, false) => "1 key",
             (_, true) => "2 keys, one well-known",
             (_, false) => "2 keys",
         };
-        format!("{} ({keys})", account.name())
+        format!("{} ({keys})", account.name)
     };
     accounts.iter().map(one).collect::<Vec<_>>().join(", ")
 }

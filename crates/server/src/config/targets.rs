@@ -6,11 +6,9 @@ use std::num::NonZeroU32;
 use partita_model::TableName;
 use partita_table::{TableTargets, TargetSettings};
 
-use super::Error;
-use super::catalog as c;
-use super::quantity;
 use super::setting::Setting;
 use super::values::Values;
+use super::{Error, catalog as c, quantity};
 
 const RATE: &str = "a whole number a second from 1 to 4294967295, or `off`";
 const BYTE_RATE: &str = "a size a second from 1 to 4294967295 bytes, such as 10MiB, or `off`";
@@ -162,13 +160,15 @@ mod tests {
     }
 
     fn flags(flags: &[(&'static Setting, &str)]) -> Layers {
-        flags.iter().fold(Layers::new(), |layers, (setting, text)| {
-            layers.flag(setting, (*text).to_owned())
-        })
+        flags
+            .iter()
+            .fold(Layers::default(), |layers, (setting, text)| {
+                layers.flag(setting, (*text).to_owned())
+            })
     }
 
     fn file(text: &str) -> Layers {
-        Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned())
+        Layers::default().file_text(PathBuf::from("p.toml"), text.to_owned())
     }
 
     fn limit(tokens: u32) -> Rate {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn nothing_is_limited_by_default() {
-        assert!(of(Layers::new()).unwrap().is_off());
+        assert!(of(Layers::default()).unwrap().is_off());
         assert_eq!(
             of(flags(&[(&c::TARGETS, "azure")])).unwrap(),
             TargetSettings::azure()

@@ -11,9 +11,11 @@ fn setting(flag: &str) -> &'static Setting {
 }
 
 fn with_flags(flags: &[(&str, &str)]) -> Layers {
-    flags.iter().fold(Layers::new(), |layers, (flag, text)| {
-        layers.flag(setting(flag), (*text).to_owned())
-    })
+    flags
+        .iter()
+        .fold(Layers::default(), |layers, (flag, text)| {
+            layers.flag(setting(flag), (*text).to_owned())
+        })
 }
 
 /// The settings of a command line.
@@ -64,7 +66,7 @@ fn every_name_means_one_setting() {
 
 #[test]
 fn defaults_serve_this_machine() {
-    let settings = settings(Layers::new()).unwrap();
+    let settings = settings(Layers::default()).unwrap();
     assert_eq!(
         (settings.table.host.as_str(), settings.table.port),
         ("127.0.0.1", 10002)
@@ -77,7 +79,7 @@ fn defaults_serve_this_machine() {
         settings.store.place,
         Place::Directory(PathBuf::from("partita-data"))
     );
-    assert_eq!(settings.accounts[0].name(), WELL_KNOWN_ACCOUNT);
+    assert_eq!(settings.accounts[0].name, WELL_KNOWN_ACCOUNT);
     assert_eq!(settings.limits.body_bytes_max, 4 << 20);
     assert_eq!(settings.limits.request_timeout, Duration::from_secs(30));
     assert_eq!((settings.tls, settings.oauth), (Tls::Off, Oauth::Off));
@@ -88,7 +90,7 @@ fn defaults_serve_this_machine() {
 fn each_layer_overrides_the_one_below() {
     let file = "[table]\nport = 1\nhost = '127.0.0.2'\nhost-suffixes = ['a.example', 'b.example']\n[limits]\nbatches-max = 3\n";
     let layers = || {
-        Layers::new()
+        Layers::default()
             .file_text(PathBuf::from("partita.toml"), file.to_owned())
             .environment(variables(&[
                 ("PARTITA_TABLE_PORT", "2"),
@@ -140,7 +142,7 @@ fn repeated_flags_override_and_lists_add_up() {
 #[test]
 fn errors_of_the_file_name_the_key() {
     let file = |text: &str| {
-        let layers = Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned());
+        let layers = Layers::default().file_text(PathBuf::from("p.toml"), text.to_owned());
         layers.resolve().unwrap_err().to_string()
     };
     assert_eq!(
@@ -157,7 +159,7 @@ fn errors_of_the_file_name_the_key() {
         "settings file p.toml: unknown key table; did you mean table.port?"
     );
     assert!(file("[table\n").starts_with("settings file p.toml is not TOML: "));
-    let missing = Layers::new()
+    let missing = Layers::default()
         .config_flag(PathBuf::from("no/such/file"))
         .read_file()
         .unwrap_err();
@@ -170,11 +172,11 @@ fn errors_of_the_file_name_the_key() {
 #[test]
 fn the_file_may_list_accounts_as_a_table() {
     let text = "[accounts]\nfirst = 'a2V5MQ=='\nsecond = ['a2V5Mg==', 'a2V5Mw==']\n";
-    let layers = Layers::new().file_text(PathBuf::from("p.toml"), text.to_owned());
+    let layers = Layers::default().file_text(PathBuf::from("p.toml"), text.to_owned());
     let accounts = settings(layers).unwrap().accounts;
-    assert_eq!((accounts[0].name(), accounts[0].keys().len()), ("first", 1));
+    assert_eq!((&*accounts[0].name, accounts[0].keys.len()), ("first", 1));
     assert_eq!(
-        (accounts[1].name(), accounts[1].keys()[1].bytes()),
+        (&*accounts[1].name, accounts[1].keys[1].bytes()),
         ("second", b"key3".as_slice())
     );
 }
@@ -183,13 +185,13 @@ fn the_file_may_list_accounts_as_a_table() {
 fn azurites_variables_are_read_and_ours_override_them() {
     let azurite = ("AZURITE_ACCOUNTS", "theirs:a2V5");
     let of = |pairs: &[(&str, &str)]| {
-        let (values, warnings) = Layers::new()
+        let (values, warnings) = Layers::default()
             .environment(variables(pairs))
             .resolve()
             .unwrap();
         (
             Settings::from_values(&values).unwrap().accounts[0]
-                .name()
+                .name
                 .to_owned(),
             warnings,
         )
@@ -444,7 +446,7 @@ fn the_documents_example_is_valid() {
         .split("```")
         .next()
         .unwrap();
-    let layers = Layers::new().file_text(PathBuf::from("partita.toml"), example.to_owned());
+    let layers = Layers::default().file_text(PathBuf::from("partita.toml"), example.to_owned());
     let settings = settings(layers).unwrap();
     assert_eq!(settings.accounts.len(), 2);
 }

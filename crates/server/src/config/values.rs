@@ -6,9 +6,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Error;
-use super::catalog;
 use super::setting::Setting;
+use super::{Error, catalog};
 
 /// Where a value came from, lowest layer first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

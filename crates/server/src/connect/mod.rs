@@ -7,7 +7,7 @@ mod snippet;
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::config::{Account, AccountKey, Settings, Tls};
@@ -34,10 +34,10 @@ impl Endpoint {
     /// The endpoint of a server with these settings, for the first account or the named one. `None` if no account has
     /// that name.
     pub fn of(settings: &Settings, account: Option<&str>) -> Option<Endpoint> {
-        let wanted = |known: &&Account| account.is_none_or(|name| known.name() == name);
+        let wanted = |known: &&Account| account.is_none_or(|name| known.name == name);
         let account = settings.accounts.iter().find(wanted)?.clone();
         let authority = (settings.tls == Tls::Dev).then(|| {
-            let path = tls::authority_certificate(&tls::authority_directory(settings));
+            let path = tls::authority_directory(settings).join(tls::CERTIFICATE);
             std::path::absolute(&path).unwrap_or(path)
         });
         Some(Endpoint {
@@ -51,12 +51,8 @@ impl Endpoint {
 
     /// The base URL of the account's tables, in path style.
     pub fn url(&self) -> String {
-        let host = match self.host.parse::<IpAddr>() {
-            Ok(IpAddr::V6(address)) => format!("[{address}]"),
-            _ => self.host.clone(),
-        };
-        let (scheme, port, account) = (self.scheme, self.port, self.account.name());
-        format!("{scheme}://{host}:{port}/{account}")
+        let (scheme, account) = (self.scheme, &self.account.name);
+        format!("{scheme}://{}/{account}", authority(&self.host, self.port))
     }
 
     /// The connection string, in the explicit form that every client accepts.
@@ -67,7 +63,7 @@ impl Endpoint {
 
     /// The connection string for places such as logs: it has the key only if that key is public.
     pub fn public_connection_string(&self) -> String {
-        let key = self.account.keys().first();
+        let key = self.account.keys.first();
         if key.is_none_or(AccountKey::is_well_known) {
             return self.connection_string();
         }
@@ -76,7 +72,7 @@ impl Endpoint {
     }
 
     fn string_without_key(&self) -> [String; 2] {
-        let (scheme, account) = (self.scheme, self.account.name());
+        let (scheme, account) = (self.scheme, &self.account.name);
         [
             format!("DefaultEndpointsProtocol={scheme};AccountName={account};"),
             format!("TableEndpoint={};", self.url()),
@@ -84,8 +80,16 @@ impl Endpoint {
     }
 
     pub(crate) fn key(&self) -> String {
-        let key = self.account.keys().first();
+        let key = self.account.keys.first();
         key.map(AccountKey::to_base64).unwrap_or_default()
+    }
+}
+
+/// Host and port as URLs write them: an IPv6 address stands in brackets.
+pub fn authority(host: &str, port: u16) -> String {
+    match host.parse::<IpAddr>() {
+        Ok(address) => SocketAddr::new(address, port).to_string(),
+        Err(_) => format!("{host}:{port}"),
     }
 }
 

@@ -127,7 +127,7 @@ fn rclone(endpoint: &Endpoint) -> String {
          type = azureblob\n\
          account = {}\n\
          key = {}\n",
-        endpoint.account.name(),
+        endpoint.account.name,
         endpoint.key()
     )
 }

@@ -23,11 +23,11 @@ pub fn accounts(settings: &[config::Account]) -> Result<Accounts<AccountKeys>, I
 
 fn account(settings: &config::Account) -> Result<Account<AccountKeys>, InvalidAccount> {
     let invalid = |reason: String| InvalidAccount {
-        name: settings.name().to_owned(),
+        name: settings.name.clone(),
         reason,
     };
-    let name = AccountName::new(settings.name()).map_err(|error| invalid(error.to_string()))?;
-    let mut keys = settings.keys().iter().map(|key| {
+    let name = AccountName::new(&settings.name).map_err(|error| invalid(error.to_string()))?;
+    let mut keys = settings.keys.iter().map(|key| {
         AccountKey::from_base64(&key.to_base64()).map_err(|error| invalid(error.to_string()))
     });
     let primary = keys

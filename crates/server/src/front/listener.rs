@@ -1,8 +1,7 @@
 //! Accepts the connections of one protocol: TLS handshake, then HTTP, each under watch.
 
-use super::Protocol;
-use super::connection;
 use super::progress::{ANSWER_TIME_MAX, Patience, Progress, Watch};
+use super::{Protocol, connection};
 use crate::accept::accept;
 use crate::metrics::ConnectionFault;
 use partita_rt::Tasks;

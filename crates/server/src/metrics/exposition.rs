@@ -14,7 +14,7 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 /// A page under construction, family by family.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    text: String,
+    pub(crate) text: String,
 }
 
 const INFALLIBLE: &str = "writing to a String does not fail";
@@ -89,11 +89,6 @@ impl Page {
         self.sample(&format!("{name}_sum"), labels, sum);
         self.sample(&format!("{name}_count"), labels, count);
     }
-
-    /// The finished page.
-    pub(crate) fn into_text(self) -> String {
-        self.text
-    }
 }
 
 #[cfg(test)]
@@ -116,7 +111,7 @@ mod tests {
             9.25,
         );
         assert_eq!(
-            page.into_text(),
+            page.text,
             "# HELP partita_uptime_seconds Time since the process was ready.\n\
              # TYPE partita_uptime_seconds gauge\n\
              partita_uptime_seconds 1.5\n\

@@ -46,7 +46,7 @@ impl Recorder {
 /// Recorded latencies.
 #[derive(Debug, Clone)]
 pub(crate) struct Latencies {
-    sum_us: u64,
+    pub(crate) sum_us: u64,
     counts: Histogram,
 }
 
@@ -62,10 +62,6 @@ impl Default for Latencies {
 impl Latencies {
     pub(crate) fn count(&self) -> u64 {
         self.counts.as_slice().iter().sum()
-    }
-
-    pub(crate) fn sum_us(&self) -> u64 {
-        self.sum_us
     }
 
     /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too high.
@@ -103,7 +99,7 @@ mod tests {
             recorder.record(Duration::from_micros(us));
         }
         let recorded = latencies(&recorder);
-        assert_eq!((recorded.count(), recorded.sum_us()), (1000, 500_500));
+        assert_eq!((recorded.count(), recorded.sum_us), (1000, 500_500));
         for (per_mille, truth) in [(500, 500), (990, 990), (999, 999), (1000, 1000)] {
             let percentile = recorded.percentile_us(per_mille).unwrap();
             assert!(

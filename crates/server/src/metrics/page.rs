@@ -58,7 +58,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
         page.single(&d::CPU, process.cpu_seconds);
         page.single(&d::OPEN_FILES, process.open_files);
     }
-    page.into_text()
+    page.text
 }
 
 fn requests(page: &mut Page, reading: &Reading) {
@@ -92,7 +92,7 @@ fn requests(page: &mut Page, reading: &Reading) {
         let buckets = latencies.at_powers_of_two(from, to);
         let buckets = buckets.map(|(bound, below)| (bound as f64 / US_PER_SECOND, below));
         let labels = [("operation", operation.name)];
-        let sum = latencies.sum_us() as f64 / US_PER_SECOND;
+        let sum = latencies.sum_us as f64 / US_PER_SECOND;
         page.histogram(d::DURATION.name, &labels, buckets, latencies.count(), sum);
     }
     type Count = fn(&OperationReading) -> u64;

@@ -22,7 +22,7 @@ pub const TRUST_VARIABLES: [&str; 3] =
     ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"];
 
 /// File name of the authority's certificate.
-pub(super) const CERTIFICATE: &str = "ca.pem";
+pub const CERTIFICATE: &str = "ca.pem";
 const KEY: &str = "ca-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -18,7 +18,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::{Place, Settings, Tls};
 
-pub use authority::TRUST_VARIABLES;
+pub use authority::{CERTIFICATE, TRUST_VARIABLES};
 
 /// Why HTTPS cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +106,7 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
 
 /// The directory of the local authority: in the data directory or, with data in memory, in the user's settings directory, so
 /// that clients that trust it keep working.
-pub fn authority_directory(settings: &Settings) -> PathBuf {
+pub(crate) fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
         let absolute = |name: &str| {
             let path = std::env::var_os(name).map(PathBuf::from);
@@ -123,11 +123,6 @@ pub fn authority_directory(settings: &Settings) -> PathBuf {
     home.join("tls")
 }
 
-/// The path of the authority's certificate in `directory`; the file may not exist yet.
-pub fn authority_certificate(directory: &Path) -> PathBuf {
-    directory.join(authority::CERTIFICATE)
-}
-
 /// Every host name under which clients may connect to the server.
 fn names(settings: &Settings) -> Vec<String> {
     let loopback = ["localhost", "127.0.0.1", "::1", "*.localhost"];
@@ -137,8 +132,8 @@ fn names(settings: &Settings) -> Vec<String> {
         names.push(format!("*.{suffix}"));
         // Some clients refuse wildcards below reserved or top-level names.
         for account in &settings.accounts {
-            names.push(format!("{}.{suffix}", account.name()));
-            names.push(format!("{}-secondary.{suffix}", account.name()));
+            names.push(format!("{}.{suffix}", account.name));
+            names.push(format!("{}-secondary.{suffix}", account.name));
         }
     }
     names.push(settings.table.host.clone());

@@ -60,7 +60,7 @@ fn the_local_authority_is_created_once_and_signs_every_host_name() {
     let authority = first.authority.clone().unwrap();
     assert_eq!(
         authority,
-        authority_certificate(&authority_directory(&settings(&flags)))
+        authority_directory(&settings(&flags)).join(CERTIFICATE)
     );
     let made = std::fs::read(&authority).unwrap();
     for name in [

@@ -71,7 +71,6 @@ impl Default for Admission {
 }
 
 /// The cost of a write with this number of rows and bytes.
-#[must_use]
 pub const fn write_cost(rows: usize, bytes: usize) -> u64 {
     (bytes + rows * ROW_COST) as u64
 }
@@ -95,7 +94,6 @@ struct State {
 
 impl AdmissionQueue {
     /// A queue that admits requests of this cost at a time.
-    #[must_use]
     pub fn new(capacity: u64) -> Self {
         Self {
             capacity_max: capacity,

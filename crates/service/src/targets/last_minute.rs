@@ -15,7 +15,6 @@ pub enum Scope {
 
 impl Scope {
     /// Its name in the admin API.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Partition => "partition",

@@ -100,7 +100,6 @@ struct Scopes {
 
 impl Targets {
     /// Targets with these rates for each account; the rates of containers come with each request.
-    #[must_use]
     pub fn new(account: Rates, now: Instant) -> Self {
         Self {
             account,
@@ -151,7 +150,6 @@ impl Targets {
     }
 
     /// Whether a running query may read this partition too.
-    #[must_use]
     pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
         let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
         let checked = self.state.lock().check(&scopes, now, cost, Direction::Out);
@@ -165,7 +163,6 @@ impl Targets {
     }
 
     /// The scopes with refused requests in the last minute, the most frequent first.
-    #[must_use]
     pub fn limited(&self, now: Instant, limit: usize) -> Vec<Limited> {
         let now = self.nanos(now);
         self.state.lock().last_minute.top(now, limit)

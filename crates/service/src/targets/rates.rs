@@ -13,7 +13,6 @@ pub struct Rates {
 
 impl Rates {
     /// A target of entities per second only.
-    #[must_use]
     pub const fn entities(entities: u32) -> Self {
         Self {
             entities: NonZeroU32::new(entities),
@@ -22,7 +21,6 @@ impl Rates {
     }
 
     /// Whether there is no target.
-    #[must_use]
     pub const fn is_unlimited(&self) -> bool {
         self.entities.is_none() && self.bytes.is_none()
     }

@@ -25,7 +25,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ),
         ("block-cache-bytes", scenario.block_cache_bytes.to_string()),
     ];
-    let mut layers = Layers::new();
+    let mut layers = Layers::default();
     for (name, text) in flags {
         let setting = ALL.iter().find(|setting| setting.flag == name);
         layers = layers.flag(setting.with_context(|| format!("no setting {name}"))?, text);

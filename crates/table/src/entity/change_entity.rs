@@ -24,7 +24,7 @@ impl Service {
         let key = table.space.entity(&change.partition_key, &change.row_key);
         let bytes = change.bytes();
         self.charge(table, &key, cost(1, bytes), Direction::In)?;
-        let queue = &self.storage().admission().writes;
+        let queue = &self.storage().admission.writes;
         let mut admitted = queue.enter(&key, write_cost(1, key.len() + bytes)).await?;
         let locked = self.lock(std::slice::from_ref(&key)).await?;
         let locked = locked.since(arrived);

@@ -86,7 +86,7 @@ impl Service {
     ) -> Result<(Admitted<'_>, Admitted<'_>), Error> {
         self.charge(table, key, cost(rows, bytes), Direction::In)?;
         let transaction = self.transactions.enter(key, 1).await?;
-        let queue = &self.storage().admission().writes;
+        let queue = &self.storage().admission.writes;
         let write = queue
             .enter(key, write_cost(rows, rows * key.len() + bytes))
             .await?;

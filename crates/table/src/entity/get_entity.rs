@@ -18,7 +18,7 @@ impl Service {
         let key = table.space.entity(partition_key, row_key);
         self.charge(table, &key, Cost::ONE, Direction::Out)?;
         let value = self.get(&key).await?;
-        if let (Some(targets), Some(value)) = (self.storage().targets(), &value) {
+        if let (Some(targets), Some(value)) = (self.storage().targets.as_deref(), &value) {
             let read = Cost {
                 entities: 0,
                 bytes: (key.len() + value.len()) as u64,

@@ -22,7 +22,7 @@ pub(super) struct Meter<'a> {
 impl<'a> Meter<'a> {
     pub(super) fn new(service: &'a Service, table: &'a Table) -> Self {
         Self {
-            targets: service.storage().targets(),
+            targets: service.storage().targets.as_deref(),
             service,
             table,
             uncharged: None,

@@ -79,7 +79,7 @@ impl Service {
             plan.resume(&EntityBound::Before(from.partition_key.clone(), row_key));
         }
         let start = plan.spans.first().map(|span| span.start.key(&table.space));
-        if let (Some(targets), Some(start)) = (self.storage().targets(), &start) {
+        if let (Some(targets), Some(start)) = (self.storage().targets.as_deref(), &start) {
             let charged = self.charged(table, start);
             let allowed = targets.check(began, &charged, || table.scope_names(start));
             allowed.inspect_err(|_| self.storage().note_throttled(start, 1))?;
@@ -231,7 +231,7 @@ impl<'a> PageReader<'a> {
         end: Bytes,
     ) -> Result<Option<Bytes>, Error> {
         let service = self.service;
-        let mut admitted = service.storage().admission().scans.enter(&start, 1).await?;
+        let mut admitted = service.storage().admission.scans.enter(&start, 1).await?;
         let next = self.scan_admitted(range, start, end, &mut admitted).await;
         admitted.hand_over().await;
         next
@@ -274,7 +274,7 @@ impl<'a> PageReader<'a> {
             // Yields to other scans between chunks: a filter that rejects all rows reads for seconds.
             admitted.release();
             tokio::task::yield_now().await;
-            *admitted = service.storage().admission().scans.enter(&first, 1).await?;
+            *admitted = service.storage().admission.scans.enter(&first, 1).await?;
         }
     }
 

@@ -46,7 +46,6 @@ pub enum AdminError {
         /// The URL of the port.
         url: String,
         /// Why not.
-        #[source]
         source: Box<partita_client::Error>,
     },
     /// The server refused the request.
@@ -110,19 +109,11 @@ impl fmt::Display for AdminPort {
 }
 
 impl AdminPort {
-    /// The admin port at a URL. Requests are counted in `traffic`.
+    /// The admin port at a URL such as `http://127.0.0.1:10010`.
     ///
     /// # Errors
-    /// [`AdminError::Url`]; [`AdminError::Unreachable`] where TLS cannot be set up.
-    pub fn new(url: &str, traffic: Arc<Traffic>) -> Result<Self, AdminError> {
-        Self::with_options(url, AdminOptions::default(), traffic)
-    }
-
-    /// The admin port at a URL, with options.
-    ///
-    /// # Errors
-    /// As [`AdminPort::new`].
-    pub fn with_options(
+    /// [`AdminError::Url`], and [`AdminError::Unreachable`] for authorities that cannot be read.
+    pub fn new(
         url: &str,
         options: AdminOptions,
         traffic: Arc<Traffic>,

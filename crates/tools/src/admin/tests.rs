@@ -31,7 +31,7 @@ fn http(status: &str, body: &str) -> String {
 async fn merged(answer: &str) -> Result<Page<MergeResult>, AdminError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let port = AdminPort::new(&url, Arc::default()).unwrap();
+    let port = AdminPort::new(&url, AdminOptions::default(), Arc::default()).unwrap();
     let params = RangeActionParams {
         with: Some(2),
         ..RangeActionParams::default()
@@ -97,7 +97,7 @@ fn tls_port(listener: &TcpListener, authority_pem: Vec<u8>) -> AdminPort {
         authorities_pem: vec![authority_pem],
         ..AdminOptions::default()
     };
-    AdminPort::with_options(
+    AdminPort::new(
         &format!("https://localhost:{port}"),
         options,
         Arc::default(),
@@ -147,10 +147,10 @@ fn invalid_urls_are_refused() {
         "http://user@h:1",
         "http://h:1\r\nX: y",
     ] {
-        let refused = AdminPort::new(url, Arc::default());
+        let refused = AdminPort::new(url, AdminOptions::default(), Arc::default());
         assert!(matches!(refused, Err(AdminError::Url(_))), "{url}");
     }
-    let port = AdminPort::new("http://h:1/", Arc::default()).unwrap();
+    let port = AdminPort::new("http://h:1/", AdminOptions::default(), Arc::default()).unwrap();
     assert_eq!(port.to_string(), "http://h:1");
 }
 

@@ -2,6 +2,7 @@
 
 use super::read_entities::ReadEntities;
 use super::{FormatError, Schema, csv, jsonl, parquet};
+use crate::named_enum::named_enum;
 use bytes::Bytes;
 use partita_client::Entity;
 use serde::{Deserialize, Serialize};
@@ -16,46 +17,32 @@ const ZSTD_LEVEL: i32 = 1;
 /// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// The format of a file of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// Columns with their types, as Azure Storage Explorer writes and reads them.
-    Csv,
-    /// One entity per line, as the service writes it.
-    Jsonl,
-    /// The same, compressed.
-    #[serde(rename = "jsonl.zst")]
-    JsonlZstd,
-    /// Apache Parquet, compressed.
-    Parquet,
+named_enum! {
+    /// The format of a file of rows. Its name is the extension of such files.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Format {
+        /// Columns with their types, as Azure Storage Explorer writes and reads them.
+        Csv = "csv",
+        /// An entity a line, as the service writes it.
+        Jsonl = "jsonl",
+        /// The same, compressed.
+        #[serde(rename = "jsonl.zst")]
+        JsonlZstd = "jsonl.zst",
+        /// Apache Parquet, compressed.
+        Parquet = "parquet",
+    }
 }
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Jsonl, Self::JsonlZstd, Self::Parquet];
-
-    /// The file extension, without the dot.
-    #[must_use]
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Jsonl => "jsonl",
-            Self::JsonlZstd => "jsonl.zst",
-            Self::Parquet => "parquet",
-        }
-    }
-
-    /// The format that a file name indicates.
-    #[must_use]
+    /// The format of a file by its name.
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let is = |format: &Self| name.ends_with(&format!(".{}", format.extension()));
+        let is = |format: &Self| name.ends_with(&format!(".{}", format.name()));
         Self::ALL.into_iter().find(is)
     }
 
     /// Whether its columns must be known before the first row is written.
-    #[must_use]
     pub const fn has_columns(self) -> bool {
         match self {
             Self::Csv | Self::Parquet => true,
@@ -202,13 +189,11 @@ impl EntityReader {
     }
 
     /// The number of rows, if the file stores it.
-    #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.reader.rows()
     }
 
     /// Bytes of the file read so far; 0 for Parquet, which is not read sequentially.
-    #[must_use]
     pub fn taken_bytes(&self) -> u64 {
         self.taken_bytes.load(Ordering::Relaxed)
     }

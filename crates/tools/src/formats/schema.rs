@@ -55,13 +55,11 @@ impl Schema {
     }
 
     /// The columns.
-    #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// The index of the column for a property and a type.
-    #[must_use]
     pub fn index(&self, property: &str, edm: EdmType) -> Option<usize> {
         self.places
             .get(property)

@@ -1,24 +1,19 @@
 //! The two directions of a migration.
 
-/// Whether a migration is applied or reverted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Apply it.
-    Up,
-    /// Revert it.
-    Down,
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// Whether a migration is applied or reverted.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Direction {
+        /// Apply it.
+        Up = "up",
+        /// Revert it.
+        Down = "down",
+    }
 }
 
 impl Direction {
-    /// The command that runs this direction.
-    #[must_use]
-    pub fn verb(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
     /// A description of a running migration in this direction.
     pub(super) fn doing(self) -> &'static str {
         match self {

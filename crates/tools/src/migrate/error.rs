@@ -53,7 +53,7 @@ pub enum MigrateError {
         after: u64,
     },
     /// A migration stopped halfway; it must be finished first.
-    #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.verb())]
+    #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.name())]
     HalfWay {
         /// Its version.
         version: u64,
@@ -96,7 +96,6 @@ pub enum MigrateError {
         /// The number of earlier steps, as text.
         done: String,
         /// Why it failed.
-        #[source]
         source: Box<StepError>,
     },
 }
@@ -150,7 +149,6 @@ pub enum StepError {
         /// Its RowKey.
         row_key: String,
         /// Why.
-        #[source]
         source: RowError,
     },
     /// A copy differs from its source.

@@ -23,16 +23,21 @@ const ID_CHARS_MAX: usize = 128;
 ///     .create_table("crew")
 ///     .insert("crew", [keiko])
 ///     .down(|down| down.delete_table("crew"));
-/// assert_eq!(migration.up().operations().len(), 2);
+/// assert_eq!(migration.up.operations().len(), 2);
 /// assert!(migration.check().is_ok());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
-    pub(super) version: u64,
-    pub(super) id: String,
-    pub(super) description: String,
-    pub(super) up: Steps,
-    pub(super) down: Option<Steps>,
+    /// Its version: migrations run in this order.
+    pub version: u64,
+    /// Its id.
+    pub id: String,
+    /// What it is for.
+    pub description: String,
+    /// The steps that run it.
+    pub up: Steps,
+    /// The steps that revert it; none if it cannot be reverted.
+    pub down: Option<Steps>,
 }
 
 /// The steps of one direction of a migration, in their order.
@@ -143,7 +148,6 @@ macro_rules! step_methods {
 
 impl Migration {
     /// A migration without steps. Versions begin at 1; the id is its name.
-    #[must_use]
     pub fn new(version: u64, id: impl Into<String>) -> Self {
         Self {
             version,
@@ -170,38 +174,7 @@ impl Migration {
         self
     }
 
-    /// The version, which determines the order of migrations.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// Its id.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.id
-    }
-
-    /// Its description.
-    #[must_use]
-    pub fn about(&self) -> &str {
-        &self.description
-    }
-
-    /// The steps that apply it.
-    #[must_use]
-    pub fn up(&self) -> &Steps {
-        &self.up
-    }
-
-    /// The steps that revert it, if it has any.
-    #[must_use]
-    pub fn reverse(&self) -> Option<&Steps> {
-        self.down.as_ref()
-    }
-
     /// The checksum of version, id and steps of both directions. Layout, comments and description do not affect it.
-    #[must_use]
     pub fn checksum(&self) -> Checksum {
         let mut digest = Digest::new(self.version, &self.id);
         digest.steps("up", self.up.operations());
@@ -256,7 +229,6 @@ impl Steps {
     step_methods!(0);
 
     /// The steps.
-    #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.0
     }

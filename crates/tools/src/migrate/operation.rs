@@ -72,7 +72,7 @@ pub enum RowSelection {
 }
 
 /// Changes of rows. `..Transform::of("table")` fills the other fields.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transform {
     /// The table to read.
     pub table: String,
@@ -107,22 +107,16 @@ impl WriteRows {
 
 impl Transform {
     /// A transform of a table, without changes.
-    #[must_use]
     pub fn of(table: impl Into<String>) -> Self {
         Self {
             table: table.into(),
-            to: None,
-            filter: None,
-            changes: Vec::new(),
-            partition_key: None,
-            row_key: None,
+            ..Self::default()
         }
     }
 }
 
 impl Operation {
     /// The name of the operation in files.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::CreateTable { .. } => "create_table",
@@ -140,7 +134,6 @@ impl Operation {
     }
 
     /// Whether it removes or overwrites data irrecoverably.
-    #[must_use]
     pub fn destroys(&self) -> bool {
         match self {
             Self::CreateTable { .. } | Self::CopyTable { .. } => false,
@@ -151,7 +144,6 @@ impl Operation {
     }
 
     /// The number of requests without failures; `None` if it depends on the rows of a table.
-    #[must_use]
     pub fn requests(&self) -> Option<u64> {
         let transactions = |rows: Vec<Entity>| batches(rows).len() as u64;
         match self {

@@ -5,13 +5,13 @@
 //! unfinished migration also has `InDoubt`, `Progress` (JSON) and `Journal`.
 
 use super::{Checksum, Direction, MigrateError};
+use crate::named_enum::named_enum;
 use crate::scan::ResumeToken;
 use partita_client::{
     DateTime, ETag, Entity, ErrorCode, Filter, IfMatch, QueryOptions, TableClient, UpdateMode,
     Value,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 const PARTITION: &str = "migration";
 /// Digits of a version in a RowKey: as many as the largest Int64 has.
@@ -19,27 +19,22 @@ const VERSION_DIGITS: usize = 19;
 /// Maximum length of a stored description or failure, in characters: well below the limit of a property.
 const TEXT_CHARS_MAX: usize = 4000;
 
-/// The state of a migration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    /// It is being applied, or stopped halfway.
-    Applying,
-    /// It is applied.
-    Applied,
-    /// It is being reverted, or stopped halfway.
-    Reverting,
-    /// It is reverted.
-    Reverted,
+named_enum! {
+    /// The state of a migration.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum State {
+        /// It is being applied, or stopped halfway.
+        Applying = "applying",
+        /// It is applied.
+        Applied = "applied",
+        /// It is being reverted, or stopped halfway.
+        Reverting = "reverting",
+        /// It is reverted.
+        Reverted = "reverted",
+    }
 }
 
 impl State {
-    const ALL: [Self; 4] = [
-        Self::Applying,
-        Self::Applied,
-        Self::Reverting,
-        Self::Reverted,
-    ];
-
     /// The state of a running migration.
     pub(super) fn running(direction: Direction) -> Self {
         match direction {
@@ -57,31 +52,17 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Applying => "applying",
-            Self::Applied => "applied",
-            Self::Reverting => "reverting",
-            Self::Reverted => "reverted",
-        })
-    }
-}
-
 /// The progress of a step. Each kind of step defines its meaning.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Progress {
     /// The current phase of the step, from 0.
-    #[serde(default)]
     pub(super) phase: u32,
     /// Batches written.
-    #[serde(default)]
     pub(super) batches: usize,
     /// The position of the table scan.
-    #[serde(default)]
     pub(super) token: Option<ResumeToken>,
     /// The last key of the page that is being changed in place.
-    #[serde(default)]
     pub(super) end: Option<(String, String)>,
     /// Fingerprints of that page's rows before the change.
     #[serde(skip)]
@@ -121,7 +102,6 @@ pub struct Record {
 
 impl Record {
     /// The direction of its last run.
-    #[must_use]
     pub fn direction(&self) -> Direction {
         match self.state {
             State::Applying | State::Applied => Direction::Up,
@@ -130,7 +110,6 @@ impl Record {
     }
 
     /// Whether it is running or stopped halfway.
-    #[must_use]
     pub fn is_half_way(&self) -> bool {
         matches!(self.state, State::Applying | State::Reverting)
     }
@@ -143,7 +122,7 @@ impl Record {
         row.insert("Id", &*self.id)
             .insert("Version", i64::try_from(self.version).unwrap_or(i64::MAX))
             .insert("Description", cut(&self.description))
-            .insert("Checksum", self.checksum.as_str())
+            .insert("Checksum", &*self.checksum.0)
             .insert("State", self.state.to_string())
             .insert("StepsDone", number(self.steps_done))
             .insert("Steps", number(self.steps))
@@ -181,9 +160,7 @@ impl Record {
             _ => None,
         };
         let version = row.row_key().parse().map_err(|_| missing("the version"))?;
-        let state = text("State")?;
-        let mut states = State::ALL.into_iter();
-        let state = states.find(|known| known.to_string() == state);
+        let state = State::of_name(&text("State")?);
         let mut progress: Progress = match text("Progress") {
             Ok(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
             Err(_) => Progress::default(),
@@ -195,7 +172,7 @@ impl Record {
             version,
             id: text("Id")?,
             description: text("Description")?,
-            checksum: Checksum::stored(&text("Checksum")?),
+            checksum: Checksum(text("Checksum")?),
             state: state.ok_or_else(|| missing("State"))?,
             steps_done: count("StepsDone")?,
             steps: count("Steps")?,

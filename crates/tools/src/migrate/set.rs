@@ -26,29 +26,29 @@ impl Migrations {
         let mut all: Vec<Source> = Vec::new();
         for (migration, path) in sources {
             migration.check()?;
-            let twin = all.iter().find(|(other, _)| {
-                other.version() == migration.version() || other.id() == migration.id()
-            });
+            let twin = all
+                .iter()
+                .find(|(other, _)| other.version == migration.version || other.id == migration.id);
             if let Some((other, other_path)) = twin {
                 let place = |path: &Option<PathBuf>| match path {
                     Some(path) => format!(" ({})", path.display()),
                     None => String::new(),
                 };
                 return Err(InvalidMigration {
-                    version: migration.version(),
-                    id: migration.id().to_owned(),
+                    version: migration.version,
+                    id: migration.id.clone(),
                     what: format!(
                         "its version or its id{} is also that of {} {:?}{}",
                         place(&path),
-                        other.version(),
-                        other.id(),
+                        other.version,
+                        other.id,
                         place(other_path),
                     ),
                 });
             }
             all.push((migration, path));
         }
-        all.sort_by_key(|(migration, _)| migration.version());
+        all.sort_by_key(|(migration, _)| migration.version);
         Ok(Self(all))
     }
 
@@ -58,22 +58,19 @@ impl Migrations {
     }
 
     /// Whether there are no migrations.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The migration with this version.
-    #[must_use]
     pub fn get(&self, version: u64) -> Option<&Migration> {
-        self.iter().find(|migration| migration.version() == version)
+        self.iter().find(|migration| migration.version == version)
     }
 
     /// The file of a migration.
-    #[must_use]
     pub fn path(&self, version: u64) -> Option<&Path> {
         let mut sources = self.0.iter();
-        let (_, path) = sources.find(|(migration, _)| migration.version() == version)?;
+        let (_, path) = sources.find(|(migration, _)| migration.version == version)?;
         path.as_deref()
     }
 }

@@ -5,9 +5,12 @@ use partita_model::limits::BATCH_OPERATIONS_MAX;
 /// Counts the rows that a purge would delete, in the table's order, and the requests that it would send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PurgeCost {
-    rows: u64,
-    partitions: u64,
-    requests: u64,
+    /// Rows to delete.
+    pub rows: u64,
+    /// Their partitions.
+    pub partitions: u64,
+    /// Requests that delete them, without those of the scan.
+    pub requests: u64,
     partition_key: Option<String>,
     /// Rows of the last partition.
     partition_rows: u64,
@@ -29,23 +32,5 @@ impl PurgeCost {
         }
         self.partition_rows += 1;
         self.rows += 1;
-    }
-
-    /// Rows to delete.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// Their partitions.
-    #[must_use]
-    pub fn partitions(&self) -> u64 {
-        self.partitions
-    }
-
-    /// Delete requests, without the requests of the scan.
-    #[must_use]
-    pub fn requests(&self) -> u64 {
-        self.requests
     }
 }

@@ -86,9 +86,9 @@ mod tests {
                 prop_assert!((1..=BATCH_OPERATIONS_MAX).contains(&group.len()));
                 prop_assert!(group.iter().all(|row| row.partition_key == group[0].partition_key));
             }
-            prop_assert_eq!(cost.requests(), groups.len() as u64);
-            prop_assert_eq!(cost.rows(), rows.len() as u64);
-            prop_assert_eq!(cost.partitions(), sizes.len() as u64);
+            prop_assert_eq!(cost.requests, groups.len() as u64);
+            prop_assert_eq!(cost.rows, rows.len() as u64);
+            prop_assert_eq!(cost.partitions, sizes.len() as u64);
             let fewest: usize = sizes.iter().map(|size| size.div_ceil(BATCH_OPERATIONS_MAX)).sum();
             prop_assert_eq!(groups.len(), fewest);
             let grouped: Vec<_> = groups.into_iter().flatten().collect();

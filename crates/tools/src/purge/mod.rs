@@ -52,7 +52,6 @@ pub struct Purge {
 impl Purge {
     /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the table's order, or
     /// transactions are smaller than necessary.
-    #[must_use]
     pub fn new(scan: Scan<TableSource>, table: TableClient, jobs: usize) -> Self {
         Self {
             scan,

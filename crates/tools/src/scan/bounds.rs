@@ -33,12 +33,11 @@ pub enum Upper {
 
 /// An interval of PartitionKeys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Bounds {
     /// Its begin.
-    #[serde(default)]
     pub lower: Lower,
     /// Its end.
-    #[serde(default)]
     pub upper: Upper,
 }
 
@@ -87,7 +86,6 @@ impl Upper {
     }
 
     /// After the last key that begins with `prefix`.
-    #[must_use]
     pub fn of_prefix(prefix: &str) -> Self {
         successor(prefix).map_or(Self::End, Self::Before)
     }
@@ -103,7 +101,6 @@ impl Upper {
 
 impl Bounds {
     /// Every key that begins with `prefix`.
-    #[must_use]
     pub fn of_prefix(prefix: &str) -> Self {
         Self {
             lower: Lower::From(prefix.to_owned()),
@@ -112,13 +109,11 @@ impl Bounds {
     }
 
     /// Whether the bounds, by their form, contain every key.
-    #[must_use]
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
     }
 
     /// Whether the key lies within the bounds.
-    #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         let (lower, upper) = (self.lower.cut(), self.upper.cut());
         lower.is_none_or(|lower| compare(lower, (key, Side::Before)).is_le())
@@ -135,7 +130,6 @@ impl Bounds {
     }
 
     /// Whether the two ends alone show that the interval contains no key.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         // No key is less than the empty key.
         let lower = self.lower.cut().unwrap_or(("", Side::Before));
@@ -144,7 +138,6 @@ impl Bounds {
     }
 
     /// The longest common prefix of all keys within the bounds, as far as the bounds show it.
-    #[must_use]
     pub fn common_prefix(&self) -> &str {
         let key = self.lower.cut().map_or("", |(key, _)| key);
         let mut prefix = "";

@@ -85,7 +85,6 @@ pub struct Frontier<R> {
 
 impl<R> Frontier<R> {
     /// A scan with these first steps, which are in the table's order and do not overlap.
-    #[must_use]
     pub fn new(steps: Vec<Step>, options: FrontierOptions) -> Self {
         let mut frontier = Self {
             options,
@@ -165,7 +164,6 @@ impl<R> Frontier<R> {
     }
 
     /// The steps that cover exactly the rows not yet returned, in the table's order.
-    #[must_use]
     pub fn open_steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut covered_from = None;
@@ -192,7 +190,6 @@ impl<R> Frontier<R> {
     }
 
     /// Whether all rows are returned.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.slots.is_empty()
     }

@@ -29,7 +29,7 @@
 //! let options = RunOptions { jobs: 4, ..RunOptions::default() };
 //! let steps = Strategy::Prefix.plan(&Bounds::of_prefix("D"), &[], options.jobs);
 //!
-//! let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
+//! let mut scan = Scan::new(Arc::new(TableSource(table)), query, steps, options);
 //! let mut found = Vec::new();
 //! while let Some(batch) = scan.next().await {
 //!     found.extend(batch?.rows.iter().map(|row| row.row_key().to_owned()));

@@ -22,7 +22,6 @@ pub struct PartitionCounts {
 
 impl PartitionCounts {
     /// Counts rows; returns the completed partitions.
-    #[must_use]
     pub fn add<R: Keyed>(&mut self, batch: &Batch<R>) -> Vec<PartitionCount> {
         let mut complete = Vec::new();
         for row in &batch.rows {
@@ -40,7 +39,6 @@ impl PartitionCounts {
     }
 
     /// The last partition, once the scan has ended.
-    #[must_use]
     pub fn finish(self) -> Option<PartitionCount> {
         self.current
     }

@@ -21,7 +21,6 @@ pub enum Strategy {
 impl Strategy {
     /// The first steps of a scan of `bounds`, in the table's order. `split_points` are the PartitionKeys at which parts begin, in
     /// any order; those outside the bounds are ignored. `jobs` is the number of requests at the same time.
-    #[must_use]
     pub fn plan(self, bounds: &Bounds, split_points: &[String], jobs: usize) -> Vec<Step> {
         if bounds.is_empty() {
             return Vec::new();

@@ -99,7 +99,6 @@ impl Query {
     }
 
     /// The checked settings.
-    #[must_use]
     pub fn options(&self) -> &QueryOptions {
         &self.0
     }

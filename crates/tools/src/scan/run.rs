@@ -14,21 +14,12 @@ use tokio::task::JoinSet;
 const STEPS_AHEAD_PER_JOB: usize = 2;
 
 /// How a scan runs. No option changes which rows are returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunOptions {
     /// Maximum number of parallel requests, at least 1.
     pub jobs: usize,
     /// The order in which rows are returned.
     pub order: Order,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            jobs: 1,
-            order: Order::default(),
-        }
-    }
 }
 
 /// Counts of a scan.
@@ -60,7 +51,6 @@ pub struct Scan<S: PageSource> {
 
 impl<S: PageSource> Scan<S> {
     /// A scan with these first steps, from [`super::Strategy::plan`] or from a [`ResumeToken`].
-    #[must_use]
     pub fn new(source: Arc<S>, query: Query, steps: Vec<Step>, options: RunOptions) -> Self {
         let step_rows_max = query.options().page_rows;
         let jobs = options.jobs.max(1);
@@ -115,13 +105,11 @@ impl<S: PageSource> Scan<S> {
 
     /// The position of the scan: a scan that resumes from it returns exactly the rows that [`Self::next`] has not yet
     /// returned.
-    #[must_use]
     pub fn token(&self) -> ResumeToken {
         ResumeToken::new(&self.query, self.frontier.open_steps())
     }
 
     /// The current counts.
-    #[must_use]
     pub fn progress(&self) -> Progress {
         self.progress
     }

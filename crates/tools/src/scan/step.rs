@@ -58,7 +58,6 @@ pub enum Part {
 
 impl Step {
     /// A step that begins at the start of its part.
-    #[must_use]
     pub fn new(part: Part) -> Self {
         Self {
             part,
@@ -68,7 +67,6 @@ impl Step {
     }
 
     /// The step's id.
-    #[must_use]
     pub fn id(&self) -> StepId {
         let mut hash = Sha256::new();
         // JSON escapes delimiters, so two different steps never have the same text.
@@ -80,7 +78,6 @@ impl Step {
     }
 
     /// The `$filter` that selects the rows of the part that pass `extra`; `None` for the whole table.
-    #[must_use]
     pub fn filter(&self, extra: Option<&str>) -> Option<String> {
         let conditions = self.part.conditions();
         let bounds = (!conditions.is_empty()).then(|| Filter::And(conditions).to_string());
@@ -93,7 +90,6 @@ impl Step {
 
 impl Part {
     /// Whether a row with these keys lies within the part.
-    #[must_use]
     pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
         match self {
             Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.contains(partition_key),

@@ -34,7 +34,6 @@ pub enum InvalidToken {
 
 impl ResumeToken {
     /// A token for these open steps of a query.
-    #[must_use]
     pub fn new(query: &Query, steps: Vec<Step>) -> Self {
         let options = query.options();
         Self {

@@ -18,15 +18,7 @@ use partita_client::{Continuation, ContinuationToken, Filter, QueryOptions, Tabl
 
 /// A table as a source of pages.
 #[derive(Debug, Clone)]
-pub struct TableSource(TableClient);
-
-impl TableSource {
-    /// The table of a client.
-    #[must_use]
-    pub fn new(table: TableClient) -> Self {
-        Self(table)
-    }
-}
+pub struct TableSource(pub TableClient);
 
 impl PageSource for TableSource {
     type Row = TableRow;

@@ -81,7 +81,6 @@ impl TableRow {
     }
 
     /// The row as the server sent it: a JSON object with minimal metadata.
-    #[must_use]
     pub fn json(&self) -> &[u8] {
         &self.row().source
     }

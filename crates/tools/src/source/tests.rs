@@ -70,7 +70,7 @@ async fn scanned(table: TableClient, case: &Case) -> Vec<MemoryRow> {
         jobs,
         order: case.frontier.order,
     };
-    let source = Arc::new(TableSource::new(table));
+    let source = Arc::new(TableSource(table));
     let mut scan = Scan::new(source, case.query.clone(), steps, options);
     let mut found = Vec::new();
     while let Some(batch) = scan.next().await {
@@ -111,7 +111,7 @@ fn rows_borrow_from_their_page_and_traffic_is_counted() {
             table.create_entity(&entity).await.unwrap();
         }
         let before = traffic.counts();
-        let source = Arc::new(TableSource::new(table));
+        let source = Arc::new(TableSource(table));
         let query = crate::scan::Query::new(crate::scan::QueryOptions::default()).unwrap();
         let steps = crate::scan::Strategy::Serial.plan(&crate::scan::Bounds::default(), &[], 1);
         let mut scan = Scan::new(source, query, steps, RunOptions::default());

@@ -30,7 +30,6 @@ impl Traffic {
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn counts(&self) -> TrafficCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         TrafficCounts {

@@ -1,6 +1,7 @@
 //! Compares two reports.
 
 use super::report::{Report, Settings};
+use crate::named_enum::named_enum;
 use partita_load::LatencySummary;
 use serde::Serialize;
 
@@ -21,27 +22,17 @@ pub struct MetricChange {
     pub judgement: Judgement,
 }
 
-/// Whether a change is significant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Judgement {
-    /// Better by more than the tolerance.
-    Better,
-    /// Within the tolerance.
-    Same,
-    /// Worse by more than the tolerance.
-    Worse,
-}
-
-impl Judgement {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Same => "same",
-            Self::Worse => "worse",
-        }
+named_enum! {
+    /// Whether a change matters.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Judgement {
+        /// Better by more than the tolerance.
+        Better = "better",
+        /// Within the tolerance.
+        Same = "same",
+        /// Worse by more than the tolerance.
+        Worse = "worse",
     }
 }
 
@@ -52,7 +43,6 @@ const SHARE_MIN: f64 = 0.001;
 
 /// The settings that differ between two runs, so that their figures are not comparable. Endpoint, time and table may
 /// differ.
-#[must_use]
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
     let pairs = compared(before).into_iter().zip(compared(after));
     let differ = pairs.filter(|(before, after)| before != after);
@@ -98,7 +88,6 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
 
 /// Compares all figures of two reports. `tolerance` is the allowed difference as a share of the first figure: 0.1
 /// allows a tenth.
-#[must_use]
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     let mut add = |operation: &str, figure, values: [f64; 2], is_good_high, least: f64| {

@@ -3,7 +3,6 @@
 pub use partita_load::thousands;
 
 /// Formats a latency with three digits and a suitable unit: `850 µs`, `12.3 ms`, `1.25 s`.
-#[must_use]
 pub fn latency(us: u64) -> String {
     let value = us as f64;
     match us {

@@ -1,71 +1,41 @@
 //! The mix of operations of a run.
 
+use crate::named_enum::named_enum;
 use partita_load::Random;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The kinds of operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Get Entity: a row by its keys.
-    Get,
-    /// Insert Entity: a new row.
-    Insert,
-    /// Insert Or Replace Entity: a row that the fill has written.
-    Upsert,
-    /// An entity group transaction of inserts.
-    Batch,
-    /// One page of rows of a partition, from a given row on.
-    RowRange,
-    /// One page of rows of several partitions, from a given partition on.
-    PartitionRange,
-    /// A scan of the whole table, with all pages, for a property that no row has.
-    Scan,
+named_enum! {
+    /// The kinds of operation.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kind {
+        /// Get Entity: a row by its keys.
+        Get = "get",
+        /// Insert Entity: a new row.
+        Insert = "insert",
+        /// Insert Or Replace Entity: a row that the fill has written.
+        Upsert = "upsert",
+        /// An entity group transaction of inserts.
+        Batch = "batch",
+        /// One page of rows of a partition, from a row on.
+        RowRange = "row-range",
+        /// One page of rows of several partitions, from one on.
+        PartitionRange = "partition-range",
+        /// The whole table, for a property that no row has: all pages.
+        Scan = "scan",
+    }
 }
 
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 7] = [
-        Self::Get,
-        Self::Insert,
-        Self::Upsert,
-        Self::Batch,
-        Self::RowRange,
-        Self::PartitionRange,
-        Self::Scan,
-    ];
-
-    /// Its name on the command line and in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Insert => "insert",
-            Self::Upsert => "upsert",
-            Self::Batch => "batch",
-            Self::RowRange => "row-range",
-            Self::PartitionRange => "partition-range",
-            Self::Scan => "scan",
-        }
-    }
-
-    /// The kind with this name.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Whether it writes.
-    #[must_use]
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Insert | Self::Upsert | Self::Batch)
     }
 
     /// Whether the operation needs existing rows.
-    #[must_use]
     pub const fn needs_rows(self) -> bool {
         !matches!(self, Self::Insert | Self::Batch)
     }
@@ -73,12 +43,6 @@ impl Kind {
     /// Its index in [`Self::ALL`].
     pub(crate) const fn index(self) -> usize {
         self as usize
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -116,7 +80,6 @@ const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
     /// Whether the mix contains a matching operation.
-    #[must_use]
     pub fn has(&self, wanted: impl Fn(Kind) -> bool) -> bool {
         self.weights.iter().any(|(kind, _)| wanted(*kind))
     }

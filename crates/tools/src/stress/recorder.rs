@@ -24,7 +24,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder for a run with this ramp.
-    #[must_use]
     pub fn new(ramp: Duration) -> Self {
         Self {
             begin: OnceLock::new(),
@@ -34,7 +33,6 @@ impl Recorder {
     }
 
     /// The current figures.
-    #[must_use]
     pub fn live(&self) -> Live {
         self.metrics()
             .live(self.now(), self.attempts.load(Ordering::Relaxed))

@@ -143,30 +143,26 @@ struct Head {
     version: u64,
 }
 
-/// The content of a report besides the metrics.
-#[derive(Debug, Clone)]
-pub(super) struct About {
-    pub(super) made_by: String,
-    pub(super) began: String,
-    pub(super) settings: Settings,
-    pub(super) load: Option<FillMetrics>,
-    pub(super) new_rows: u64,
-}
-
 impl Report {
-    pub(super) fn of(about: About, end: RunEnd, measured: Measured) -> Self {
+    pub(super) fn of(
+        settings: Settings,
+        load: Option<FillMetrics>,
+        (began, new_rows): (String, u64),
+        end: RunEnd,
+        measured: Measured,
+    ) -> Self {
         let mut report = Self {
             kind: KIND.to_owned(),
             version: REPORT_VERSION,
-            made_by: about.made_by,
-            began: about.began,
-            load: about.load,
+            made_by: format!("partita {}", env!("CARGO_PKG_VERSION")),
+            began,
+            load,
             verdict: Verdict::default(),
             seconds: end.at.as_secs_f64(),
             steady_seconds: measured.steady_seconds,
             is_interrupted: end.is_interrupted,
             not_begun: end.not_begun,
-            new_rows: about.new_rows,
+            new_rows,
             asked_per_second: measured.asked_per_second,
             served_per_second: measured.served_per_second,
             busiest_asked_per_second: measured.busiest_asked_per_second,
@@ -178,7 +174,7 @@ impl Report {
             partitions: measured.partitions,
             growth: measured.growth,
             series: measured.points,
-            settings: about.settings,
+            settings,
         };
         report.count_missed_operations();
         report.verdict = report.judged(report.settings.targets);
@@ -211,7 +207,6 @@ impl Report {
     }
 
     /// The verdict for these targets.
-    #[must_use]
     pub fn judged(&self, targets: Targets) -> Verdict {
         let kinds: Vec<(Kind, u64, u64)> = self
             .operations
@@ -236,14 +231,12 @@ impl Report {
     }
 
     /// The JSON of a report file.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
             .expect("a report has only string keys and finite numbers")
     }
 
     /// The JSON of a report file, on one line.
-    #[must_use]
     pub fn to_json_line(&self) -> String {
         serde_json::to_string(self).expect("a report has only string keys and finite numbers")
     }

@@ -40,7 +40,6 @@ const AIMED_ROWS_MAX: usize = 1_000_000;
 impl Requests {
     /// Operations on a table that contains the rows with numbers below `loaded`. `aim` is the only partition to use, if
     /// any.
-    #[must_use]
     pub fn new(
         keys: Keys,
         seed: u64,

@@ -24,8 +24,10 @@ const JOBS: usize = 4;
 /// A sample of keys.
 #[derive(Debug)]
 pub struct Sample {
-    keys: Vec<String>,
-    met: u64,
+    /// The keys that were kept.
+    pub keys: Vec<String>,
+    /// The number of keys read.
+    pub met: u64,
     random: Random,
 }
 
@@ -41,7 +43,6 @@ pub enum SampleError {
         /// The line number, from 1.
         line: u64,
         /// Why not.
-        #[source]
         source: serde_json::Error,
     },
     /// The table cannot be read.
@@ -115,7 +116,7 @@ impl Sample {
             // start of the table.
             order: Order::Any,
         };
-        let mut scan = Scan::new(Arc::new(TableSource::new(table)), query, steps, options);
+        let mut scan = Scan::new(Arc::new(TableSource(table)), query, steps, options);
         let mut sample = Self::new(seed);
         while let Some(batch) = scan.next().await {
             for row in &batch?.rows {
@@ -128,18 +129,6 @@ impl Sample {
         // Batches arrive in any order, but the same table must give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
-    }
-
-    /// The number of keys read.
-    #[must_use]
-    pub fn met(&self) -> u64 {
-        self.met
-    }
-
-    /// The sampled keys.
-    #[must_use]
-    pub fn into_keys(self) -> Vec<String> {
-        self.keys
     }
 
     /// Keeps each key with the same chance (Vitter's algorithm R).
@@ -164,8 +153,8 @@ mod tests {
     fn lines_are_keys_or_rows() {
         let lines = "b\r\n\n a b \n{\"PartitionKey\":\"O'Brien\",\"RowKey\":\"x\",\"Age\":4}\nlast";
         let sample = Sample::of_lines(lines.as_bytes(), 1).unwrap();
-        assert_eq!(sample.met(), 4);
-        assert_eq!(sample.into_keys(), ["b", " a b ", "O'Brien", "last"]);
+        assert_eq!(sample.met, 4);
+        assert_eq!(sample.keys, ["b", " a b ", "O'Brien", "last"]);
         let wrong = Sample::of_lines("a\n{\"RowKey\":\"x\"}".as_bytes(), 1).unwrap_err();
         assert_eq!(
             wrong.to_string(),
@@ -188,7 +177,7 @@ mod tests {
                 "late"
             });
         }
-        let keys = sample.into_keys();
+        let keys = sample.keys;
         assert_eq!(keys.len(), SAMPLE_KEYS_MAX);
         let early = keys.iter().filter(|key| *key == "early").count();
         assert!((24_000..26_000).contains(&early), "{early}");

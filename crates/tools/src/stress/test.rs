@@ -1,7 +1,7 @@
 //! A whole run on a filled table: operations, figures, report.
 
 use super::recorder::Recorder;
-use super::report::{About, FillMetrics, Report, Settings};
+use super::report::{FillMetrics, Report, Settings};
 use super::requests::Requests;
 use super::run::run;
 use super::target::TableTarget;
@@ -69,14 +69,8 @@ pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn())
     .await;
     let is_closed = matches!(settings.schedule, Schedule::Closed { .. });
     let measured = recorder.end(end.at, is_closed);
-    let about = About {
-        made_by: format!("partita {}", env!("CARGO_PKG_VERSION")),
-        began,
-        settings,
-        load,
-        new_rows: requests.new_rows(),
-    };
-    Report::of(about, end, measured)
+    let new_rows = requests.new_rows();
+    Report::of(settings, load, (began, new_rows), end, measured)
 }
 
 /// Number of filled rows that are sampled to find the ends of the table.

@@ -1,13 +1,12 @@
 //! Copies a table to another one: across accounts, servers and clouds.
 
-use super::TransferError;
-use super::WriteOptions;
 use super::observer::{Counts, Observer};
-use super::rows::{IntoEntity, TableReader};
+use super::rows::TableReader;
 use super::state::Checkpoint;
 use super::upload::{Chunk, Chunks, upload};
+use super::{TransferError, WriteOptions};
 use crate::scan::{Order, PageSource, ResumeToken, Scan};
-use partita_client::TableClient;
+use partita_client::{Entity, TableClient};
 use std::sync::Arc;
 
 /// Writes all rows of a table to another table, which keeps its other rows. If the future is dropped, the copy stops as
@@ -15,7 +14,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`TransferError`].
-pub async fn copy<S: PageSource<Row: IntoEntity>>(
+pub async fn copy<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     to: &TableClient,
     options: &WriteOptions,
@@ -38,18 +37,14 @@ pub async fn copy<S: PageSource<Row: IntoEntity>>(
 }
 
 /// Reads all rows, unless the channel of chunks is closed before.
-async fn read<S: PageSource<Row: IntoEntity>>(
+async fn read<S: PageSource<Row = Entity>>(
     mut scan: Scan<S>,
     chunks: Chunks<String>,
 ) -> Result<(), TransferError> {
     while let Some(batch) = scan.next().await {
         let chunk = match batch {
             Ok(batch) => Ok(Chunk {
-                rows: batch
-                    .rows
-                    .into_iter()
-                    .map(IntoEntity::into_entity)
-                    .collect(),
+                rows: batch.rows,
                 mark: scan.token().to_string(),
             }),
             Err(error) => Err(error.into()),

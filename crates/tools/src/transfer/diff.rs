@@ -4,7 +4,6 @@
 //! minus zero equals zero, as the service stores them.
 
 use super::manifest::Keys;
-use super::rows::IntoEntity;
 use crate::scan::{Keyed, PageSource, Scan, ScanError, compare_keys};
 use partita_client::Entity;
 use partita_model::Value;
@@ -31,7 +30,6 @@ pub enum Difference {
 
 impl Difference {
     /// PartitionKey and RowKey of the row.
-    #[must_use]
     pub fn keys(&self) -> (String, String) {
         let (partition_key, row_key) = match self {
             Self::LeftOnly(row) | Self::RightOnly(row) => keys(row),
@@ -87,9 +85,8 @@ struct Side<S: PageSource> {
     is_ended: bool,
 }
 
-impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> {
+impl<L: PageSource<Row = Entity>, R: PageSource<Row = Entity>> Diff<L, R> {
     /// Compares the rows of two scans, which must be in [`crate::scan::Order::Table`].
-    #[must_use]
     pub fn new(left: Scan<L>, right: Scan<R>) -> Self {
         Self {
             left: Side::new(left),
@@ -108,7 +105,6 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
     }
 
     /// The keys of the last row compared; `None` at the start.
-    #[must_use]
     pub fn reached(&self) -> Option<Keys> {
         self.reached
             .as_ref()
@@ -141,7 +137,6 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn counts(&self) -> DiffCounts {
         self.counts
     }
@@ -180,7 +175,7 @@ impl<L: PageSource<Row: IntoEntity>, R: PageSource<Row: IntoEntity>> Diff<L, R> 
     }
 }
 
-impl<S: PageSource<Row: IntoEntity>> Side<S> {
+impl<S: PageSource<Row = Entity>> Side<S> {
     fn new(scan: Scan<S>) -> Self {
         Self {
             scan,
@@ -199,7 +194,7 @@ impl<S: PageSource<Row: IntoEntity>> Side<S> {
                     let reached = (&*reached.partition_key, &*reached.row_key);
                     compare_keys(keys(&row), reached).is_gt()
                 });
-                self.next = is_behind.then(|| row.into_entity());
+                self.next = is_behind.then_some(row);
                 continue;
             }
             match self.scan.next().await.transpose()? {
@@ -212,7 +207,6 @@ impl<S: PageSource<Row: IntoEntity>> Side<S> {
 }
 
 /// The properties in which two rows differ, in the order of the left row, then of the right row.
-#[must_use]
 pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
     // The usual case: equal rows, with properties in the same order.
     let same = |(left, right): ((&str, &Value), (&str, &Value))| {

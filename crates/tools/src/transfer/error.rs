@@ -21,7 +21,6 @@ pub enum TransferError {
         /// Its RowKey.
         row_key: String,
         /// The client's error, with the outcome of the write.
-        #[source]
         source: Box<partita_client::Error>,
     },
     /// A row to insert exists. Use another mode.
@@ -41,7 +40,6 @@ pub enum TransferError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        #[source]
         source: FormatError,
     },
     /// A file or directory cannot be used.
@@ -50,7 +48,6 @@ pub enum TransferError {
         /// Its path.
         path: PathBuf,
         /// Why.
-        #[source]
         source: io::Error,
     },
     /// A file has changed since it was written: its checksum, size or text differs.

@@ -3,13 +3,12 @@
 //! The parts of an export, or one file, are read one after the other and written by several requests at a time. A part's checksum is
 //! verified before its first row is written. Timestamps are not written: the service sets them.
 
-use super::WriteOptions;
 use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
 use super::state::{Checkpoint, StartedJob};
 use super::upload::{Chunk, Chunks, upload};
-use super::{TransferError, blocking::blocking};
+use super::{TransferError, WriteOptions, blocking::blocking};
 use crate::formats::{EntityReader, Format};
 use partita_client::{Entity, TableClient};
 use serde::{Deserialize, Serialize};

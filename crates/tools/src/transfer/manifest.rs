@@ -128,7 +128,6 @@ impl Keys {
 
 impl Manifest {
     /// The manifest of a new export.
-    #[must_use]
     pub(super) fn new(source: Source, format: Format, columns: Option<&Schema>) -> Self {
         Self {
             kind: MANIFEST_KIND.to_owned(),

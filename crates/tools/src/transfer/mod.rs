@@ -13,7 +13,7 @@
 //!   first;
 //! - the checksum of a file is verified before any of its rows is written.
 //!
-//! Rows come from a [`crate::scan::PageSource`] whose rows can become entities ([`IntoEntity`]). Writes go through a
+//! Rows come from a [`crate::scan::PageSource`] whose rows are entities. Writes go through a
 //! [`partita_client::TableClient`] with its retries; only unknown outcomes are repeated here.
 
 mod atomic_file;
@@ -39,10 +39,10 @@ pub use error::TransferError;
 pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
 pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
-pub use observer::{Attempts, Counts, Event, Observer};
+pub use observer::{Counts, Event, Observer};
 pub(crate) use options::create_if_missing;
 pub use options::{Mode, WriteOptions};
 pub(crate) use part_file::hex;
-pub use rows::{IntoEntity, TableReader};
+pub use rows::TableReader;
 pub use source::TableSource;
 pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

@@ -1,10 +1,7 @@
 //! Events of a running transfer.
 
-use partita_client::{AttemptEvent, Decision, RetryObserver};
 use serde::Serialize;
-use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// An event of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +57,6 @@ pub enum Event<'a> {
     },
     /// The position was saved: a resumed run continues from here.
     Saved,
-    /// The client made an attempt, see [`Attempts`].
-    Attempt {
-        /// Bytes of the bodies, sent and received.
-        bytes: (u64, u64),
-        /// Whether the attempt failed and is repeated.
-        retried: bool,
-    },
 }
 
 /// Receives the events of a transfer, on any thread. It must not block.
@@ -84,26 +74,6 @@ pub trait Observer: Send + Sync {
 /// Ignores events.
 impl Observer for () {
     fn event(&self, _: &Event<'_>) {}
-}
-
-/// Forwards a client's attempts to an observer, for [`partita_client::ClientOptions::observer`].
-#[derive(Clone)]
-pub struct Attempts(pub Arc<dyn Observer>);
-
-impl RetryObserver for Attempts {
-    fn attempt(&self, event: &AttemptEvent<'_>) {
-        let (sent, received) = event.bytes;
-        self.0.event(&Event::Attempt {
-            bytes: (sent as u64, received as u64),
-            retried: matches!(event.decision, Decision::Retry { .. }),
-        });
-    }
-}
-
-impl fmt::Debug for Attempts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Attempts")
-    }
 }
 
 /// The counts of a transfer, without those of earlier runs that it resumed.

@@ -6,12 +6,6 @@ use crate::scan::{Bounds, Keyed, Order, PageSource, Query, ResumeToken, RunOptio
 use partita_client::Entity;
 use std::sync::Arc;
 
-/// A row that can become an entity.
-pub trait IntoEntity: Keyed {
-    /// The entity, with the Timestamp if the row has one.
-    fn into_entity(self) -> Entity;
-}
-
 impl Keyed for Entity {
     fn partition_key(&self) -> &str {
         self.partition_key()
@@ -19,12 +13,6 @@ impl Keyed for Entity {
 
     fn row_key(&self) -> &str {
         self.row_key()
-    }
-}
-
-impl IntoEntity for Entity {
-    fn into_entity(self) -> Entity {
-        self
     }
 }
 

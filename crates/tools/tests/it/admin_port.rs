@@ -3,7 +3,7 @@
 use crate::server;
 use partita_client::TableServiceClient;
 use partita_server::Server;
-use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
+use partita_tools::admin::{AdminError, AdminOptions, AdminPort, HeatQuery, HeatRows};
 use partita_tools::split_points;
 use partita_wire::admin::{ActionDone, HeatMetric, RangeActionParams, ServerState, SplitResult};
 use std::sync::Arc;
@@ -17,7 +17,10 @@ async fn started() -> (Server, AdminPort) {
     let client = TableServiceClient::from_connection_string(&text).unwrap();
     crate::tables::table(&client, "people", &crate::tables::rows(40)).await;
     let url = format!("http://{}", server.listening().admin.unwrap());
-    (server, AdminPort::new(&url, Arc::default()).unwrap())
+    (
+        server,
+        AdminPort::new(&url, AdminOptions::default(), Arc::default()).unwrap(),
+    )
 }
 
 #[tokio::test]
@@ -81,7 +84,7 @@ async fn changed_ranges_give_new_split_points() {
         "{refused}"
     );
     let table_port = format!("http://{}", server.listening().table);
-    let table_port = AdminPort::new(&table_port, Arc::default()).unwrap();
+    let table_port = AdminPort::new(&table_port, AdminOptions::default(), Arc::default()).unwrap();
     let unknown = table_port.ranges().await.unwrap_err();
     assert!(matches!(unknown, AdminError::UnknownPage(_)), "{unknown}");
     server.stop().await;

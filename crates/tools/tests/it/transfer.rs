@@ -58,7 +58,7 @@ async fn an_imported_export_equals_the_table() {
     for (at, format) in Format::ALL.into_iter().enumerate() {
         for kind in ["directory", "file"] {
             let name = match kind {
-                "file" => format!("rows.{}", format.extension()),
+                "file" => format!("rows.{}", format.name()),
                 _ => format!("rows{at}"),
             };
             let path = directory.path().join(name);
@@ -144,7 +144,7 @@ async fn an_empty_table_gives_an_empty_export() {
     let source = table(&client, "source", &[]).await;
     let directory = tempfile::tempdir().unwrap();
     for (at, format) in Format::ALL.into_iter().enumerate() {
-        for name in [format!("d{at}"), format!("f.{}", format.extension())] {
+        for name in [format!("d{at}"), format!("f.{}", format.name())] {
             let path = directory.path().join(name);
             export_to(&source, &path, &exporting(format)).await.unwrap();
             let target = client.table_client("target");

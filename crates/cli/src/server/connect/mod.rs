@@ -6,9 +6,7 @@
 mod probe;
 
 use crate::args::{SettingsArgs, choice};
-use crate::command::{Command, CommandError, CommandResult, Outcome, block_on};
-use crate::output;
-use crate::progress::message;
+use crate::prelude::*;
 use clap::builder::TypedValueParser;
 use partita_server::config::{Settings, Source, Values};
 use partita_server::connect::{Endpoint, Tool, snippet};
@@ -76,7 +74,7 @@ fn describes(status: &Status, endpoint: &Endpoint) -> bool {
 
 /// Reports whether the printed lines work: exit code 1 if they do not.
 fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) -> Outcome {
-    let (url, account) = (endpoint.url(), endpoint.account.name());
+    let (url, account) = (endpoint.url(), &endpoint.account.name);
     let described = status.filter(|status| describes(status, endpoint));
     let hint = match status {
         Some(status) if described.is_none() => {

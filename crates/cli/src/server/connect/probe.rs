@@ -4,10 +4,9 @@ use crate::error::CommandError;
 use futures::StreamExt as _;
 use partita_client::{ClientOptions, ErrorKind, Proxy, RetryPolicy, TableServiceClient};
 use partita_server::config::Settings;
-use partita_server::connect::{Endpoint, reachable};
+use partita_server::connect::{Endpoint, authority, reachable};
 use partita_tools::admin::{AdminOptions, AdminPort};
 use partita_wire::admin::Status;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,17 +30,13 @@ pub(super) enum TableAnswer {
 
 /// The status from the admin port of these settings; `None` if no Partita answers.
 pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
-    let (host, port) = (reachable(&settings.admin.host), settings.admin.port?);
-    let authority = match host.parse::<IpAddr>() {
-        Ok(address) => SocketAddr::new(address, port).to_string(),
-        Err(_) => format!("{host}:{port}"),
-    };
+    let authority = authority(&reachable(&settings.admin.host), settings.admin.port?);
     let options = AdminOptions {
         page_timeout: TIMEOUT,
         ..AdminOptions::default()
     };
     let url = format!("http://{authority}");
-    let admin = AdminPort::with_options(&url, options, Arc::default()).ok()?;
+    let admin = AdminPort::new(&url, options, Arc::default()).ok()?;
     let status = admin.status().await.ok()?.document;
     (status.name == "partita").then_some(status)
 }

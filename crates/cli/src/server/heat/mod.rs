@@ -100,8 +100,7 @@ impl AdminPortCommand for HeatCommand {
             Format::Jsonl | Format::Csv => write_values(self.output, &heat)?,
         }
         if !is_known {
-            progress.finish("no data for that time");
-            return Ok(Outcome::NothingFound);
+            return progress.finish("no data for that time", Outcome::NothingFound);
         }
         let columns = many(heat.columns as u64, "column", "columns");
         let rows = heat.rows.len() as u64;
@@ -110,8 +109,7 @@ impl AdminPortCommand for HeatCommand {
         } else {
             many(rows, "part of the key space", "parts of the key space")
         };
-        progress.finish(&format!("{rows} in {columns}"));
-        Ok(Outcome::Done)
+        progress.finish(&format!("{rows} in {columns}"), Outcome::Done)
     }
 }
 

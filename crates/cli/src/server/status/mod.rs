@@ -39,11 +39,11 @@ impl AdminPortCommand for StatusCommand {
         let sample = Sample::take(&port).await?;
         sample.print(self.output, &port, None)?;
         let state = &sample.status.document.state;
-        progress.finish(state.as_str());
-        Ok(match state {
+        let outcome = match state {
             ServerState::Ready => Outcome::Done,
             _ => Outcome::NothingFound,
-        })
+        };
+        progress.finish(state.as_str(), outcome)
     }
 }
 

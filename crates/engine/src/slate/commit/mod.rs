@@ -18,7 +18,6 @@ use std::io;
 use std::sync::Arc;
 
 use partita_rt::threads::OwnThread;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use self::queue::Work;
@@ -28,15 +27,15 @@ pub(super) use self::queue::{CommitQueue, RangeIntake};
 
 /// The thread of the commit loop.
 pub(super) struct CommitThread {
-    queue: Arc<CommitQueue>,
+    pub(super) queue: Arc<CommitQueue>,
     stop: watch::Sender<bool>,
-    thread: OwnThread,
+    pub(super) thread: OwnThread,
 }
 
 impl CommitThread {
     /// Starts the thread, which waits until there is something to commit.
     pub(super) fn start(core: Arc<Core>) -> io::Result<Self> {
-        let queue = Arc::new(CommitQueue::new());
+        let queue = Arc::new(CommitQueue::default());
         let (stop, mut stopped) = watch::channel(false);
         let to_commit = Arc::clone(&queue);
         let thread = OwnThread::start("partita-commit", async move {
@@ -58,15 +57,6 @@ impl CommitThread {
             stop,
             thread,
         })
-    }
-
-    pub(super) fn queue(&self) -> &Arc<CommitQueue> {
-        &self.queue
-    }
-
-    /// The runtime for SlateDB's writer tasks.
-    pub(super) fn runtime(&self) -> &Handle {
-        self.thread.runtime()
     }
 
     /// Closes the queue and waits until all batches in it are completed.

@@ -12,6 +12,7 @@ use crate::slate::pin::PinRequest;
 use crate::{Batch, Refusal};
 
 /// Batches that wait for the loop. Bounded, because each batch holds a part of the room.
+#[derive(Default)]
 pub(in crate::slate) struct CommitQueue {
     state: Mutex<State>,
     /// Notified when the loop has work.
@@ -41,14 +42,6 @@ pub(super) struct RangeBatch {
 }
 
 impl CommitQueue {
-    pub(super) fn new() -> Self {
-        Self {
-            state: Mutex::default(),
-            wake: Notify::new(),
-            drained: watch::Sender::new(false),
-        }
-    }
-
     fn push(&self, batch: RangeBatch) {
         let refused = {
             let mut state = self.state.lock();

@@ -33,7 +33,7 @@ const FLUSH_WAIT: Duration = Duration::from_secs(5);
 /// The WAL of the process, for the commit loop, the supervisor and the databases.
 #[derive(Clone)]
 pub(super) struct WalAdapter {
-    wal: Arc<dyn Wal>,
+    pub(super) wal: Arc<dyn Wal>,
     barrier: Arc<GroupBarrier>,
     /// Notified when records were released.
     released: Arc<Notify>,
@@ -160,11 +160,6 @@ impl WalAdapter {
         self.maintenance.notify_one();
     }
 
-    /// Ranges that pin much of the WAL and do not flush without a request.
-    pub(super) fn stragglers(&self) -> Vec<RangeId> {
-        self.wal.stragglers()
-    }
-
     /// Whether the WAL has no record of `range` after `wal_id`.
     pub(super) fn is_flushed(&self, range: RangeId, wal_id: WalId) -> bool {
         self.wal.last_of(range).is_none_or(|last| last <= wal_id)
@@ -173,15 +168,5 @@ impl WalAdapter {
     /// Waits until the WAL needs maintenance. Cancel safe.
     pub(super) async fn maintenance_wanted(&self) {
         self.maintenance.notified().await;
-    }
-
-    /// Bytes that a start would have to read.
-    pub(super) fn live_bytes(&self) -> u64 {
-        self.wal.live_bytes()
-    }
-
-    /// Refuses all further writes of databases that are still open.
-    pub(super) fn poison(&self) {
-        self.wal.poison();
     }
 }

@@ -47,7 +47,7 @@ impl RestorePlan {
         let accounts = context.server.settings.accounts.as_slice();
         let account = match (&params.account, accounts) {
             (Some(account), _) => account.as_str(),
-            (None, [only]) => only.name(),
+            (None, [only]) => &only.name,
             (None, _) => {
                 let message = "the server has several accounts: give account";
                 return Err(Answer::invalid_body(message));

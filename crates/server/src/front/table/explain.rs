@@ -41,7 +41,6 @@ pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
 }
 
 /// The plan of a filter: class, spans, and the residual that is tested on each row.
-#[must_use]
 pub fn plan(plan: &Plan) -> Value {
     let spans: Vec<Value> = plan.spans.iter().take(SPANS_MAX).map(span).collect();
     let residual = plan.residual.as_ref().map(|residual| {

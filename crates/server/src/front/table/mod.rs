@@ -53,7 +53,6 @@ pub struct TableFront {
 
 impl TableFront {
     /// A front of a service.
-    #[must_use]
     pub const fn new(front: Front, service: Arc<Service>) -> Self {
         Self { front, service }
     }

@@ -1,8 +1,7 @@
 //! Query Entities: one page, with a continuation token where more rows may follow.
 
-use super::explain;
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
-use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, find_table, page_options};
+use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, explain, find_table, page_options};
 use hyper::StatusCode;
 use partita_table::{Page, Query, Table};
 use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};

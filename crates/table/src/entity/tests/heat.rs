@@ -91,7 +91,7 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
-    let queue = &service.storage().admission().writes;
+    let queue = &service.storage().admission.writes;
     let all = queue.enter(&key, u64::MAX).await.unwrap();
     begin(write.as_mut());
     clock.advance(Duration::from_secs(3));

@@ -7,7 +7,7 @@ use super::types::to_micros;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use partita_client::Entity;
@@ -42,7 +42,7 @@ struct Cells {
 
 impl<W: Write + Send> Writer<W> {
     /// Begins a file with the columns of a schema.
-    pub(in super::super) fn new(schema: Schema, out: W) -> std::result::Result<Self, FormatError> {
+    pub(in super::super) fn new(schema: Schema, out: W) -> Result<Self, FormatError> {
         let layout = Layout::new(&schema).map_err(io_error)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -62,10 +62,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(writer)
     }
 
-    pub(in super::super) fn write(
-        &mut self,
-        entity: &Entity,
-    ) -> std::result::Result<(), FormatError> {
+    pub(in super::super) fn write(&mut self, entity: &Entity) -> Result<(), FormatError> {
         self.push(0, Value::String(entity.partition_key().to_owned()));
         self.push(1, Value::String(entity.row_key().to_owned()));
         if let Some(time) = entity.timestamp() {
@@ -95,7 +92,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    pub(in super::super) fn finish(mut self) -> std::result::Result<W, FormatError> {
+    pub(in super::super) fn finish(mut self) -> Result<W, FormatError> {
         self.end_group().map_err(io_error)?;
         self.file.into_inner().map_err(io_error)
     }
@@ -139,7 +136,7 @@ impl<W: Write + Send> Writer<W> {
         (self.rows, self.bytes) = (0, 0);
     }
 
-    fn end_group(&mut self) -> Result<()> {
+    fn end_group(&mut self) -> ParquetResult<()> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -167,7 +164,7 @@ fn write_column(
     mut column: SerializedColumnWriter<'_>,
     values: Vec<Value>,
     levels: &[i16],
-) -> Result<()> {
+) -> ParquetResult<()> {
     /// Writes the values of one variant, each as it is.
     macro_rules! write_as {
         ($column:ident, $variant:ident) => {
@@ -205,7 +202,7 @@ fn write_values<T: DataType>(
     values: Vec<Value>,
     levels: &[i16],
     of: fn(Value) -> Option<T::T>,
-) -> Result<()> {
+) -> ParquetResult<()> {
     let typed: Option<Vec<T::T>> = values.into_iter().map(of).collect();
     let typed = typed.ok_or_else(|| ParquetError::General("a value of another type".to_owned()))?;
     column.write_batch(&typed, Some(levels), None).map(drop)

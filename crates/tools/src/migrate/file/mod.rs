@@ -44,7 +44,6 @@ pub enum MigrationsError {
         /// Its path.
         path: PathBuf,
         /// Why.
-        #[source]
         source: io::Error,
     },
     /// A file is not a valid migration.

@@ -3,9 +3,8 @@
 use super::super::{
     Operation, PropertyChange, RowSelection, Steps, Template, Transform, WriteRows,
 };
-use super::FileError;
 use super::fields::{Fields, alike};
-use super::values;
+use super::{FileError, values};
 use partita_client::{Entity, UpdateMode};
 
 /// The keys of each operation, besides `operation`.

@@ -348,7 +348,10 @@ fn a_directory_is_read_in_version_order() {
     write("a.toml", 10, "ten");
     fs::write(directory.path().join("notes.txt"), "no migration").unwrap();
     let migrations = read_directory(directory.path()).unwrap();
-    let versions: Vec<_> = migrations.iter().map(Migration::version).collect();
+    let versions: Vec<_> = migrations
+        .iter()
+        .map(|migration| migration.version)
+        .collect();
     assert_eq!(versions, [1, 10]);
     let path = migrations.path(10).unwrap();
     assert_eq!(path.file_name().unwrap(), "a.toml");

@@ -17,7 +17,6 @@ pub struct Cost {
 
 impl Cost {
     /// The cost of these migrations.
-    #[must_use]
     pub fn of(planned: &[Planned<'_>]) -> Self {
         let mut cost = Self {
             requests: REQUESTS_AROUND,

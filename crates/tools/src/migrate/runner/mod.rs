@@ -146,7 +146,6 @@ pub struct Migrator {
 
 impl Migrator {
     /// A migrator for the account of `service`.
-    #[must_use]
     pub fn new(service: TableServiceClient, options: MigratorOptions) -> Self {
         Self {
             versions: service.table_client(&options.versions_table),
@@ -244,11 +243,11 @@ impl Migrator {
         let mut done = Vec::new();
         for planned in planned(migrations, &records, direction, to)? {
             self.watch.event(&Event::Migration(&planned));
-            let found = plan::of(&records, planned.migration.version());
+            let found = plan::of(&records, planned.migration.version);
             self.run_one(&planned, found, lease).await?;
             done.push(Done {
-                version: planned.migration.version(),
-                id: planned.migration.id().to_owned(),
+                version: planned.migration.version,
+                id: planned.migration.id.clone(),
                 direction,
                 steps: planned.steps().operations().len() - planned.steps_done,
             });
@@ -324,9 +323,9 @@ fn begun(planned: &Planned<'_>, found: Option<&Record>, who: &str) -> Record {
     }
     let migration = planned.migration;
     Record {
-        version: migration.version(),
-        id: migration.id().to_owned(),
-        description: migration.about().to_owned(),
+        version: migration.version,
+        id: migration.id.clone(),
+        description: migration.description.clone(),
         checksum: migration.checksum(),
         state: State::running(planned.direction),
         steps_done: 0,

@@ -28,16 +28,14 @@ pub struct Planned<'a> {
 
 impl<'a> Planned<'a> {
     /// All steps of the direction, finished or not.
-    #[must_use]
     pub fn steps(&self) -> &'a Steps {
         match self.direction {
-            Direction::Up => self.migration.up(),
-            Direction::Down => self.migration.reverse().unwrap_or(self.migration.up()),
+            Direction::Up => &self.migration.up,
+            Direction::Down => self.migration.down.as_ref().unwrap_or(&self.migration.up),
         }
     }
 
     /// Whether a remaining step removes or overwrites data irrecoverably.
-    #[must_use]
     pub fn destroys(&self) -> bool {
         self.left().any(super::super::Operation::destroys)
     }
@@ -76,15 +74,15 @@ pub(super) fn up<'a>(
         .map(|record| record.version)
         .max();
     for migration in migrations.iter() {
-        let record = of(records, migration.version());
+        let record = of(records, migration.version);
         let is_applied = record.is_some_and(|record| record.state == State::Applied);
-        if is_applied || to.is_some_and(|to| migration.version() > to) {
+        if is_applied || to.is_some_and(|to| migration.version > to) {
             continue;
         }
-        if let Some(after) = newest.filter(|newest| migration.version() < *newest) {
+        if let Some(after) = newest.filter(|newest| migration.version < *newest) {
             return Err(MigrateError::OutOfOrder {
-                version: migration.version(),
-                id: migration.id().to_owned(),
+                version: migration.version,
+                id: migration.id.clone(),
                 after,
             });
         }
@@ -116,7 +114,7 @@ pub(super) fn down<'a>(
         let Some(migration) = migrations.get(version) else {
             return Err(MigrateError::Missing { version, id });
         };
-        if migration.reverse().is_none() {
+        if migration.down.is_none() {
             return Err(MigrateError::Irreversible { version, id });
         }
         planned.push(Planned::new(migration, Direction::Down, Some(record)));
@@ -147,7 +145,7 @@ fn check_same(migrations: &Migrations, records: &[Record]) -> Result<(), Migrate
             let path = migrations.path(record.version);
             return Err(MigrateError::Changed(Box::new(ChangedMigration {
                 version: record.version,
-                id: migration.id().to_owned(),
+                id: migration.id.clone(),
                 place: path.map_or(String::new(), |path| format!(" ({})", path.display())),
                 now,
                 ran_id: record.id.clone(),
@@ -180,7 +178,7 @@ mod tests {
         let migration = migration(version);
         Record {
             version,
-            id: migration.id().to_owned(),
+            id: migration.id.clone(),
             description: String::new(),
             checksum: migration.checksum(),
             state,
@@ -207,7 +205,7 @@ mod tests {
         let planned = planned.map_err(|error| error.to_string())?;
         Ok(planned
             .iter()
-            .map(|planned| planned.migration.version())
+            .map(|planned| planned.migration.version)
             .collect())
     }
 

@@ -139,13 +139,11 @@ impl Series {
 
 impl Point {
     /// Operations per second that succeeded, of all kinds.
-    #[must_use]
     pub fn done_sum(&self) -> f64 {
         self.done_per_second.iter().sum()
     }
 
     /// Operations per second of a kind that succeeded.
-    #[must_use]
     pub fn done(&self, kind: Kind) -> f64 {
         self.done_per_second[kind.index()]
     }

@@ -49,13 +49,11 @@ impl Tries {
     }
 
     /// All refusals.
-    #[must_use]
     pub fn refused_sum(&self) -> u64 {
         self.refused.values().sum()
     }
 
     /// All retries.
-    #[must_use]
     pub fn retried_sum(&self) -> u64 {
         self.retried.values().sum()
     }

@@ -25,7 +25,6 @@ use text::Text;
 const STYLE: &str = include_str!("style.css");
 
 /// The page.
-#[must_use]
 pub fn html(report: &Report) -> String {
     let table = Text(&report.settings.table);
     let mut page = format!(

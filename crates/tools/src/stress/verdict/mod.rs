@@ -12,9 +12,9 @@ mod advice;
 
 use super::metrics::{Growth, PartitionMetrics, Tries};
 use super::mix::Kind;
+use crate::named_enum::named_enum;
 use partita_load::thousands;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// The maximum ratio of operations due to operations begun at which a rate counts as kept.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
@@ -80,50 +80,32 @@ pub struct Evidence<'a> {
     pub kinds: &'a [(Kind, u64, u64)],
 }
 
-/// A load compared with its target.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// Below four fifths of the target.
-    #[default]
-    Within,
-    /// Below the target, but at least four fifths of it.
-    Near,
-    /// Over the target, or refused by the server.
-    Over,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Within => "within",
-            Self::Near => "near",
-            Self::Over => "over",
-        })
+named_enum! {
+    /// A load compared with its target.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum State {
+        /// Below four fifths of the target.
+        #[default]
+        Within = "within",
+        /// Below the target, but not by much.
+        Near = "near",
+        /// Over the target, or refused.
+        Over = "over",
     }
 }
 
-/// The scope of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scope {
-    /// One PartitionKey.
-    Partition,
-    /// The server of one end of the table, or of one partition.
-    Server,
-    /// The account.
-    Account,
-}
-
-impl Scope {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Partition => "partition",
-            Self::Server => "server",
-            Self::Account => "account",
-        }
+named_enum! {
+    /// The scope of a target.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Scope {
+        /// One PartitionKey.
+        Partition = "partition",
+        /// The server that one end, or one partition, of the table is on.
+        Server = "server",
+        /// The account.
+        Account = "account",
     }
 }
 
@@ -161,7 +143,6 @@ impl Judged {
     }
 
     /// The load divided by the target.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.asked_per_second / self.target_per_second
     }
@@ -183,7 +164,6 @@ pub struct Verdict {
 
 impl Verdict {
     /// The verdict from this evidence.
-    #[must_use]
     pub fn of(evidence: &Evidence<'_>) -> Self {
         let judged = evidence.judged();
         let worst = judged.iter().map(|judged| judged.state).max();

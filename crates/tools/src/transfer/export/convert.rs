@@ -30,7 +30,7 @@ impl Work {
 
     pub(super) fn fetched_name(&self, at: usize) -> String {
         if self.is_staged() {
-            format!("fetched-{at:05}.{}", Format::JsonlZstd.extension())
+            format!("fetched-{at:05}.{}", Format::JsonlZstd.name())
         } else {
             self.part_name(at)
         }
@@ -42,7 +42,7 @@ impl Work {
     }
 
     fn part_name(&self, at: usize) -> String {
-        format!("part-{at:05}.{}", self.options.format.extension())
+        format!("part-{at:05}.{}", self.options.format.name())
     }
 }
 

@@ -18,7 +18,7 @@ mod stream;
 use super::blocking::{blocking, ended as finished};
 use super::manifest::{Manifest, Progress, Source};
 use super::observer::{Counts, Event, Observer};
-use super::rows::{IntoEntity, TableReader};
+use super::rows::TableReader;
 use super::{TransferError, size};
 use crate::formats::{Format, Schema};
 use crate::scan::{Order, PageSource, ResumeToken};
@@ -84,7 +84,7 @@ struct Fetching {
 ///
 /// # Errors
 /// [`TransferError`]. The export can be resumed, unless the error says otherwise.
-pub async fn export<S: PageSource<Row: IntoEntity>>(
+pub async fn export<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     to: &Destination,
     options: &ExportOptions,
@@ -181,7 +181,7 @@ impl Work {
 }
 
 /// Reads the rest of the table while a thread writes it.
-async fn fetch_all<S: PageSource<Row: IntoEntity>>(
+async fn fetch_all<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     work: &Arc<Work>,
     manifest: Manifest,
@@ -208,12 +208,7 @@ async fn fetch_all<S: PageSource<Row: IntoEntity>>(
                 break;
             }
         };
-        let rows = batch
-            .rows
-            .into_iter()
-            .map(IntoEntity::into_entity)
-            .collect();
-        let token = scan.token();
+        let (rows, token) = (batch.rows, scan.token());
         // The channel is closed only if the thread has failed; its result has the reason.
         if pages.send(Fetching { rows, token }).await.is_err() {
             break;
@@ -232,7 +227,7 @@ async fn fetch_all<S: PageSource<Row: IntoEntity>>(
     failure.map_or(Ok(fetched), Err)
 }
 
-async fn count<S: PageSource<Row: IntoEntity>>(
+async fn count<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
@@ -241,8 +236,7 @@ async fn count<S: PageSource<Row: IntoEntity>>(
     while let Some(batch) = scan.next().await {
         let rows = batch?.rows;
         let read = rows.len() as u64;
-        let entities = rows.into_iter().map(IntoEntity::into_entity);
-        let bytes = entities.map(|entity| size::entity_bytes(&entity)).sum();
+        let bytes = rows.iter().map(size::entity_bytes).sum();
         observer.event(&Event::Read { rows: read, bytes });
         counts.rows_read += read;
         counts.bytes += bytes;

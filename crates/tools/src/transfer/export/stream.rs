@@ -4,7 +4,7 @@ use crate::formats::{EntityWriter, Format, Schema};
 use crate::scan::{Order, PageSource};
 use crate::transfer::blocking::blocking;
 use crate::transfer::observer::{Counts, Event, Observer};
-use crate::transfer::rows::{IntoEntity, TableReader};
+use crate::transfer::rows::TableReader;
 use crate::transfer::{TransferError, size};
 use partita_client::Entity;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`TransferError`].
-pub async fn export_stream<S: PageSource<Row: IntoEntity>>(
+pub async fn export_stream<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     out: impl Write + Send + 'static,
     name: &Path,
@@ -30,8 +30,7 @@ pub async fn export_stream<S: PageSource<Row: IntoEntity>>(
         ..Counts::default()
     };
     while let Some(batch) = scan.next().await {
-        let rows = batch?.rows.into_iter().map(IntoEntity::into_entity);
-        let rows: Vec<Entity> = rows.collect();
+        let rows = batch?.rows;
         let (read, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
         observer.event(&Event::Read { rows: read, bytes });
         let path = name.to_owned();

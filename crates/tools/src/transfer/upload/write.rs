@@ -13,8 +13,8 @@ use super::batches::{Batch, Receipt};
 use crate::transfer::diff::differences;
 use crate::transfer::{Mode, TransferError};
 use partita_client::{
-    Entity, Error, ErrorCode, Filter, Outcome, QueryOptions, Result, TableClient,
-    TransactionAction, UpdateMode,
+    Entity, Error, ErrorCode, Filter, Outcome, QueryOptions, TableClient, TransactionAction,
+    UpdateMode,
 };
 use partita_model::compare_utf16;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
-    pub(super) async fn write(&self, batch: Batch) -> std::result::Result<Written, TransferError> {
+    pub(super) async fn write(&self, batch: Batch) -> Result<Written, TransferError> {
         let Batch { rows, receipt, .. } = batch;
         let count = rows.len();
         let written = self.write_rows(&rows).await?;
@@ -75,21 +75,14 @@ impl Writer {
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
-    pub(crate) async fn write_rows(
-        &self,
-        rows: &[Entity],
-    ) -> std::result::Result<usize, TransferError> {
+    pub(crate) async fn write_rows(&self, rows: &[Entity]) -> Result<usize, TransferError> {
         match &self.table {
             Some(table) => self.write_to(table, rows).await,
             None => Ok(rows.len()),
         }
     }
 
-    async fn write_to(
-        &self,
-        table: &TableClient,
-        rows: &[Entity],
-    ) -> std::result::Result<usize, TransferError> {
+    async fn write_to(&self, table: &TableClient, rows: &[Entity]) -> Result<usize, TransferError> {
         let mut may_have_happened = self.is_resumed;
         let mut attempt = 1;
         loop {
@@ -229,7 +222,7 @@ async fn rows_between(
     table: &TableClient,
     rows: &[Entity],
     select: &[&str],
-) -> Result<Option<HashMap<String, Entity>>> {
+) -> partita_client::Result<Option<HashMap<String, Entity>>> {
     let mut keys: Vec<&str> = rows.iter().map(Entity::row_key).collect();
     keys.sort_by(|a, b| compare_utf16(a, b));
     let (Some(row), Some(first), Some(last)) = (rows.first(), keys.first(), keys.last()) else {

@@ -1,0 +1,38 @@
+//! Enums whose variants have names.
+
+/// Defines an enum with a name for each variant: `ALL`, `name`, `of_name`, and a `Display` that writes the name.
+macro_rules! named_enum {
+    (
+        $(#[$attribute:meta])*
+        pub enum $enum:ident { $($(#[$of_variant:meta])* $variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$attribute])*
+        pub enum $enum {
+            $($(#[$of_variant])* $variant,)+
+        }
+
+        impl $enum {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// The one of that name.
+            pub fn of_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|known| known.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
