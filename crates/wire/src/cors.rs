@@ -100,7 +100,7 @@ impl<'a> CorsGrant<'a> {
     }
 
     /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its
-    /// prefixes; `None` if there are no such headers.
+    /// prefixes; `None` if neither exist.
     pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
         let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
             .rule

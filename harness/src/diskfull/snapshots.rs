@@ -54,7 +54,7 @@ impl Snapshots {
         );
         let unfinished = self.refused(&["backup", "verify", self.place()])?;
         ensure!(
-            unfinished.contains("no finished backup"),
+            unfinished.contains("no complete backup found"),
             "an aborted backup: {unfinished}"
         );
         self.is_only(BEFORE)

@@ -186,7 +186,7 @@ mod tests {
         assert!(advice[1].contains("alone has 42 %") && advice[4].contains("2 times"));
         assert!(
             advice[2].starts_with("range 6: 42 % of its load")
-                && advice[2].contains("table people grows")
+                && advice[2].contains("the growing end of table people")
         );
         assert_eq!(advice[3], "table people: vary the key");
         let partition = HotPartition {

@@ -32,8 +32,5 @@ pub(crate) fn parse_name(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.bytes().all(is_allowed) {
         return Ok(text.to_owned());
     }
-    Err(
-        "a snapshot's name is 1 to 63 of a-z, 0-9, '.', '-' and '_', the first a letter or digit"
-            .to_owned(),
-    )
+    Err("use 1 to 63 of a-z, 0-9, '.', '-' and '_', and begin with a letter or a digit".to_owned())
 }

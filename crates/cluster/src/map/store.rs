@@ -233,7 +233,7 @@ mod tests {
         type Spoil = fn(&mut MapRecord);
         let cases: [(&str, Spoil); 5] = [
             ("format", |record| record.format = 2),
-            ("first key", |record| record.ranges[0].start = "a".into()),
+            ("empty key", |record| record.ranges[0].start = "a".into()),
             ("id", |record| record.pending_deletion = vec![1]),
             ("id", |record| record.next_range = 1),
             ("epoch", |record| record.ranges[0].epoch = Epoch(9)),

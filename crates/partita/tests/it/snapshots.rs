@@ -132,7 +132,7 @@ fn a_table_is_restored_from_a_snapshot() {
     assert!(
         world
             .refused("snapshot create Nightly ADMIN")
-            .contains("a snapshot's name")
+            .contains("invalid snapshot name")
     );
     let shown = world.done("snapshot show nightly ADMIN");
     assert!(shown.contains("devstoreaccount1/people"), "{shown}");

@@ -186,7 +186,7 @@ fn a_server_with_targets_shows_what_the_cloud_would_refuse() {
     assert!(data.starts_with("Throttled: the server refused "), "{data}");
     for words in [
         "partition-target",
-        "- PartitionKey \"single\" takes more",
+        "- PartitionKey \"single\" exceeds the target of a partition",
         "attempts used up",
     ] {
         assert!(data.contains(words), "{data}");

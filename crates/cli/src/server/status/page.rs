@@ -302,6 +302,7 @@ advice    range 3: people 'm' alone has 80 % of its load, and a partition is nev
         let status: Status = serde_json::from_str(json).unwrap();
         let text = page(&status, None, 80).text();
         assert!(text.starts_with("starting: partita"), "{text}");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("no load yet: it is measured every ten seconds")
                 && text.contains("the data is not open")
