@@ -18,7 +18,7 @@ impl TableServiceClient {
     /// A client of the account at `endpoint`; its secondary is [`Endpoint::secondary`]. Does not connect yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or if there is no certificate authority;
+    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or if neither the system nor the options name one;
     /// [`crate::ErrorKind::Credential`] for bearer tokens over plain HTTP to another machine;
     /// [`crate::ErrorKind::Input`] for an invalid application name.
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {

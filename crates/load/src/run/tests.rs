@@ -1,4 +1,4 @@
-//! One worker on a clock that moves only when the worker waits or sends: there is no runtime, and every time is exact.
+//! One worker on a clock that moves only when the worker waits or sends. Without a runtime, every time is exact.
 
 use super::*;
 use std::cell::Cell;

@@ -370,7 +370,7 @@ fn overwriting_rows_needs_confirmation() {
     assert_eq!(world.run(&overwriting("skip")).0, 0);
     let (code, _, talk) = world.run(&overwriting("insert"));
     assert!(code == 2 && talk.contains("already exists"), "{talk}");
-    // Nothing was written, so there is no progress file.
+    // An import without writes leaves no progress file.
     assert_eq!(world.states(), 0);
 }
 

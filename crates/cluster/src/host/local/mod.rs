@@ -32,8 +32,8 @@ pub struct LocalHost {
     map: Arc<PartitionMap>,
     /// For each range, the receiver that ends when the range is dropped.
     released: Mutex<HashMap<RangeId, Released>>,
-    /// Ranges whose garbage was collected, with the newest compacted file at that time. Until the next compacted file
-    /// or the release of a pin there is no new garbage.
+    /// Ranges whose garbage was collected, with the newest compacted file at that time. New garbage appears only with
+    /// the next compacted file or the release of a pin.
     collected: Mutex<HashMap<RangeId, Option<String>>>,
     /// Last windows of ranges that were replaced since the last report.
     replaced: Mutex<Vec<ReplacedReport>>,
