@@ -1,7 +1,9 @@
 //! One whole comparison: starts the servers, drives each with every workload, collects the figures.
 //!
-//! Ours and the bare server take turns, run by run. Each has the machine to itself: a run begins when the other servers are idle
-//! (ours may still be compacting). Azurite runs afterwards alone, because it rewrites its whole state every five seconds.
+//! Ours and the bare server take turns, run by run, in an order that every second turn reverses: the first run of a turn
+//! differs from the later ones by some percent, even between two copies of one program. Each has the machine to itself: a
+//! run begins when the other servers are idle (ours may still be compacting). Azurite runs afterwards alone, because it
+//! rewrites its whole state every five seconds.
 
 use std::time::{Duration, Instant};
 
@@ -82,8 +84,11 @@ fn run_together(
     for workload in workloads {
         for &connections in options.connections() {
             let mut runs: Vec<Vec<Measurement>> = targets.iter().map(|_| Vec::new()).collect();
-            for _ in 0..repeats(options, kinds) {
-                for (index, target) in targets.iter().enumerate() {
+            for turn in 0..repeats(options, kinds) {
+                for index in order(turn, targets.len()) {
+                    let Some(target) = targets.get(index) else {
+                        continue;
+                    };
                     run += 1;
                     await_idle(&targets)?;
                     let one = measure(options, account, target, workload, connections, run)
@@ -100,6 +105,14 @@ fn run_together(
         }
     }
     Ok(measurements)
+}
+
+/// The order of the servers in a turn.
+fn order(turn: usize, servers: usize) -> impl Iterator<Item = usize> {
+    (0..servers).map(move |place| match turn.is_multiple_of(2) {
+        true => place,
+        false => servers - 1 - place,
+    })
 }
 
 /// The length of one measurement.
@@ -177,4 +190,15 @@ fn measure(
         cpu_s,
         target.process.rss_mib()?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_turn_reverses_the_order() {
+        let orders: Vec<Vec<usize>> = (0..3).map(|turn| order(turn, 3).collect()).collect();
+        assert_eq!(orders, [[0, 1, 2], [2, 1, 0], [0, 1, 2]]);
+    }
 }
