@@ -11,7 +11,7 @@ pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for row in rows {
-        // Most rows belong to the partition of the row before.
+        // Fast path: most rows are in the same partition as the previous row.
         let last = by_partition.len().saturating_sub(1);
         let at = match by_partition.last() {
             Some((key, _)) if key == row.partition_key() => last,
@@ -68,7 +68,7 @@ mod tests {
         ) {
             let rows: Vec<Entity> = rows.into_iter().map(|(partition_key, row_key, size)| {
                 let mut row = Entity::new(partition_key, row_key);
-                // One in forty is large.
+                // One row in forty is large.
                 let size = if size.is_multiple_of(40) { size } else { size % 100 };
                 row.insert("Text", "x".repeat(size));
                 row

@@ -1,4 +1,5 @@
-//! A client of Partita's admin API. `partita_wire::admin` has the types of the documents, `docs/admin-api.md` describes them for users.
+//! A client of Partita's admin API. `partita_wire::admin` has the types of the documents, `docs/admin-api.md` describes
+//! them for users.
 //!
 //! - [`AdminPort`]: one method for each page and action, over HTTP or HTTPS. It waits until jobs have ended.
 //! - [`Page`]: a document as a type and as received text.

@@ -1,8 +1,8 @@
 //! Checksums of migrations, independent of layout and comments.
 //!
-//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that different migrations never give
-//! the same bytes. Rows are the protocol's JSON with their properties in the order of their names. Users' tables store checksums,
-//! so the form must not change.
+//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that different migrations
+//! never give the same bytes. Rows are the protocol's JSON with their properties in the order of their names. Users'
+//! tables store checksums, so the form must not change.
 
 use super::{Operation, PropertyChange, RowSelection, Template, Transform};
 use crate::transfer::hex;

@@ -9,9 +9,9 @@
 //! - Every change of the row names the version that it replaces, so only one of two runners succeeds.
 //! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
 //!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
-//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and fails if another
-//!   runner has taken the lease. A single request that takes longer than the lease is not covered: leases must last longer than
-//!   requests.
+//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and
+//!   fails if another runner has taken the lease. A single request that takes longer than the lease is not covered:
+//!   leases must last longer than requests.
 
 use super::MigrateError;
 use super::record::failed;

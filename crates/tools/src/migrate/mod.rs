@@ -1,6 +1,7 @@
 //! Versioned changes of tables: each runs once, in the order of versions, and is recorded in a table of the account.
 //!
-//! - [`Migration`]: steps, and optionally steps that revert them; built in code, or read from files ([`read_directory`]).
+//! - [`Migration`]: steps, and optionally steps that revert them; built in code, or read from files
+//!   ([`read_directory`]).
 //! - [`Migrator`]: runs the migrations that have not run.
 //!
 //! Promises:
@@ -10,8 +11,8 @@
 //! - two runners do not run at the same time (`lease.rs` states the conditions);
 //! - all rows are written through the public protocol, so migrations work on any server.
 //!
-//! Other clients should not write the tables of a running migration. It does not change rows that are added during the run, and it
-//! refuses a copy that differs from its source.
+//! Other clients should not write the tables of a running migration. It does not change rows that are added during the
+//! run, and it refuses a copy that differs from its source.
 
 mod change;
 mod checksum;

@@ -50,8 +50,8 @@ pub struct Purge {
 }
 
 impl Purge {
-    /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the table's order, or
-    /// transactions are smaller than necessary.
+    /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the
+    /// table's order, or transactions are smaller than necessary.
     pub fn new(scan: Scan<TableSource>, table: TableClient, jobs: usize) -> Self {
         Self {
             scan,
@@ -63,7 +63,8 @@ impl Purge {
         }
     }
 
-    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without losing a row.
+    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without
+    /// losing a row.
     ///
     /// # Errors
     /// [`PurgeError`]. The purge must then be started again.

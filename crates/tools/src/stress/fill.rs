@@ -10,7 +10,8 @@ use partita_load::Keys;
 const CHUNK_ROWS: u64 = 10_000;
 const CHUNK_BYTES: u64 = 32 << 20;
 
-/// Writes the rows with numbers below `rows`, in transactions, `jobs` at a time. Calls `written` with the rows of each transaction.
+/// Writes the rows with numbers below `rows`, in transactions, `jobs` at a time. Calls `written` with the rows of each
+/// transaction.
 ///
 /// Cancel safe: rows that were written stay.
 ///

@@ -1,7 +1,7 @@
 //! Compares two tables: reads both in the table's order, row by row.
 //!
-//! Timestamps and ETags are not compared, because every table has its own. Numbers of different types differ. NaN equals NaN, and
-//! minus zero equals zero, as the service stores them.
+//! Timestamps and ETags are not compared, because every table has its own. Numbers of different types differ. NaN
+//! equals NaN, and minus zero equals zero, as the service stores them.
 
 use super::manifest::Keys;
 use crate::scan::{Keyed, PageSource, Scan, ScanError, compare_keys};

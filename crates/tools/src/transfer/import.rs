@@ -1,7 +1,7 @@
 //! Imports files into a table.
 //!
-//! The parts of an export, or one file, are read one after the other and written by several requests at a time. A part's checksum is
-//! verified before its first row is written. Timestamps are not written: the service sets them.
+//! The parts of an export, or one file, are read one after the other and written by several requests at a time. A
+//! part's checksum is verified before its first row is written. Timestamps are not written: the service sets them.
 
 use super::manifest::{ExportPart, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
@@ -46,8 +46,8 @@ struct Input {
     rows: Option<u64>,
 }
 
-/// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if it had been
-/// killed.
+/// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if
+/// it had been killed.
 ///
 /// # Errors
 /// [`TransferError`]. All rows before the failed row are written; some rows after it may be.

@@ -29,7 +29,8 @@ pub struct WriteOptions {
     pub jobs: usize,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
-    /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the last save again.
+    /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the
+    /// last save again.
     pub rows_between_marks: u64,
     /// Whether to only count rows, without writing them.
     pub dry_run: bool,

@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Longest record, in bytes. The largest entity has less than 2 MiB; an unclosed quote makes the rest of the file one record.
+/// Longest record, in bytes. The largest entity has less than 2 MiB; an unclosed quote makes the rest of the file one
+/// record.
 const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A property's columns.

@@ -13,7 +13,8 @@ pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     (ticks.div_euclid(TICKS_PER_MICRO), digit)
 }
 
-/// The time after a number of units since 1970; `None` outside the service's range. The last two digits of nanoseconds are dropped.
+/// The time after a number of units since 1970; `None` outside the service's range. The last two digits of nanoseconds
+/// are dropped.
 pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     const TICKS_PER_SECOND: i64 = 10_000_000;
     let ticks = if per_second <= TICKS_PER_SECOND {

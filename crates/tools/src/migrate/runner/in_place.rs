@@ -1,7 +1,7 @@
 //! Changes rows in place, each exactly once.
 //!
-//! Some changes must not run twice, such as "rename a to b, then c to a". So a page of rows is recorded before it is changed: the
-//! fingerprints of keys and ETags, the last key, and the scan's position before the page.
+//! Some changes must not run twice, such as "rename a to b, then c to a". So a page of rows is recorded before it is
+//! changed: the fingerprints of keys and ETags, the last key, and the scan's position before the page.
 //!
 //! ```text
 //! read a page ─▶ record it ─▶ write its rows, each if its version is unchanged ─▶ the next page

@@ -6,8 +6,8 @@
 //!                              record "applied" with the last step ─▶ … ─▶ release the lease
 //! ```
 //!
-//! A runner may be killed at any point, even within a step. The next runner continues from the record: [`step`] describes how each
-//! step continues after an interrupted run.
+//! A runner may be killed at any point, even within a step. The next runner continues from the record: [`step`]
+//! describes how each step continues after an interrupted run.
 
 mod copy;
 mod cost;
@@ -190,8 +190,8 @@ impl Migrator {
         planned(migrations, &records, direction, to)
     }
 
-    /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the run stops as
-    /// if it had been killed, and the next run continues.
+    /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the
+    /// run stops as if it had been killed, and the next run continues.
     ///
     /// # Errors
     /// [`MigrateError`].
@@ -203,7 +203,8 @@ impl Migrator {
         self.run(migrations, Direction::Up, to).await
     }
 
-    /// Reverts every applied migration above `to`, the newest first; without `to`, only the newest. Otherwise like [`Self::up`].
+    /// Reverts every applied migration above `to`, the newest first; without `to`, only the newest. Otherwise like
+    /// [`Self::up`].
     ///
     /// # Errors
     /// [`MigrateError`]; if one of them has no down steps, nothing is reverted.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Displays a text with its markup escaped, for content and quoted attributes. U+FFFD replaces control characters, which a page must
-/// not contain.
+/// Displays a text with its markup escaped, for content and quoted attributes. U+FFFD replaces control characters,
+/// which a page must not contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a>(pub(super) &'a str);
 

@@ -167,8 +167,8 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<usize, R
     }
 }
 
-/// Inserts the rows that do not exist. Existing rows are skipped, or in [`Mode::Insert`] must be equal: then an earlier attempt
-/// wrote them, and they count as written. Returns how many were written.
+/// Inserts the rows that do not exist. Existing rows are skipped, or in [`Mode::Insert`] must be equal: then an earlier
+/// attempt wrote them, and they count as written. Returns how many were written.
 async fn insert_missing(
     table: &TableClient,
     rows: &[Entity],
