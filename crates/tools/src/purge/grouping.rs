@@ -19,14 +19,14 @@ pub(crate) struct RowToDelete {
 /// Rows of one partition to delete with one request, 1 to 100.
 pub(crate) type DeleteGroup = Vec<RowToDelete>;
 
-/// Groups rows that arrive in the table's order.
+/// Groups rows. They should arrive in the table's order: each change of the partition completes a group.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
     rows: DeleteGroup,
 }
 
 impl RowToDelete {
-    /// The row's keys, and the version that was read.
+    /// The keys of a row, and the version that was read.
     pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
         let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
         Ok(Self {
@@ -48,7 +48,7 @@ impl Grouping {
         complete
     }
 
-    /// The last group.
+    /// The last group, which no further row completes.
     pub(super) fn finish(self) -> Option<DeleteGroup> {
         Some(self.rows).filter(|rows| !rows.is_empty())
     }
