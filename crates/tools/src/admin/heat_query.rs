@@ -6,7 +6,7 @@ use partita_wire::push_query_parameter;
 /// What each row of a heat map shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeatRows {
-    /// A range, or several neighbouring ones, in key order.
+    /// A piece of the key space between bounds of ranges; neighbouring pieces with little load may be joined.
     Ranges,
     /// One of the hottest partitions.
     Partitions,
