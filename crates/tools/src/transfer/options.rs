@@ -29,8 +29,8 @@ pub struct WriteOptions {
     pub jobs: usize,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
-    /// Number of rows between two saves of the progress file. Each save syncs a file. A resumed transfer writes the rows
-    /// after the last save again.
+    /// Number of rows between two saves of the progress file. Each save syncs a file. A resumed transfer writes the
+    /// rows after the last save again.
     pub rows_between_marks: u64,
     /// Whether to only count rows, without writing them.
     pub dry_run: bool,

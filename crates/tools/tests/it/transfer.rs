@@ -374,10 +374,7 @@ async fn errors_name_the_damaged_part() {
             matches!(&error, TransferError::Damaged { path: named, .. } if *named == path),
             "{error:?}"
         );
-        assert!(
-            error.to_string().contains("part-00001.csv is damaged"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("part-00001.csv: "), "{error}");
     }
     fs::remove_file(&path).unwrap();
     let error = import_from(directory.path(), &target, Mode::Replace)
