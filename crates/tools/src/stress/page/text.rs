@@ -1,4 +1,4 @@
-//! Escapes text for a page.
+//! Escapes and shortens texts for a page.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl fmt::Display for Text<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 c if c.is_control() => f.write_char('\u{FFFD}')?,
-                // Direction overrides would affect the text after them.
+                // Characters that change the text direction would affect the text after them.
                 '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
                 c => f.write_char(c)?,
             }
