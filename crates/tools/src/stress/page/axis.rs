@@ -59,8 +59,8 @@ impl Axis {
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The values of the tick marks. On a linear axis, 0 and at most `marks_max` more; on a logarithmic axis, the powers
-    /// of ten.
+    /// The values of the tick marks. On a linear axis, 0 and at most `marks_max` more; on a logarithmic axis, the
+    /// powers of ten.
     pub(super) fn marks(&self, marks_max: usize) -> Vec<f64> {
         if self.is_log {
             let decades = (self.high / self.low).log10().round() as i32;
