@@ -35,7 +35,7 @@ pub struct LatencyHistogram(Histogram<u64>);
 impl Default for LatencyHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS);
-        Self(histogram.expect("the bounds are valid: the maximum is more than twice the minimum, and there are at most 5 digits"))
+        Self(histogram.expect("the maximum is at least twice the minimum, and there are at most 5 digits"))
     }
 }
 
@@ -53,7 +53,7 @@ impl LatencyHistogram {
 
     /// Adds the latencies of another worker.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("both have the same bounds");
+        self.0.add(&other.0).expect("both histograms have the same bounds");
     }
 
     /// The number of recorded latencies.
@@ -87,7 +87,7 @@ impl LatencyHistogram {
 
     /// The summary corrected for coordinated omission. A worker that waits for a slow answer sends nothing in that
     /// time, so its own latencies hide the delay. The correction adds the requests that would have been sent meanwhile,
-    /// one per median latency (HdrHistogram's correction by an expected interval).
+    /// at intervals of the median latency (HdrHistogram's correction by an expected interval).
     #[must_use]
     pub fn corrected(&self) -> LatencySummary {
         let interval = self.0.value_at_quantile(0.5);
@@ -102,7 +102,7 @@ pub struct WindowHistogram(Histogram<u32>);
 
 impl Default for WindowHistogram {
     fn default() -> Self {
-        Self(Histogram::new(2).expect("two digits are allowed"))
+        Self(Histogram::new(2).expect("histograms may have two digits"))
     }
 }
 

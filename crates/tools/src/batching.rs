@@ -1,11 +1,12 @@
-//! Groups rows into transactions: of one partition, each key once, at most 100 rows and 4 MiB.
+//! Groups rows into transactions. A transaction has rows of one partition, each key once, at most 100 rows, and less
+//! than 4 MiB.
 
 use crate::transfer::{BATCH_BYTES_MAX, size::operation_bytes_max};
 use partita_client::Entity;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use std::collections::HashSet;
 
-/// Groups rows into transactions. Rows of one partition keep their order; partitions are in the order of their first
+/// Groups rows into transactions. Rows of one partition keep their order. Partitions are in the order of their first
 /// rows. The same rows always give the same transactions.
 pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();

@@ -46,12 +46,12 @@ pub enum Pattern {
     },
     /// Growing PartitionKeys.
     Append {
-        /// Rows of each partition, at least 1.
+        /// Number of rows per partition, at least 1.
         partition_rows: u64,
     },
     /// Shrinking PartitionKeys.
     Prepend {
-        /// Rows of each partition, at least 1.
+        /// Number of rows per partition, at least 1.
         partition_rows: u64,
     },
     /// PartitionKeys of a list or of another table.

@@ -11,8 +11,8 @@ use crate::Schedule;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The longest timer delay that latencies exclude. Timers wake a worker up to 1 ms late, and up to 2 ms on a busy
-/// machine; the server does not cause this delay.
+/// The longest delay of a timer that latencies exclude, because the server does not cause it. Timers wake a worker up
+/// to 1 ms late, and up to 2 ms on a busy machine.
 const TIMER_GRAIN: Duration = Duration::from_millis(2);
 
 /// The options of a run: the schedule of its operations, and its end.
@@ -31,7 +31,8 @@ pub struct RunOptions {
 /// The times of an operation, measured from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// When the operation was due; the same as `began` in a closed loop, and after a timer delay that is excluded.
+    /// When the operation was due. In a closed loop, the same as `began`. If a timer woke the worker at most 2 ms late,
+    /// the time when the worker woke.
     pub due: Duration,
     /// When the request was sent.
     pub began: Duration,

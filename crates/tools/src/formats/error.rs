@@ -28,7 +28,7 @@ pub enum FormatError {
         /// The type of the property in this row.
         edm: &'static str,
     },
-    /// More columns than [`super::COLUMNS_MAX`]. Use a format without columns.
+    /// The rows need more columns than [`super::COLUMNS_MAX`]. Use a format without columns.
     #[error("the rows need more than {} columns; use the format jsonl", super::COLUMNS_MAX)]
     TooManyColumns,
 }

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 /// better.
 pub const COLUMNS_MAX: usize = 10_000;
 
-/// A property with one type. A property with several types has a column for each type.
+/// A column: a property with one type. A property with several types has several columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// The property's name.
     pub property: String,
-    /// The type.
+    /// The type of the values.
     #[serde(serialize_with = "type_to_text", deserialize_with = "type_from_text")]
     pub edm: EdmType,
     /// Whether at least one value is finer than a microsecond: a DateTime whose last digit is not zero.

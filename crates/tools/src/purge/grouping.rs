@@ -54,7 +54,7 @@ impl Grouping {
     }
 }
 
-/// Groups rows that are ordered by partition.
+/// Groups rows to delete. Rows of the same partition must be next to each other.
 pub(crate) fn groups(rows: impl Iterator<Item = RowToDelete>) -> Vec<DeleteGroup> {
     let mut grouping = Grouping::default();
     let mut groups: Vec<_> = rows.filter_map(|row| grouping.add(row)).collect();

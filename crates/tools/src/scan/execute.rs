@@ -1,7 +1,7 @@
 //! Executes a step: reads one page, and returns the steps that cover the rest.
 //!
-//! Continuation tokens list a table only serially. The prefix scan reads it in parallel, because a condition such as
-//! "PartitionKey greater than all keys with this prefix" skips all rows under a prefix. After a page of a prefix P,
+//! With continuation tokens, a table can only be read serially. The prefix scan reads it in parallel: a condition such
+//! as "PartitionKey greater than all keys with this prefix" skips all rows under a prefix. After a page of a prefix P,
 //! whose last row is (K, R), the rest of P consists of three parts, in the table's order. Each is a separate step that
 //! any task can execute:
 //!

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Invariants:
-//! - after a slot with unreturned rows, the slots of greater depth came from the same step. A resume token that repeats
-//!   the step omits exactly these slots;
+//! - the slots that follow a slot with unreturned rows, and have a greater depth, came from the step of that slot. A
+//!   resume token that repeats the step omits exactly these slots;
 //! - with [`Order::Table`], rows are returned only from the front of the list. A step after the front begins only while
 //!   its rows fit into the buffer; the step at the front may always begin, so that the scan progresses. So memory holds
 //!   at most the buffer and the rows of one step;
@@ -98,8 +98,8 @@ impl<R> Frontier<R> {
         frontier
     }
 
-    /// A step to execute now; `None` if enough steps run or no more rows may be read ahead. The caller must
-    /// [`Self::finish`] it.
+    /// The next step to execute now; `None` if enough steps run, or if the buffer of unreturned rows is full. The
+    /// caller must call [`Self::finish`] with the result.
     pub fn start(&mut self) -> Option<Step> {
         if self.running >= self.options.jobs.max(1) {
             return None;

@@ -71,7 +71,7 @@ impl<S: PageSource> Scan<S> {
         }
     }
 
-    /// The next rows; `None` when all are returned. Must be called within a tokio runtime.
+    /// The next rows; `None` when all rows are returned. Must be called within a tokio runtime.
     ///
     /// The future may be dropped at any time without losing rows.
     ///

@@ -27,7 +27,7 @@ pub struct PageRequest {
     pub select: Vec<String>,
     /// `$top`, from 1 to [`partita_model::limits::PAGE_ENTITIES_MAX`].
     pub top: usize,
-    /// The end of the previous page of a request with the same filter.
+    /// The token of the previous page, which must have had the same filter; `None` for the first page.
     pub continuation: Option<ContinuationToken>,
 }
 

@@ -319,7 +319,7 @@ async fn runs_survive_each_lost_answer() {
             "the proxy did not lose one answer"
         );
         // The run may succeed: a failed release of the lease is not an error, and some lost writes are recognised as
-        // done. Then the next run must change nothing.
+        // done. A further run must then change nothing, which is checked for every tenth request.
         if outcome.is_err() || lost_at % 10 == 0 {
             run_killed(&text, Way::Up, 0, 1).await.unwrap();
         }

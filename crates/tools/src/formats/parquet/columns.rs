@@ -14,11 +14,11 @@ pub(super) enum Role {
     PartitionKey,
     RowKey,
     Timestamp,
-    /// The last digit of the Timestamp, 100 ns.
+    /// The last digit of the Timestamp: its units of 100 ns.
     TimestampDigit,
     /// A property.
     Property(Arc<str>),
-    /// The last digit, 100 ns, of the DateTimes of this property.
+    /// The last digits of this property's DateTimes: their units of 100 ns.
     Digit(Arc<str>),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Guid,
 }
 
-/// What a column contains, and how.
+/// What a column contains: the part of the entity, and the type of its values.
 #[derive(Debug)]
 pub(super) struct Meaning {
     pub(super) name: String,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The number of columns before the property columns: PartitionKey, RowKey, Timestamp and its last digit.
 pub(super) const KNOWN_COLUMNS: usize = 4;
 
-/// The indexes in the file of a property's columns.
+/// Where the columns of a property are in the file, as indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PropertyColumns {
     /// The column with the values.
@@ -20,7 +20,7 @@ pub(super) struct PropertyColumns {
     pub(super) digit: Option<usize>,
 }
 
-/// The columns of a file.
+/// The columns of a file that is written.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) root: TypePtr,

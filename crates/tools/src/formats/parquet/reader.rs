@@ -130,7 +130,8 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, FormatError>) -> Result<T, Format
     done.unwrap_or_else(|_| Err(FormatError::File("the file is damaged".to_owned())))
 }
 
-/// Returns an error for a file whose metadata place a column outside the file. The library would panic.
+/// Returns an error if the metadata of a file contain a column outside the file. The library would panic on such a
+/// file.
 fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError> {
     for group in metadata.row_groups() {
         for column in group.columns() {

@@ -9,7 +9,7 @@ const TICKS_PER_MICRO: i64 = 10;
 pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     let ticks = time.ticks().cast_signed() - DateTime::UNIX_EPOCH.ticks().cast_signed();
     let digit = ticks.rem_euclid(TICKS_PER_MICRO);
-    let digit = i32::try_from(digit).expect("a digit is small");
+    let digit = i32::try_from(digit).expect("a digit is 0 to 9");
     (ticks.div_euclid(TICKS_PER_MICRO), digit)
 }
 

@@ -115,7 +115,7 @@ impl<W: Write + Send> Writer<W> {
             Value::Binary(bytes) => bytes.len(),
             _ => 0,
         };
-        let row = u32::try_from(self.rows).expect("a group has few rows");
+        let row = u32::try_from(self.rows).expect("a row group has at most GROUP_ROWS_MAX rows");
         if let Some(cells) = self.cells.get_mut(column) {
             cells.rows.push(row);
             cells.values.push(value);

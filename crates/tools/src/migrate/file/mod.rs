@@ -74,7 +74,8 @@ pub fn read_directory(directory: &Path) -> Result<Migrations, MigrationsError> {
             paths.push(path);
         }
         if paths.len() > FILES_MAX {
-            let source = io::Error::other(format!("the directory has more than {FILES_MAX} files"));
+            let what = format!("the directory has more than {FILES_MAX} migration files");
+            let source = io::Error::other(what);
             return Err(failed(directory)(source));
         }
     }
@@ -93,7 +94,8 @@ fn read(path: &Path) -> io::Result<String> {
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(io::Error::other(format!(
-            "the file is larger than {FILE_BYTES_MAX} bytes"
+            "the file is larger than {} MiB",
+            FILE_BYTES_MAX >> 20
         )));
     }
     Ok(text)

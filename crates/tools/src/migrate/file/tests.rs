@@ -256,7 +256,7 @@ fn errors_name_their_position() {
         ),
         (
             row("A = [1]"),
-            "m.toml:6:47: A has the type array, which a property cannot have (up, number 1, rows, number 1)",
+            "m.toml:6:47: A is of the type array, which a property cannot have (up, number 1, rows, number 1)",
         ),
         (
             row("A = 4000000000"),

@@ -97,7 +97,7 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Array(_) | DeValue::Table(_) => {
             let found = value.type_str();
             Err(format!(
-                "has the type {found}, which a property cannot have"
+                "is of the type {found}, which a property cannot have"
             ))
         }
     }

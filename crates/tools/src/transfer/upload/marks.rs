@@ -39,8 +39,8 @@ impl<M> Marks<M> {
     /// # Panics
     /// If the chunk has fewer unwritten rows.
     pub(super) fn written(&mut self, chunk: ChunkId, rows: usize) {
-        let at = usize::try_from(chunk - self.first).expect("chunks are few");
-        let open = self.open.get_mut(at).expect("the chunk is not written yet");
+        let at = usize::try_from(chunk - self.first).expect("the number of open chunks fits into usize");
+        let open = self.open.get_mut(at).expect("the chunk has unwritten rows");
         open.rows = open
             .rows
             .checked_sub(rows)

@@ -224,7 +224,7 @@ async fn a_rename_on_the_server_keeps_the_etags() {
     let (server, service) = started().await;
     let source = table(&service, "source", &rows(3)).await;
     let Some(first) = keys(&source).await.into_iter().next() else {
-        panic!("there are rows");
+        panic!("the table has no rows");
     };
     let before = source.get_entity(&first.0, &first.1).await.unwrap();
     let options = MigratorOptions {
