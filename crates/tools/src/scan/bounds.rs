@@ -47,7 +47,7 @@ type Cut<'a> = (&'a str, Side);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Before,
-    Behind,
+    After,
 }
 
 fn compare(a: Cut<'_>, b: Cut<'_>) -> Ordering {
@@ -69,7 +69,7 @@ impl Lower {
         match self {
             Self::Start => None,
             Self::From(key) => Some((key, Side::Before)),
-            Self::After(key) => Some((key, Side::Behind)),
+            Self::After(key) => Some((key, Side::After)),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Upper {
         match self {
             Self::End => None,
             Self::Before(key) => Some((key, Side::Before)),
-            Self::Through(key) => Some((key, Side::Behind)),
+            Self::Through(key) => Some((key, Side::After)),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Bounds {
     pub fn contains(&self, key: &str) -> bool {
         let (lower, upper) = (self.lower.cut(), self.upper.cut());
         lower.is_none_or(|lower| compare(lower, (key, Side::Before)).is_le())
-            && upper.is_none_or(|upper| compare(upper, (key, Side::Behind)).is_ge())
+            && upper.is_none_or(|upper| compare(upper, (key, Side::After)).is_ge())
     }
 
     /// The keys within both bounds.

@@ -103,8 +103,8 @@ fn check<R: Keyed>(step: &Step, page: &Page<R>) -> Result<(), ScanError> {
     let mut last: Option<(&str, &str)> = None;
     for row in &page.rows {
         let keys = (row.partition_key(), row.row_key());
-        let behind = last.is_none_or(|last| compare_keys(last, keys).is_lt());
-        if !behind || !step.part.contains(keys.0, keys.1) {
+        let is_after = last.is_none_or(|last| compare_keys(last, keys).is_lt());
+        if !is_after || !step.part.contains(keys.0, keys.1) {
             return Err(ScanError::Disordered {
                 partition_key: keys.0.to_owned(),
                 row_key: keys.1.to_owned(),
@@ -137,7 +137,7 @@ fn take<R: Keyed>(query: &Query, step: &Step, page: Page<R>) -> StepResult<R> {
     let steps = match last {
         _ if is_finished => Vec::new(),
         None => vec![rest],
-        Some((key, row_key)) => steps_behind(query, rest, &key, &row_key, continuation.as_ref()),
+        Some((key, row_key)) => steps_after(query, rest, &key, &row_key, continuation.as_ref()),
     };
     StepResult {
         rows,
@@ -173,7 +173,7 @@ fn pass_over(rest: &mut Step, key: &str) -> bool {
 }
 
 /// The steps after the last row of a page, given the page's continuation token.
-fn steps_behind(
+fn steps_after(
     query: &Query,
     rest: Step,
     key: &str,
@@ -196,11 +196,11 @@ fn steps_behind(
             let next_key = next.as_ref().map(|next| &*next.partition_key);
             let in_partition = next_key.is_none_or(|next| next == key);
             let in_partition = in_partition && options.emit == Emit::EveryRow;
-            let behind = cut(prefix, bounds, key, next_key.filter(|&next| next != key));
-            let behind = behind.into_iter().filter(|(_, bounds)| !bounds.is_empty());
-            let behind = behind.map(|(prefix, bounds)| Part::Prefix { prefix, bounds });
+            let later = cut(prefix, bounds, key, next_key.filter(|&next| next != key));
+            let later = later.into_iter().filter(|(_, bounds)| !bounds.is_empty());
+            let later = later.map(|(prefix, bounds)| Part::Prefix { prefix, bounds });
             let first = in_partition.then(rest_of_partition);
-            first.into_iter().chain(behind).collect()
+            first.into_iter().chain(later).collect()
         }
     };
     let steps = parts.into_iter().map(|part| Step {
@@ -238,9 +238,9 @@ fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(Str
     within.upper = within.upper.min(Upper::of_prefix(branch));
     let mut parts = vec![(branch.to_owned(), within)];
     if let Some(end) = successor(branch) {
-        let mut behind = left;
-        behind.lower = behind.lower.max(Lower::From(end));
-        parts.push((prefix.to_owned(), behind));
+        let mut later = left;
+        later.lower = later.lower.max(Lower::From(end));
+        parts.push((prefix.to_owned(), later));
     }
     parts
 }

@@ -96,8 +96,8 @@ impl Part {
         match self {
             Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.contains(partition_key),
             Self::Partition { key, after } => {
-                let behind = |after: &String| compare_utf16(row_key, after).is_gt();
-                partition_key == key && after.as_ref().is_none_or(behind)
+                let is_later = |after: &String| compare_utf16(row_key, after).is_gt();
+                partition_key == key && after.as_ref().is_none_or(is_later)
             }
         }
     }

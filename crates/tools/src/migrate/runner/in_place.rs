@@ -58,12 +58,12 @@ impl Step<'_> {
             };
             let mut rows = batch?.rows;
             if let Some(recorded) = &journal {
-                let is_recorded = |row: &Entity| !is_behind(row, &recorded.end);
-                let behind = rows.split_off(rows.iter().take_while(|row| is_recorded(row)).count());
+                let is_recorded = |row: &Entity| !is_after(row, &recorded.end);
+                let later = rows.split_off(rows.iter().take_while(|row| is_recorded(row)).count());
                 rows.retain(|row| recorded.fingerprints.contains(&fingerprint(row)));
                 let changed = Changed::of(transform, rows)?;
                 self.write_changed(transform, &table, changed).await?;
-                rows = behind;
+                rows = later;
                 if rows.is_empty() {
                     continue;
                 }
@@ -144,7 +144,7 @@ impl Changed {
 }
 
 /// Whether a row is after a key, in the table's order.
-fn is_behind(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
+fn is_after(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
     let keys = (row.partition_key(), row.row_key());
     compare_keys(keys, (partition_key, row_key)).is_gt()
 }

@@ -30,8 +30,8 @@ impl PageSource for Stubborn {
 
 #[test]
 fn a_page_that_would_lose_rows_is_an_error() {
-    let mut behind = begin();
-    behind.part = Part::Range {
+    let mut range = begin();
+    range.part = Part::Range {
         bounds: Bounds::of_prefix("b"),
     };
     let cases = [
@@ -43,7 +43,7 @@ fn a_page_that_would_lose_rows_is_an_error() {
             vec![("\u{FFFD}", ""), ("\u{1F600}", "")],
             ("\u{1F600}", ""),
         ),
-        (behind, vec![("a", "")], ("a", "")),
+        (range, vec![("a", "")], ("a", "")),
     ];
     for (step, rows, culprit) in cases {
         let query = query(|_| {});

@@ -8,7 +8,7 @@ use partita_load::thousands;
 /// peaks.
 const BUCKET_FILL: f64 = 0.7;
 /// The minimum share of refused attempts at which their reason affects the advice.
-const WORTH_A_WORD: f64 = 0.05;
+const MENTIONED_SHARE_MIN: f64 = 0.05;
 /// The share from which a refusal reason, a kind of operation or a partition dominates.
 const MOSTLY: f64 = 0.5;
 /// Maximum number of buckets to advise; more are not practical.
@@ -204,7 +204,7 @@ fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
     counts.get(reason).copied().unwrap_or_default()
 }
 
-/// The share (0 to 1) of refused attempts whose reason ends with `reason`; 0 if it is below [`WORTH_A_WORD`].
+/// The share (0 to 1) of refused attempts whose reason ends with `reason`; 0 if it is below [`MENTIONED_SHARE_MIN`].
 fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries
@@ -213,7 +213,7 @@ fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
         .filter(|(word, _)| word.ends_with(reason));
     let count: u64 = of_it.map(|(_, count)| count).sum();
     let share = count as f64 / evidence.tries.refused_sum().max(1) as f64;
-    if share < WORTH_A_WORD { 0.0 } else { share }
+    if share < MENTIONED_SHARE_MIN { 0.0 } else { share }
 }
 
 /// The share (0 to 1) of this kind among all operations.
