@@ -37,7 +37,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Partitions whose keys begin with a prefix. After a page, the rest is cut into parts, see [`super::execute`].
+    /// Partitions whose keys begin with a prefix. After a page, the rest is cut into parts, see [`super::execute()`].
     Prefix {
         /// The prefix of all keys within the bounds.
         prefix: String,
