@@ -35,7 +35,11 @@ pub struct LatencyHistogram(Histogram<u64>);
 impl Default for LatencyHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS);
-        Self(histogram.expect("the maximum is at least twice the minimum, and there are at most 5 digits"))
+        Self(
+            histogram.expect(
+                "the maximum is at least twice the minimum, and there are at most 5 digits",
+            ),
+        )
     }
 }
 
@@ -53,7 +57,9 @@ impl LatencyHistogram {
 
     /// Adds the latencies of another worker.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("both histograms have the same bounds");
+        self.0
+            .add(&other.0)
+            .expect("both histograms have the same bounds");
     }
 
     /// The number of recorded latencies.

@@ -170,7 +170,9 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
 async fn main() -> Result<(), Failure> {
     for (name, source) in tables() {
         println!("{name}");
-        println!("  strategy               jobs requests     rows  seconds     rows/s  token bytes");
+        println!(
+            "  strategy               jobs requests     rows  seconds     rows/s  token bytes"
+        );
         for way in ways() {
             let parallel = way.strategy != Strategy::Serial;
             for jobs in JOBS.into_iter().filter(|&jobs| parallel || jobs == 1) {

@@ -60,7 +60,9 @@ pub enum AdminError {
         message: String,
     },
     /// The server is not an admin port, or its version lacks this page.
-    #[error("unknown answer from {0}; check that this is Partita's admin port, and that server and client have the same version")]
+    #[error(
+        "unknown answer from {0}; check that this is Partita's admin port, and that server and client have the same version"
+    )]
     UnknownPage(String),
     /// A job failed.
     #[error("{0}")]

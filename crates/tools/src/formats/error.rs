@@ -29,7 +29,10 @@ pub enum FormatError {
         edm: &'static str,
     },
     /// The rows need more columns than [`super::COLUMNS_MAX`]. Use a format without columns.
-    #[error("the rows need more than {} columns; use the format jsonl", super::COLUMNS_MAX)]
+    #[error(
+        "the rows need more than {} columns; use the format jsonl",
+        super::COLUMNS_MAX
+    )]
     TooManyColumns,
 }
 

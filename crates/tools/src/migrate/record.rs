@@ -231,11 +231,9 @@ pub(super) async fn write(table: &TableClient, record: &mut Record) -> Result<()
             record.etag = Some(etag);
             Ok(())
         }
-        Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {
-            Err(MigrateError::Lost(
-                "another runner wrote the record of this migration",
-            ))
-        }
+        Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => Err(MigrateError::Lost(
+            "another runner wrote the record of this migration",
+        )),
         Err(error) => Err(failed(error)),
     }
 }

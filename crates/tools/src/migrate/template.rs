@@ -40,7 +40,9 @@ pub enum InvalidTemplate {
     #[error("unmatched brace; write {{{{ or }}}} for a literal brace")]
     Brace,
     /// The text in braces is not a property name, optionally with a colon and a number of digits.
-    #[error("invalid placeholder {{{0}}}: write a property name, or a name and a number of digits as in {{Age:6}}")]
+    #[error(
+        "invalid placeholder {{{0}}}: write a property name, or a name and a number of digits as in {{Age:6}}"
+    )]
     Place(String),
 }
 

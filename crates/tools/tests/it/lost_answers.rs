@@ -89,7 +89,10 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
         copy(&reader(&source, 100), &through, &options, &silent())
             .await
             .unwrap();
-        assert!(lost.load(Ordering::SeqCst) >= lost_min, "too few lost answers");
+        assert!(
+            lost.load(Ordering::SeqCst) >= lost_min,
+            "too few lost answers"
+        );
         assert_same(&source, &target, 1000).await;
         target.delete().await.unwrap();
     }

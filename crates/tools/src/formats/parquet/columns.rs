@@ -59,9 +59,7 @@ pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, Format
     ] {
         let is_key = |meaning: &&Meaning| meaning.role == role && meaning.kind == Kind::String;
         if meanings.iter().filter(is_key).count() != 1 {
-            return Err(FormatError::File(format!(
-                "missing string column {name}"
-            )));
+            return Err(FormatError::File(format!("missing string column {name}")));
         }
     }
     Ok(meanings)

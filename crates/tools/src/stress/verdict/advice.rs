@@ -213,7 +213,11 @@ fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
         .filter(|(word, _)| word.ends_with(reason));
     let count: u64 = of_it.map(|(_, count)| count).sum();
     let share = count as f64 / evidence.tries.refused_sum().max(1) as f64;
-    if share < MENTIONED_SHARE_MIN { 0.0 } else { share }
+    if share < MENTIONED_SHARE_MIN {
+        0.0
+    } else {
+        share
+    }
 }
 
 /// The share (0 to 1) of this kind among all operations.

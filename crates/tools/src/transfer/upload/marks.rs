@@ -39,7 +39,8 @@ impl<M> Marks<M> {
     /// # Panics
     /// If the chunk has fewer unwritten rows.
     pub(super) fn written(&mut self, chunk: ChunkId, rows: usize) {
-        let at = usize::try_from(chunk - self.first).expect("the number of open chunks fits into usize");
+        let at =
+            usize::try_from(chunk - self.first).expect("the number of open chunks fits into usize");
         let open = self.open.get_mut(at).expect("the chunk has unwritten rows");
         open.rows = open
             .rows
