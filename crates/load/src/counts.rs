@@ -1,14 +1,15 @@
-//! Counts by word, such as refusals by reason. Memory is bounded for any words that a server sends.
+//! Counts by word, such as refused requests by reason. Memory stays bounded however many different words a server
+//! sends.
 
 use std::collections::BTreeMap;
 
-/// Maximum number of words that are counted separately.
+/// Maximum number of words with their own counts.
 const WORDS_MAX: usize = 40;
 
 /// The word under which all further words are counted.
 const OTHER: &str = "other";
 
-/// Counts by word.
+/// The number of occurrences of each word.
 pub type Counts = BTreeMap<String, u64>;
 
 /// Adds one to the count of a word.

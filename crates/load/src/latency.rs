@@ -1,15 +1,15 @@
-//! Latencies, as HDR histograms of bounded size. Merging the histograms of several workers is exact.
+//! HDR histograms of latencies, with bounded memory. A merged histogram is the same as one that recorded all latencies.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Precision of three digits: an error of 0.1 %, in at most 200 KiB.
+/// Significant digits of [`LatencyHistogram`]: an error of at most 0.1 %, and at most 200 KiB of memory.
 const DIGITS: u8 = 3;
-/// The longest latency that is recorded exactly: an hour. Longer ones count as an hour.
+/// The longest latency that histograms distinguish, in microseconds: one hour. Longer ones count as about an hour.
 const LONGEST_US: u64 = 3_600_000_000;
 
-/// Quantiles of latencies, in microseconds; all 0 without latencies.
+/// Mean, quantiles and maximum of latencies, in microseconds. All are 0 if no latency was recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
@@ -27,14 +27,19 @@ pub struct LatencySummary {
     pub max_us: u64,
 }
 
-/// Latencies with a precision of three digits. Its memory is allocated at the start, so recording never allocates.
+/// A histogram of latencies with three significant digits. All its memory is allocated at creation, so recording never
+/// allocates.
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram(Histogram<u64>);
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS);
-        Self(histogram.expect("the bounds are valid: the maximum is more than twice the minimum, and there are at most 5 digits"))
+        Self(
+            histogram.expect(
+                "the maximum is at least twice the minimum, and there are at most 5 digits",
+            ),
+        )
     }
 }
 
@@ -52,7 +57,9 @@ impl LatencyHistogram {
 
     /// Adds the latencies of another worker.
     pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("both have the same bounds");
+        self.0
+            .add(&other.0)
+            .expect("both histograms have the same bounds");
     }
 
     /// The number of recorded latencies.
@@ -61,13 +68,13 @@ impl LatencyHistogram {
         self.0.len()
     }
 
-    /// The latency, in milliseconds, that this share of the latencies (0 to 1) did not exceed; 0 without latencies.
+    /// The quantile (0 to 1) of the latencies, in milliseconds; 0 if none was recorded.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
         self.0.value_at_quantile(quantile) as f64 / 1e3
     }
 
-    /// The usual quantiles.
+    /// The mean, the usual quantiles and the maximum.
     #[must_use]
     pub fn summary(&self) -> LatencySummary {
         let quantile = |quantile| self.0.value_at_quantile(quantile);
@@ -84,9 +91,9 @@ impl LatencyHistogram {
         }
     }
 
-    /// The quantiles for callers that send at even intervals and do not wait for answers. For each latency longer than
-    /// the median, it adds the latencies of the requests that such callers would have sent in that time (HdrHistogram's
-    /// correction by an expected interval).
+    /// The summary corrected for coordinated omission. A worker that waits for a slow answer sends nothing in that
+    /// time, so its own latencies hide the delay. The correction adds the requests that would have been sent meanwhile,
+    /// at intervals of the median latency (HdrHistogram's correction by an expected interval).
     #[must_use]
     pub fn corrected(&self) -> LatencySummary {
         let interval = self.0.value_at_quantile(0.5);
@@ -94,14 +101,14 @@ impl LatencyHistogram {
     }
 }
 
-/// Latencies of one window of time, with a precision of two digits, because a run has many windows. Its size grows with
-/// its content, to about 10 KiB.
+/// Latencies of one time window. A run has many windows, so this histogram has two significant digits only, and grows
+/// with its longest latency, up to about 13 KiB.
 #[derive(Debug, Clone)]
 pub struct WindowHistogram(Histogram<u32>);
 
 impl Default for WindowHistogram {
     fn default() -> Self {
-        Self(Histogram::new(2).expect("two digits are allowed"))
+        Self(Histogram::new(2).expect("histograms may have two digits"))
     }
 }
 
@@ -117,7 +124,7 @@ impl WindowHistogram {
         self.0.add(&other.0).expect("the histogram resizes itself");
     }
 
-    /// The latency that this share of the latencies (0 to 1) did not exceed; `None` without latencies.
+    /// The quantile (0 to 1) of the latencies, in microseconds; `None` if none was recorded.
     #[must_use]
     pub fn quantile_us(&self, quantile: f64) -> Option<u64> {
         (!self.0.is_empty()).then(|| self.0.value_at_quantile(quantile))
@@ -163,7 +170,7 @@ mod tests {
         assert_eq!(none.summary(), LatencySummary::default());
         assert_eq!(none.corrected(), LatencySummary::default());
         assert_eq!(none.quantile_ms(0.99), 0.0);
-        // Longer than the maximum of the histogram.
+        // 100,000 s is longer than the maximum of the histogram.
         assert!(of([100_000_000]).summary().max_us <= 2 * LONGEST_US);
     }
 
@@ -187,13 +194,13 @@ mod tests {
 
     #[test]
     fn the_correction_adds_requests_delayed_by_a_stall() {
-        // 99 requests of 10 ms, and one of a second. Independent callers would have sent a hundred other requests in
-        // that second.
+        // 99 requests of 10 ms, and one of 1 s. Clients that do not wait would have sent about a hundred further
+        // requests in that second.
         let latencies = of(std::iter::repeat_n(10, 99).chain([1_000]));
         assert!(near(latencies.summary().p90_us, 10));
         let corrected = latencies.corrected();
         assert!(near(corrected.p50_us, 10), "{corrected:?}");
-        // The longest tenth of the 198 latencies begins at 810 ms.
+        // 198 latencies after the correction; the longest tenth begins at 810 ms.
         assert!(
             (780_000..830_000).contains(&corrected.p90_us),
             "{corrected:?}"

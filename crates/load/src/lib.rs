@@ -1,19 +1,20 @@
-//! The load driver, shared by the benchmark and the stress test.
+//! The load driver of the benchmark and of the stress test: keys, schedule, workers and latencies.
 //!
 //! ```text
-//! Pattern ─▶ Keys            PartitionKeys of rows, by number and seed
-//! Schedule ─▶ Run ─▶ Sender  each worker takes operations by number, sends them when they are due, records their times
-//!              │       └───▶ LatencyHistogram, merged across workers
-//!              └── Clock     of the runtime: tokio for the stress test, threads with epoll for the benchmark
+//! Pattern ─▶ Keys            computes the keys of a row from its number and the seed
+//! Schedule ─▶ Run ─▶ Sender  each worker takes the next operation, sends it when it is due, and records its times
+//!              │       └───▶ LatencyHistogram, one per worker, merged at the end
+//!              └── Clock     tokio's for the stress test; threads with epoll for the benchmark
 //! ```
 //!
 //! Promises:
 //! - The same seed gives the same keys and the same random numbers, in every version.
 //! - Latency counts from the time an operation was due, so the figures include every operation that a stalled server
 //!   delays.
-//! - The code for one operation does not allocate or lock, so that the benchmark's client stays cheap.
+//! - [`Run::work`] and [`LatencyHistogram::record`] neither allocate nor lock, so that the benchmark's client uses
+//!   little CPU.
 //!
-//! Callers provide the sending of requests ([`Sender`]), the time ([`Clock`]), threads and tasks, and reports.
+//! Callers implement [`Sender`] and [`Clock`], start the threads or tasks, and write the reports.
 
 mod counts;
 mod latency;

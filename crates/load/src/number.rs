@@ -1,6 +1,6 @@
 //! Numbers as text.
 
-/// A number with commas between thousands: `27,004`. Below 100 it has one decimal, unless it is whole.
+/// Displays a number with commas between thousands: `27,004`. Numbers below 100 that are not whole have one decimal.
 #[must_use]
 pub fn thousands(value: f64) -> String {
     if value < 100.0 && value.fract() != 0.0 {

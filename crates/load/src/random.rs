@@ -1,16 +1,15 @@
-//! Random numbers by SplitMix64: the same seed gives the same numbers in every version, and they are cheap enough for
-//! several per request.
+//! Random numbers by SplitMix64, cheap enough for several per request.
 //!
-//! A report contains its seed, and the same seed must give the same keys again. The generators of other crates may
-//! change their numbers in a new release, so this crate has its own generator.
+//! A report contains the seed of its run, and the same seed must give the same keys in every version. Other crates may
+//! change the numbers of their generators in a new release, so this crate has its own generator.
 
-/// A random number generator: a mixed counter. Its state is one number, so that each row and each operation can have a
-/// separate sequence.
+/// A counter-based random number generator (SplitMix64). Its state is one number, so each row and each operation can
+/// have its own sequence.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
-/// The golden ratio's fraction in 64 bits: a counter with this step reaches every number, and consecutive values lie
-/// far apart.
+/// The step of the counter: 2^64 divided by the golden ratio. It is odd, so the counter reaches every 64-bit number,
+/// and consecutive values lie far apart.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Random {
@@ -20,7 +19,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The sequence for a numbered row or operation, and a seed.
+    /// The sequence of the row or operation with this number, for a seed.
     #[must_use]
     pub const fn of(seed: u64, number: u64) -> Self {
         Self(mix(seed ^ mix(number.wrapping_add(STEP))))
@@ -68,8 +67,7 @@ mod tests {
 
     #[test]
     fn numbers_match_the_reference_implementation() {
-        // The first numbers of the sequence with a counter that starts at 0, as the reference implementation prints
-        // them.
+        // The first numbers that the reference implementation prints for the seed 0.
         let mut random = Random::new(0);
         assert_eq!(random.next_u64(), 0xE220_A839_7B1D_CDAF);
         assert_eq!(random.next_u64(), 0x6E78_9E6A_A1B9_65F4);

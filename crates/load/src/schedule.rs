@@ -1,15 +1,15 @@
 //! When operations begin.
 //!
 //! ```text
-//! closed loop     worker 1  ├─op─┤├──op──┤├op┤…       the next begins when the one before has ended: as fast as the server
-//!                 worker 2  ├──op──┤├op┤├─op─┤…       answers that many callers
+//! closed loop     worker 1  ├─op─┤├──op──┤├op┤…    A worker begins its next operation when its last one has ended.
+//!                 worker 2  ├──op──┤├op┤├─op─┤…    The server's speed decides the rate.
 //!
-//! at a rate       due       │  │  │  │  │  │  │       each has its time, independent of the others, as users do not wait for
-//!                 worker 1  ├────op────┤├op┤          each other. Latency counts from the time it was due, so a server that
-//!                 worker 2     ├op┤  ├op┤             stalls is charged for every operation it delays
+//! fixed rate      due       │  │  │  │  │  │  │    Each operation is due at a fixed time, as users do not wait for
+//!                 worker 1  ├────op────┤├op┤       each other. Latency counts from that time, so a stall of the
+//!                 worker 2     ├op┤  ├op┤          server counts for every operation that it delays.
 //! ```
-//! A ramp raises the rate from 0 to its maximum, linearly or in steps; in a closed loop, it raises the number of
-//! workers.
+//! A ramp raises the rate to its maximum, linearly from 0 or in equal steps. In a closed loop, a ramp raises the number
+//! of workers.
 
 use crate::thousands;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub enum Schedule {
     Rate {
         /// Operations per second, above 0.
         per_second: f64,
-        /// Time until that rate is reached, in seconds; the ramp begins at 0.
+        /// Time until that rate is reached, in seconds.
         ramp_seconds: f64,
         /// Number of equal steps of the ramp; 0 for a linear ramp.
         steps: u32,
@@ -57,7 +57,7 @@ impl Schedule {
     /// A closed loop in which all workers begin at once.
     pub const CLOSED: Self = Self::Closed { ramp_seconds: 0.0 };
 
-    /// The rate, the seconds of its ramp, and the steps of its ramp; `None` in a closed loop.
+    /// `per_second`, `ramp_seconds` and `steps` of a fixed rate; `None` in a closed loop.
     const fn rate(&self) -> Option<(f64, f64, u32)> {
         match *self {
             Self::Closed { .. } => None,
@@ -100,7 +100,7 @@ impl Schedule {
         Some(seconds(due))
     }
 
-    /// The rate at this time of the run; `None` in a closed loop.
+    /// The scheduled rate at this time of the run, in operations per second; `None` in a closed loop.
     #[must_use]
     pub fn rate_at(&self, at_seconds: f64) -> Option<f64> {
         let (per_second, ramp_seconds, steps) = self.rate()?;
@@ -114,7 +114,7 @@ impl Schedule {
         })
     }
 
-    /// The time at which a worker begins; workers are numbered from 0.
+    /// The time from the start of the run at which a worker begins; workers are numbered from 0.
     #[must_use]
     pub fn worker_begins(&self, worker: usize, workers: usize) -> Duration {
         match self {
@@ -162,11 +162,11 @@ mod tests {
         for (schedule, number, ms) in [
             (rate(100.0, 0.0, 0), 0, 0),
             (rate(100.0, 0.0, 0), 250, 2_500),
-            // Ten seconds of ramp to 100/s: 500 operations, a quarter of them in the first half.
+            // A linear ramp to 100/s in 10 s has 500 operations, a quarter of them in its first half.
             (rate(100.0, 10.0, 0), 125, 5_000),
             (rate(100.0, 10.0, 0), 500, 10_000),
             (rate(100.0, 10.0, 0), 600, 11_000),
-            // In two steps: 50/s for five seconds, then 100/s.
+            // A ramp in two steps: 50/s for 5 s, then 100/s.
             (rate(100.0, 10.0, 2), 100, 2_000),
             (rate(100.0, 10.0, 2), 250, 5_000),
             (rate(100.0, 10.0, 2), 750, 10_000),

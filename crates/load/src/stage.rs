@@ -1,4 +1,4 @@
-//! The stages of a measurement, shared with its workers.
+//! The stages of a measurement: warm-up, measuring, stopped. All its workers read the current stage.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -9,11 +9,11 @@ pub enum Stage {
     WarmingUp,
     /// Requests are recorded.
     Measuring,
-    /// Workers end.
+    /// Workers send no further requests, and end.
     Stopped,
 }
 
-/// The stage of a measurement, shared by its workers. Reading the stage takes one relaxed load.
+/// The current stage of a measurement, shared by its workers. Reading it takes one relaxed atomic load.
 #[derive(Debug, Default)]
 pub struct StageCell(AtomicU8);
 
@@ -24,7 +24,7 @@ impl StageCell {
         Self(AtomicU8::new(0))
     }
 
-    /// The stage now.
+    /// The current stage.
     #[must_use]
     #[inline]
     pub fn get(&self) -> Stage {

@@ -1,5 +1,5 @@
-//! Measures reading a server's table over HTTP: rows and requests per second by strategy and number of jobs, directly
-//! and through a proxy that adds latency.
+//! Measures how fast a table is read over HTTP: rows and requests per second by strategy and number of jobs, directly
+//! or through a proxy that adds latency.
 //!
 //! ```text
 //! partita serve --location /tmp/bench &
@@ -7,15 +7,16 @@
 //! cargo run --release -p partita-tools --example scan_bench -- rows=1000000 partitions=100000 round_trip_ms=10
 //! ```
 //!
-//! | word | meaning | default |
+//! | argument | meaning | default |
 //! | --- | --- | --- |
-//! | `connection=STRING` | the server | this machine's |
-//! | `table=NAME` | the table, made by `load=yes` | `scanbench` |
-//! | `rows=N`, `partitions=N` | its size; rows have 1 KiB, keys are scattered | 20,000; 2,000 |
-//! | `jobs=1,4,16` | requests at the same time | 1,4,16 |
+//! | `connection=STRING` | connection string of the server | `UseDevelopmentStorage=true` |
+//! | `table=NAME` | the table to read | `scanbench` |
+//! | `load=yes` | create and fill the table first | `no` |
+//! | `rows=N`, `partitions=N` | size of the table; rows have 1 KiB, PartitionKeys are pseudorandom | 20,000; 2,000 |
+//! | `jobs=1,4,16` | numbers of parallel requests to measure | 1,4,16 |
 //! | `round_trip_ms=N` | latency that the proxy adds; 0 for no proxy | 0 |
 //!
-//! The strategy `ranges` gets the split points of a server with sixteen even ranges, computed from the known keys.
+//! The strategy `ranges` gets the split points that a server with sixteen equal ranges would have.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use partita_client::{
@@ -37,9 +38,9 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Number of ranges that the server is assumed to have.
 const RANGES: usize = 16;
-/// Parallel transactions while loading.
+/// Number of parallel transactions while the table is filled.
 const LOADERS: usize = 16;
-/// Bytes of the property that fills a row up to 1 KiB.
+/// Length of the text that fills a row up to 1 KiB, in bytes.
 const FILLER_BYTES: usize = 900;
 
 struct Setup {
@@ -79,7 +80,7 @@ impl Setup {
     }
 
     fn key(&self, partition: u64) -> String {
-        // Pseudorandom, and the same in every run.
+        // A pseudorandom key, the same in every run.
         let scattered = partition
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
             .rotate_left(29)
@@ -142,7 +143,7 @@ async fn load(setup: &Setup, table: &TableClient) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures one way of reading.
+/// Reads the table in one way, and prints a row of the result table.
 async fn measure(
     setup: &Setup,
     endpoint: &Endpoint,
@@ -196,7 +197,7 @@ async fn distant(to: String, round_trip: Duration, tasks: &mut JoinSet<()>) -> i
     Ok(port)
 }
 
-/// Forwards bytes after a delay. The queue holds the delayed bytes: at most 1,024 pieces of 64 KiB.
+/// Forwards bytes after a delay. The delayed bytes wait in a queue of at most 1,024 pieces of 64 KiB.
 async fn pump(
     mut from: tokio::net::tcp::OwnedReadHalf,
     mut to: tokio::net::tcp::OwnedWriteHalf,
@@ -247,12 +248,12 @@ async fn main() -> Result<(), Failure> {
         Endpoint::parse(&format!("http://127.0.0.1:{port}/{path}"))?
     };
     println!(
-        "{} rows in {} partitions, {} ms of round trip added",
+        "{} rows in {} partitions, {} ms added to each round trip",
         setup.rows,
         setup.partitions,
         setup.round_trip.as_millis()
     );
-    println!("| strategy | jobs | rows | requests | s | rows/s | requests/s | MiB/s |");
+    println!("| strategy | jobs | rows | requests | seconds | rows/s | requests/s | MiB/s |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     measure(
         &setup,

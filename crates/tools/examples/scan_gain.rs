@@ -1,9 +1,9 @@
-//! Measures the gain of reading a table by prefixes: requests, rows and time for synthetic tables, by strategy and
-//! number of jobs.
+//! Compares the strategies of a scan: prints requests, rows and time for synthetic tables, by strategy and number of
+//! jobs.
 //!
 //! Run with `cargo run --release -p partita-tools --example scan_gain`. The table is in memory and time is simulated: a
-//! request takes a round trip plus a fixed time per row. So the figures are the same on every machine, and are not the
-//! limits of a server.
+//! request takes a round trip plus a fixed time per row. So the figures are the same on every machine, but do not show
+//! how fast a real server is.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 #[path = "../src/scan/tests/memory.rs"]
@@ -18,13 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// The simulated time of a request, without its rows.
 const ROUND_TRIP: Duration = Duration::from_millis(10);
+/// The simulated time of each row in an answer.
 const ROW: Duration = Duration::from_micros(20);
+/// The numbers of parallel requests to measure.
 const JOBS: [usize; 5] = [1, 2, 4, 8, 16];
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A table behind a simulated round trip.
+/// A table whose requests take a simulated time.
 struct Distant(MemoryTable);
 
 impl PageSource for Distant {
@@ -154,7 +157,7 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
     let seconds = begin.elapsed().as_secs_f64();
     let progress = scan.progress();
     println!(
-        "  {:<22} {jobs:>4} {:>8} {:>8} {seconds:>8.2} {:>10.0} {token_bytes_max:>8}",
+        "  {:<22} {jobs:>4} {:>8} {:>8} {seconds:>8.2} {:>10.0} {token_bytes_max:>12}",
         way.name,
         progress.queries,
         progress.rows,
@@ -167,7 +170,9 @@ async fn measure(source: &Arc<Distant>, way: &Way, jobs: usize) -> Result<(), Fa
 async fn main() -> Result<(), Failure> {
     for (name, source) in tables() {
         println!("{name}");
-        println!("  way                    jobs  queries     rows  seconds     rows/s  token B");
+        println!(
+            "  strategy               jobs requests     rows  seconds     rows/s  token bytes"
+        );
         for way in ways() {
             let parallel = way.strategy != Strategy::Serial;
             for jobs in JOBS.into_iter().filter(|&jobs| parallel || jobs == 1) {

@@ -1,17 +1,18 @@
-//! Groups rows into transactions: of one partition, each key once, at most 100 rows and 4 MiB.
+//! Groups rows into transactions. A transaction has rows of one partition, each key once, at most 100 rows, and less
+//! than 4 MiB.
 
 use crate::transfer::{BATCH_BYTES_MAX, size::operation_bytes_max};
 use partita_client::Entity;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use std::collections::HashSet;
 
-/// Groups rows into transactions. Rows of one partition keep their order; partitions are in the order of their first
+/// Groups rows into transactions. Rows of one partition keep their order. Partitions are in the order of their first
 /// rows. The same rows always give the same transactions.
 pub fn batches(rows: Vec<Entity>) -> Vec<Vec<Entity>> {
     let mut by_partition: Vec<(String, Vec<Entity>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for row in rows {
-        // Most rows belong to the partition of the row before.
+        // Fast path: most rows are in the same partition as the previous row.
         let last = by_partition.len().saturating_sub(1);
         let at = match by_partition.last() {
             Some((key, _)) if key == row.partition_key() => last,
@@ -68,7 +69,7 @@ mod tests {
         ) {
             let rows: Vec<Entity> = rows.into_iter().map(|(partition_key, row_key, size)| {
                 let mut row = Entity::new(partition_key, row_key);
-                // One in forty is large.
+                // One row in forty is large.
                 let size = if size.is_multiple_of(40) { size } else { size % 100 };
                 row.insert("Text", "x".repeat(size));
                 row

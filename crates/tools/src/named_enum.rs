@@ -1,4 +1,4 @@
-//! Enums whose variants have names.
+//! A macro for enums whose variants have names in text, such as file formats and statuses.
 
 /// Defines an enum with a name for each variant: `ALL`, `name`, `of_name`, and a `Display` that writes the name.
 macro_rules! named_enum {
@@ -12,17 +12,17 @@ macro_rules! named_enum {
         }
 
         impl $enum {
-            /// All of them.
+            /// All variants, in the order of their declaration.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// Its name.
+            /// The name of the variant.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                 }
             }
 
-            /// The one of that name.
+            /// The variant with this name, if there is one.
             pub fn of_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)
             }

@@ -3,13 +3,14 @@
 //! | pattern | PartitionKeys |
 //! | --- | --- |
 //! | single | one key for all rows |
-//! | uniform | a fixed number, all equally likely |
-//! | zipf | a fixed number, the k-th used `k^exponent` times less often than the first; the busiest are scattered among the others |
-//! | append | growing, like timestamps and counters: a new one after a fixed number of rows |
-//! | prepend | shrinking, like timestamps counted down, so that the newest row comes first |
-//! | sampled | the keys of a list, each as often as it occurs in the list |
+//! | uniform | a fixed number of keys, all equally likely |
+//! | zipf | a fixed number of keys; the k-th is used `k^exponent` times less often than the first; busy keys are not neighbours |
+//! | append | growing keys, like timestamps and counters: a new key after a fixed number of rows |
+//! | prepend | shrinking keys, like inverted timestamps: the newest row comes first |
+//! | sampled | keys drawn from a list; a key that the list repeats is drawn more often |
 //!
-//! Rows are numbered. The keys of a row are computed from its number and the seed, so written rows need not be stored.
+//! Rows are numbered. The keys of a row are computed from its number and the seed, so the driver does not store which
+//! rows it wrote.
 
 mod zipf;
 
@@ -19,10 +20,10 @@ use std::fmt;
 use std::sync::Arc;
 use zipf::Zipf;
 
-/// Maximum number of partitions of a pattern: their names have at most ten digits.
+/// Maximum number of partitions of a pattern. Partition names have at most ten characters.
 pub const PARTITIONS_MAX: u64 = 1_000_000_000;
 
-/// The first partition of [`Pattern::Prepend`]; the next ones count down.
+/// The number in the first PartitionKey of [`Pattern::Prepend`]; each later partition has a smaller one.
 const PREPEND_FROM: u64 = 9_999_999_999;
 
 /// The distribution of rows over partitions.
@@ -36,7 +37,7 @@ pub enum Pattern {
         /// Number of partitions, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
     },
-    /// Partitions, a few of which are used most.
+    /// Partitions of very different load: a few get most of the rows.
     Zipf {
         /// Number of partitions, 1 to [`PARTITIONS_MAX`].
         partitions: u64,
@@ -45,19 +46,19 @@ pub enum Pattern {
     },
     /// Growing PartitionKeys.
     Append {
-        /// Rows of each partition, at least 1.
+        /// Number of rows per partition, at least 1.
         partition_rows: u64,
     },
     /// Shrinking PartitionKeys.
     Prepend {
-        /// Rows of each partition, at least 1.
+        /// Number of rows per partition, at least 1.
         partition_rows: u64,
     },
     /// PartitionKeys of a list or of another table.
     Sampled {
         /// A description of the source of the keys.
         source: String,
-        /// Number of keys in the sample, each as often as it was found.
+        /// Number of keys in the sample, repetitions included.
         keys: u64,
     },
 }
@@ -90,7 +91,7 @@ impl fmt::Display for Pattern {
 pub struct Keys {
     pattern: Pattern,
     seed: u64,
-    /// The prefix of all RowKeys, so that runs do not change each other's rows.
+    /// The prefix of all RowKeys, so that no two runs write the same rows.
     run: String,
     zipf: Option<Zipf>,
     sample: Arc<[String]>,
@@ -152,13 +153,14 @@ impl Keys {
     }
 }
 
-/// The name of a partition. All names have the same length, so that they sort like their numbers.
+/// The PartitionKey of the partition with this number. All have the same length, so that they sort like their numbers.
 fn named(place: u64, partitions: u64) -> String {
     let width = partitions.saturating_sub(1).max(1).ilog10() as usize + 1;
     format!("p{place:0width$}")
 }
 
-/// The partition with a rank, from 0: neighbouring ranks lie far apart, and every partition has one rank.
+/// The partition of a rank, both numbered from 0. Each partition has one rank, and partitions of similar rank lie far
+/// apart in the table.
 fn scattered(rank: u64, partitions: u64) -> u64 {
     let partitions = u128::from(partitions.max(1));
     let mut step = (partitions * 618 / 1000).max(1);

@@ -43,8 +43,8 @@ fn each_pattern_has_its_distribution() {
         0..20_000,
     );
     let counts = counted(&zipf);
-    // The first partition has 1 / (1 + 1/2 + … + 1/100) of all rows; the second one has half of that, and lies
-    // elsewhere in the table.
+    // The first rank, p00, has 1 / (1 + 1/2 + … + 1/100) of all rows. The second rank has half of that; its partition
+    // is p61.
     assert!((3_600..4_100).contains(&counts["p00"]), "{counts:?}");
     assert!((1_750..2_100).contains(&counts["p61"]), "{counts:?}");
 
@@ -89,7 +89,7 @@ const EXPECTED_ZIPF: &str = "p095 p000 p713";
 
 proptest! {
     #[test]
-    fn every_rank_has_a_separate_partition(partitions in 1_u64..2_000) {
+    fn different_ranks_have_different_partitions(partitions in 1_u64..2_000) {
         let places: BTreeSet<u64> = (0..partitions).map(|rank| scattered(rank, partitions)).collect();
         prop_assert_eq!(places.len() as u64, partitions);
         prop_assert!(places.iter().all(|place| *place < partitions));

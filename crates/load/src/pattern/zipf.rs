@@ -1,11 +1,11 @@
-//! Zipf's distribution: rank k of n is drawn `k^s` times less often than rank 1.
+//! Zipf's distribution over the ranks 1 to n: rank k is drawn `k^exponent` times less often than rank 1.
 //!
 //! The method is rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
-//! discrete distributions", 1996). It needs no table, so it takes no memory for a million partitions, and about 1.1
-//! attempts per number.
+//! discrete distributions", 1996). It stores no table of ranks, so a million partitions take no memory. A number takes
+//! about 1.1 attempts on average.
 //!
-//! This module does not use a crate, because the same seed must give the same keys in every version: reports of stress
-//! tests are compared across versions.
+//! A library could change its numbers in a new version. This module does not: reports of stress tests are compared
+//! across versions, so the same seed must always give the same keys.
 
 use crate::Random;
 
@@ -51,7 +51,7 @@ impl Zipf {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// The integral of the density, up to a constant.
+    /// The integral of [`Self::height`], up to a constant.
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let at = (1.0 - self.exponent) * log;
@@ -64,7 +64,7 @@ impl Zipf {
         factor * log
     }
 
-    /// The inverse of the integral.
+    /// The inverse of [`Self::area`].
     fn place(&self, area: f64) -> f64 {
         let at = (area * (1.0 - self.exponent)).max(-1.0);
         // ln(1 + t) / t, which is 1 at 0.

@@ -2,7 +2,7 @@
 //!
 //! - An operation is due at a fixed time ([`Schedule`]). If no worker is free at that time, the operation waits, and
 //!   the wait counts as latency.
-//! - The run ends after its time, after its number of operations, or when its clock reports a stop.
+//! - The run ends after its duration, after its number of operations, or when its clock reports a stop.
 //! - [`Run::not_begun`] counts operations that were due before the end but never began.
 //!
 //! The module does not depend on a runtime: a worker is a future, and the caller provides a [`Clock`] of its runtime.
@@ -11,8 +11,8 @@ use crate::Schedule;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A timer wakes a worker up to a millisecond late, and up to two on a busy machine. The server did not cause that
-/// delay, so latencies exclude it.
+/// The longest delay of a timer that latencies exclude, because the server does not cause it. Timers wake a worker up
+/// to 1 ms late, and up to 2 ms on a busy machine.
 const TIMER_GRAIN: Duration = Duration::from_millis(2);
 
 /// The options of a run: the schedule of its operations, and its end.
@@ -28,26 +28,27 @@ pub struct RunOptions {
     pub operations: Option<u64>,
 }
 
-/// Times of an operation, from the start of its run.
+/// The times of an operation, measured from the start of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// When it was due. In a closed loop, this is when it began.
+    /// When the operation was due. In a closed loop, the same as `began`. If a timer woke the worker at most 2 ms late,
+    /// the time when the worker woke.
     pub due: Duration,
-    /// When it was sent.
+    /// When the request was sent.
     pub began: Duration,
-    /// When its answer was complete.
+    /// When the answer was complete.
     pub ended: Duration,
 }
 
 impl Times {
-    /// Latency from the time it was due.
+    /// Latency from the time the operation was due.
     #[must_use]
     #[inline]
     pub const fn response(&self) -> Duration {
         self.ended.saturating_sub(self.due)
     }
 
-    /// Latency from the time it was sent.
+    /// Latency from the time the request was sent.
     #[must_use]
     #[inline]
     pub const fn service(&self) -> Duration {
@@ -55,14 +56,14 @@ impl Times {
     }
 }
 
-/// Sends the requests of one worker: over a raw connection, or through the SDK.
+/// Sends the requests of one worker.
 pub trait Sender {
     /// A request that is ready to be sent.
     type Request;
     /// The result of a request.
     type Outcome;
 
-    /// Makes the request with this number. The time for this is not part of the request's latency.
+    /// Builds the request of the operation with this number. Service latency excludes the time for this.
     fn prepare(&mut self, number: u64) -> Self::Request;
 
     /// Sends a request and waits until its answer is complete.
@@ -80,8 +81,8 @@ pub trait Clock {
     /// Whether the run is stopped, so that workers must not begin further operations.
     fn is_stopped(&self) -> bool;
 
-    /// Waits until that time of the run; returns false if the run is stopped before. A closed loop without a ramp never
-    /// waits.
+    /// Waits until this time of the run. Returns false if the run is stopped before that time. A closed loop without a
+    /// ramp does not call this.
     fn sleep_until(&self, at: Duration) -> impl Future<Output = bool>;
 }
 
@@ -108,7 +109,7 @@ impl Run {
 
     /// Runs the worker with this number, from 0, until the run ends.
     ///
-    /// Cancel safe if the sender is: a running request may have happened.
+    /// Cancel safe if the sender is. The server may have executed the request that was running.
     pub async fn work(&self, worker: usize, clock: &impl Clock, sender: &mut impl Sender) {
         let RunOptions {
             schedule,
@@ -152,7 +153,8 @@ impl Run {
         clock.is_stopped() || self.options.duration.is_some_and(is_over)
     }
 
-    /// Waits until an operation is due. Returns the time from which its latency counts; `None` if the run ends before.
+    /// Waits until an operation is due. Returns the time from which its latency counts, or `None` if the run ends
+    /// first.
     async fn wait(&self, due: Duration, clock: &impl Clock) -> Option<Duration> {
         let is_over = |duration| due >= duration;
         if self.options.duration.is_some_and(is_over) {
@@ -172,7 +174,8 @@ impl Run {
         })
     }
 
-    /// Operations that were due before this time but never began, because all workers were busy. 0 in a closed loop.
+    /// The number of operations that were due before this time but never began, because all workers were busy. 0 in a
+    /// closed loop.
     #[must_use]
     pub fn not_begun(&self, at: Duration) -> u64 {
         let begun = self.begun.load(Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! One worker on a clock that moves only when the worker waits or sends. Without a runtime, every time is exact.
+//! Tests of one worker on a simulated clock. The clock moves only when the worker waits or sends, so every time is
+//! exact.
 
 use super::*;
 use std::cell::Cell;
@@ -8,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Default)]
 struct ManualClock {
     now: Cell<Duration>,
-    /// The delay of every wake-up.
+    /// How much later than requested each sleep ends.
     late: Duration,
     stops_at: Option<Duration>,
 }
@@ -136,7 +137,7 @@ fn operations_that_were_due_but_never_began_are_counted() {
 }
 
 #[test]
-fn a_late_timer_counts_only_beyond_its_grain() {
+fn latencies_exclude_timer_delays_of_at_most_2_ms() {
     for (late, response) in [(ms(2), ms(1)), (ms(3), ms(4))] {
         let clock = ManualClock {
             late,

@@ -158,7 +158,7 @@ fn a_lease_of_another_run_blocks_until_it_is_taken_over() {
     let (code, _, talk) = files.run(&world, "up");
     assert_eq!(code, 2);
     assert!(
-        talk.contains("Dukat is running migrations here; its lease expires in 3")
+        talk.contains("Dukat is running migrations in this account; its lease expires in 3")
             && talk.contains(" s unless it is renewed"),
         "{talk}"
     );

@@ -1,14 +1,14 @@
-//! Parameters of a heat map.
+//! The query parameters of `/admin/v1/heat`, the heat map.
 
 use partita_wire::admin::HeatMetric;
 use partita_wire::push_query_parameter;
 
-/// The rows of a heat map.
+/// What each row of a heat map shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeatRows {
-    /// Parts of the key space.
+    /// A piece of the key space between bounds of ranges; neighbouring pieces with little load may be joined.
     Ranges,
-    /// The hottest partitions.
+    /// One of the hottest partitions.
     Partitions,
 }
 
@@ -17,17 +17,17 @@ pub enum HeatRows {
 pub struct HeatQuery {
     /// The end of the time span, in the server's time format; `None` for now.
     pub to: Option<String>,
-    /// Its length.
+    /// Length of the time span, in seconds.
     pub last_seconds: u64,
     /// Length of a column in seconds, a multiple of 10.
     pub step_seconds: u64,
     /// The metric to show.
     pub metric: HeatMetric,
-    /// Its rows.
+    /// What each row shows.
     pub by: HeatRows,
-    /// Only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`.
+    /// Shows only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`; `None` for all ranges.
     pub table: Option<String>,
-    /// Rows at most, 1 to 512.
+    /// Maximum number of rows, 1 to 512.
     pub rows: usize,
 }
 

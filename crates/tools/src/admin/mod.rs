@@ -1,7 +1,8 @@
-//! A client of Partita's admin API. `partita_wire::admin` has the types of the documents, `docs/admin-api.md` describes them for users.
+//! A client of Partita's admin API. `partita_wire::admin` has the types of the documents, `docs/admin-api.md` describes
+//! them for users.
 //!
-//! - [`AdminPort`]: one method for each page and action, over HTTP or HTTPS. It waits until jobs have ended.
-//! - [`Page`]: a document as a type and as received text.
+//! - [`AdminPort`]: one method for each page and kind of action, over HTTP or HTTPS. Waits until jobs have ended.
+//! - [`Page`]: a document, both parsed and as received text.
 //! - Requests are not retried: an action may have been executed although its answer was lost.
 
 mod heat_query;
@@ -23,10 +24,10 @@ use thiserror::Error;
 
 pub use heat_query::{HeatQuery, HeatRows};
 
-/// The timeout of a page. A server nearby answers in milliseconds.
+/// The default timeout of a page request. A server nearby answers in milliseconds.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout of an action: a flush of many rows takes some seconds, and an action may flush twice.
+/// The timeout of an action. A flush of many rows takes seconds, and an action may flush twice.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The interval at which a job is polled.
@@ -45,13 +46,13 @@ pub enum AdminError {
     Unreachable {
         /// The URL of the port.
         url: String,
-        /// Why not.
+        /// Why the request failed.
         source: Box<partita_client::Error>,
     },
     /// The server refused the request.
     #[error("{code}: {message}")]
     Refused {
-        /// Status of the answer.
+        /// HTTP status of the answer.
         status: u16,
         /// The error code, as in `docs/admin-api.md`, such as `NoSplitKey`.
         code: String,
@@ -59,7 +60,9 @@ pub enum AdminError {
         message: String,
     },
     /// The server is not an admin port, or its version lacks this page.
-    #[error("{0} has no such page; is it the admin port of a Partita of this version?")]
+    #[error(
+        "unknown answer from {0}; check that this is Partita's admin port, and that server and client have the same version"
+    )]
     UnknownPage(String),
     /// A job failed.
     #[error("{0}")]
@@ -78,7 +81,7 @@ pub struct AdminPort {
 /// Options for reaching an admin port. The default suits a server on this machine.
 #[derive(Debug, Clone)]
 pub struct AdminOptions {
-    /// The timeout of a page.
+    /// The timeout of a page request; actions have a longer one.
     pub page_timeout: Duration,
     /// Additional certificate authorities to trust for `https`, in PEM.
     pub authorities_pem: Vec<Vec<u8>>,
@@ -98,7 +101,7 @@ impl Default for AdminOptions {
 pub struct Page<T> {
     /// The received JSON, including fields of newer versions.
     pub text: String,
-    /// The document.
+    /// The parsed document.
     pub document: T,
 }
 
@@ -181,7 +184,7 @@ impl AdminPort {
         self.page("snapshots").await
     }
 
-    /// One snapshot. The name becomes part of the URL: it must be a valid name of a snapshot.
+    /// `/admin/v1/snapshots/NAME`: one snapshot. `name` becomes part of the URL, so it must be a valid snapshot name.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -189,10 +192,11 @@ impl AdminPort {
         self.page(&format!("snapshots/{name}")).await
     }
 
-    /// An action on a range, such as `split`. Like all actions, not cancel safe: the action may still be executed.
+    /// Sends an action on a range, such as `split`. Like all actions, not cancel safe: the action may still be
+    /// executed.
     ///
     /// # Errors
-    /// [`AdminError`]; after [`AdminError::Unreachable`] it may have been executed.
+    /// [`AdminError`]. After [`AdminError::Unreachable`], the action may have been executed.
     pub async fn range_action<T: DeserializeOwned>(
         &self,
         range: u64,
@@ -202,10 +206,10 @@ impl AdminPort {
         self.post(&format!("ranges/{range}/{action}"), params).await
     }
 
-    /// An action on a snapshot, such as `create`.
+    /// Sends an action on a snapshot, such as `create`.
     ///
     /// # Errors
-    /// As [`AdminPort::range_action`].
+    /// The same as of [`AdminPort::range_action`].
     pub async fn snapshot_action<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -216,7 +220,8 @@ impl AdminPort {
             .await
     }
 
-    /// An action on a snapshot that starts a job. Waits for the result. Not cancel safe: the job continues.
+    /// Sends an action on a snapshot that starts a job, and waits for the job's result. Not cancel safe: the job
+    /// continues.
     ///
     /// # Errors
     /// [`AdminError`]; [`AdminError::JobFailed`] with the reason when the job failed.
@@ -295,7 +300,7 @@ fn unreachable(url: &str, source: partita_client::Error) -> AdminError {
     }
 }
 
-/// The URL without a trailing slash: a scheme, a host, an optional port, and nothing else.
+/// Checks that a URL consists of a scheme, a host and an optional port only. Returns it without a trailing slash.
 fn checked_url(url: &str) -> Result<String, AdminError> {
     let invalid = || AdminError::Url(url.to_owned());
     let (scheme, authority) = url.split_once("://").ok_or_else(invalid)?;

@@ -1,4 +1,4 @@
-//! Admin port answers read over real sockets, plain and TLS.
+//! Tests of the admin client against fake servers on local sockets, with and without TLS.
 
 use super::*;
 use partita_wire::admin::{HeatMetric, MergeResult};
@@ -27,7 +27,7 @@ fn http(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
-/// The client's result for an answer to `merge`.
+/// Sends a `merge` to a server that gives this answer, and returns the client's result.
 async fn merged(answer: &str) -> Result<Page<MergeResult>, AdminError> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -74,7 +74,7 @@ async fn answers_refusals_and_other_servers_are_distinguished() {
     }
 }
 
-/// A TLS server on a free port that answers one request, and the certificate that a client must trust.
+/// A listener on a free port, its TLS acceptor, and the certificate that a client must trust.
 async fn tls_server() -> (TcpListener, TlsAcceptor, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -90,7 +90,7 @@ async fn tls_server() -> (TcpListener, TlsAcceptor, Vec<u8>) {
     (listener, acceptor, made.cert.pem().into_bytes())
 }
 
-/// The admin port at a listener, with a trusted authority.
+/// A client of the admin port at this listener, which trusts this authority.
 fn tls_port(listener: &TcpListener, authority_pem: Vec<u8>) -> AdminPort {
     let port = listener.local_addr().unwrap().port();
     let options = AdminOptions {

@@ -1,4 +1,4 @@
-//! One reader and one writer for all formats.
+//! [`EntityReader`] and [`EntityWriter`], which read and write files of any format.
 
 use super::read_entities::ReadEntities;
 use super::{FormatError, Schema, csv, jsonl, parquet};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The zstd compression level. Higher levels cost more time than the smaller files save.
+/// The zstd compression level. Higher levels take more CPU time than smaller files save.
 const ZSTD_LEVEL: i32 = 1;
 /// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -24,25 +24,25 @@ named_enum! {
     pub enum Format {
         /// Columns with their types, as Azure Storage Explorer writes and reads them.
         Csv = "csv",
-        /// An entity a line, as the service writes it.
+        /// JSON lines: one entity per line, in the JSON of the protocol.
         Jsonl = "jsonl",
-        /// The same, compressed.
+        /// JSON lines, compressed with zstd.
         #[serde(rename = "jsonl.zst")]
         JsonlZstd = "jsonl.zst",
-        /// Apache Parquet, compressed.
+        /// Apache Parquet, compressed with zstd.
         Parquet = "parquet",
     }
 }
 
 impl Format {
-    /// The format of a file by its name.
+    /// The format that a file's extension shows.
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let is = |format: &Self| name.ends_with(&format!(".{}", format.name()));
         Self::ALL.into_iter().find(is)
     }
 
-    /// Whether its columns must be known before the first row is written.
+    /// Whether a file of this format has columns, which must be known before the first row is written.
     pub const fn has_columns(self) -> bool {
         match self {
             Self::Csv | Self::Parquet => true,
@@ -78,7 +78,7 @@ impl<W: Write + Send> EntityWriter<W> {
         }))
     }
 
-    /// Appends a row. After an error the file is unusable.
+    /// Appends a row. After an error, the file is incomplete and must not be used.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::NoColumn`].
@@ -91,7 +91,7 @@ impl<W: Write + Send> EntityWriter<W> {
         }
     }
 
-    /// Ends the file.
+    /// Writes the end of the file, and returns the output.
     ///
     /// # Errors
     /// [`FormatError::Io`].
@@ -139,7 +139,7 @@ impl EntityReader {
         }
     }
 
-    /// Reads a stream to its end. Parquet cannot be read as a stream: its reader begins with the end of the file.
+    /// Reads a stream. Fails for Parquet, whose readers begin at the end of the file.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
@@ -163,13 +163,13 @@ impl EntityReader {
                 Self::of(jsonl::Reader::new(lines), taken_bytes)
             }
             Format::Parquet => {
-                let what = "Parquet cannot be read from a stream";
+                let what = "Parquet cannot be read from a stream; give the path of a file";
                 return Err(FormatError::File(what.to_owned()));
             }
         })
     }
 
-    /// Reads a file in memory.
+    /// Reads the content of a file that is already in memory.
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].

@@ -1,4 +1,4 @@
-//! Errors of files of rows.
+//! Errors when files of rows are read or written.
 
 use std::io;
 use thiserror::Error;
@@ -21,15 +21,18 @@ pub enum FormatError {
     #[error("not a valid file of this format: {0}")]
     File(String),
     /// A row has a property without a declared column. Declare a column for it, or leave the property out.
-    #[error("no column for property {property} of type {edm}")]
+    #[error("no column is declared for property {property} of type {edm}")]
     NoColumn {
-        /// Its name.
+        /// The name of the property.
         property: String,
-        /// Its type.
+        /// The type of the property in this row.
         edm: &'static str,
     },
-    /// More columns than [`super::COLUMNS_MAX`]. Use a format without columns.
-    #[error("more than {} columns", super::COLUMNS_MAX)]
+    /// The rows need more columns than [`super::COLUMNS_MAX`]. Use a format without columns.
+    #[error(
+        "the rows need more than {} columns; use the format jsonl",
+        super::COLUMNS_MAX
+    )]
     TooManyColumns,
 }
 

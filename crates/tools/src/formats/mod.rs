@@ -1,12 +1,13 @@
 //! File formats of rows. `docs/format/export.md` describes them byte for byte.
 //!
 //! Promises:
-//! - a reader returns what a writer wrote: keys, names, types and values. In JSON lines minus zero becomes zero, as in the service;
-//! - writers and readers hold a bounded part of a file: a row, or for Parquet a group of rows;
+//! - a reader returns what a writer wrote: keys, names, types and values. Only in JSON lines, -0.0 becomes 0.0, as in
+//!   the service;
+//! - writers and readers hold only a bounded part of a file in memory: some rows, or for Parquet a row group;
 //! - for any input bytes, a reader returns rows or an error that names the invalid row.
 //!
-//! CSV and Parquet have columns, which must be known before the first row is written. The caller declares a [`Schema`], or collects
-//! it in a first pass over the rows.
+//! CSV and Parquet have columns, which must be known before the first row is written. The caller declares a [`Schema`],
+//! or collects it in a first pass over the rows.
 
 mod any;
 mod csv;

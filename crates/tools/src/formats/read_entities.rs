@@ -1,4 +1,4 @@
-//! The interface of all format readers.
+//! The trait of all format readers.
 
 use super::FormatError;
 use partita_client::Entity;

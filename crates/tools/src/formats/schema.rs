@@ -6,20 +6,20 @@ use partita_model::{EdmType, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 
-/// Maximum number of columns of a file. A table with data in its property names may exceed it; JSON lines suit such a
-/// table better.
+/// Maximum number of columns of a file. A table that uses property names for data may need more; JSON lines suit it
+/// better.
 pub const COLUMNS_MAX: usize = 10_000;
 
-/// A property with one type. A property with several types has a column for each type.
+/// A column: a property with one type. A property with several types has several columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// The property's name.
     pub property: String,
-    /// The type.
+    /// The type of the values.
     #[serde(serialize_with = "type_to_text", deserialize_with = "type_from_text")]
     pub edm: EdmType,
-    /// Whether a value is finer than a microsecond: a DateTime whose last digit is not zero.
+    /// Whether at least one value is finer than a microsecond: a DateTime whose last digit is not zero.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fine: bool,
 }
@@ -38,7 +38,7 @@ fn type_from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EdmType,
 #[serde(try_from = "Vec<Column>", into = "Vec<Column>")]
 pub struct Schema {
     columns: Vec<Column>,
-    /// The index of each property's column for each type.
+    /// For each property and type, the index of the column.
     places: HashMap<String, [Option<usize>; EdmType::ALL.len()]>,
 }
 
@@ -66,14 +66,14 @@ impl Schema {
             .and_then(|places| places[edm as usize])
     }
 
-    /// The names of the properties, each once.
+    /// The names of the properties, each once, in the order of their first rows.
     pub fn properties(&self) -> impl Iterator<Item = &str> {
         let firsts = self.columns.iter().enumerate();
         let firsts = firsts.filter(|(at, column)| self.is_first(*at, column));
         firsts.map(|(_, column)| &*column.property)
     }
 
-    /// Whether it is the first column of its property.
+    /// Whether `column`, which has the index `at`, is the first column of its property.
     pub(super) fn is_first(&self, at: usize, column: &Column) -> bool {
         let places = self.places.get(&column.property);
         places.and_then(|places| places.iter().flatten().min()) == Some(&at)
@@ -111,7 +111,7 @@ impl From<Schema> for Vec<Column> {
 impl TryFrom<Vec<Column>> for Schema {
     type Error = FormatError;
 
-    /// Creates a schema from columns; of two columns with the same property and type, the first stays.
+    /// Creates a schema from columns. Of columns with the same property and type, only the first is kept.
     fn try_from(columns: Vec<Column>) -> Result<Self, FormatError> {
         let mut schema = Self::default();
         for column in columns {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_bounded() {
+    fn a_schema_has_at_most_columns_max_columns() {
         let mut entity = Entity::new("p", "r");
         let mut schema = Schema::default();
         for at in 0..COLUMNS_MAX {

@@ -1,5 +1,4 @@
-//! Changes of a row's properties.
-
+//! Changes of a row's properties: add, rename, change the type, remove.
 use partita_client::{EdmType, Entity, Value};
 use partita_wire::table::{push_value_text, read_value_text};
 use thiserror::Error;
@@ -9,29 +8,29 @@ use thiserror::Error;
 pub enum PropertyChange {
     /// Adds the property to rows that lack it.
     Add {
-        /// Its name.
+        /// The name of the property.
         name: String,
-        /// Its value.
+        /// The value for these rows.
         value: Value,
     },
     /// Renames the property, in rows that have it.
     Rename {
-        /// Its name.
+        /// The old name.
         from: String,
-        /// The new name. A row must not have properties of both names.
+        /// The new name. A row that has properties of both names is an error.
         to: String,
     },
-    /// Converts the property to another type by its text, in rows that have it: `"7"`, `7` and `7.0` become the same
-    /// number.
+    /// Converts the value to another type, in rows that have the property. The value is written as text and parsed as
+    /// the new type, so `"7"`, `7` and `7.0` become the same number.
     Retype {
-        /// Its name.
+        /// The name of the property.
         name: String,
-        /// Its new type.
+        /// The new type.
         edm: EdmType,
     },
     /// Removes the property.
     Drop {
-        /// Its name.
+        /// The name of the property.
         name: String,
     },
 }
@@ -39,10 +38,10 @@ pub enum PropertyChange {
 /// Why a row cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChangeError {
-    /// Another property has the new name.
+    /// The row already has a property with the new name.
     #[error("the row has both {from} and {to}, so {from} cannot be renamed to {to}")]
     NameTaken {
-        /// Its name.
+        /// The old name.
         from: String,
         /// The new name.
         to: String,
@@ -50,11 +49,11 @@ pub enum ChangeError {
     /// The value cannot be converted to the type.
     #[error("{name} with the value {text:?} is not a valid {}", .edm.name())]
     Value {
-        /// The property's name.
+        /// The name of the property.
         name: String,
         /// The value, as text.
         text: String,
-        /// The type.
+        /// The new type.
         edm: EdmType,
     },
 }
@@ -63,7 +62,7 @@ impl PropertyChange {
     /// Changes a row.
     ///
     /// # Errors
-    /// [`ChangeError`]; the row is unchanged.
+    /// [`ChangeError`]. The row is then unchanged.
     pub fn apply(&self, row: &mut Entity) -> Result<(), ChangeError> {
         match self {
             Self::Add { name, value } => {
@@ -112,7 +111,7 @@ fn retyped(name: &str, value: &Value, edm: EdmType) -> Result<Value, ChangeError
     }
     let mut text = String::new();
     match value {
-        // A double that is a whole number converts to integers.
+        // A whole number as a double becomes digits without a point, so that it can be parsed as an integer.
         Value::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
             push_value_text(Value::Int64(*number as i64).as_ref(), &mut text);
         }

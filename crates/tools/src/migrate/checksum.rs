@@ -1,8 +1,8 @@
-//! Checksums of migrations, independent of layout and comments.
+//! Checksums of migrations. They do not depend on the layout and comments of a file.
 //!
-//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that different migrations never give
-//! the same bytes. Rows are the protocol's JSON with their properties in the order of their names. Users' tables store checksums,
-//! so the form must not change.
+//! SHA-256 over fields, each as its name, the length of its text in bytes, and its text, so that different migrations
+//! never give the same bytes. Rows are the protocol's JSON with their properties in the order of their names. Users'
+//! tables store checksums, so the form must not change.
 
 use super::{Operation, PropertyChange, RowSelection, Template, Transform};
 use crate::transfer::hex;
@@ -15,7 +15,7 @@ use std::fmt;
 pub struct Checksum(pub String);
 
 impl Checksum {
-    /// The first digits, for messages.
+    /// The first 12 digits, for messages.
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
     }
@@ -27,7 +27,7 @@ impl fmt::Display for Checksum {
     }
 }
 
-/// Collects the content of a migration.
+/// Computes the checksum of a migration.
 pub(super) struct Digest(Sha256);
 
 impl Digest {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_relevant_difference_is_seen() {
+    fn different_migrations_have_different_checksums() {
         let new = || Migration::new(1, "a");
         let transform = |change: fn(&mut Transform)| {
             let mut transform = Transform::of("t");
@@ -239,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn layout_and_description_do_not_matter() {
-        let mut turned = Entity::new("p", "r");
-        turned.insert("A", "x").insert("Age", 1);
+    fn description_and_order_of_properties_do_not_change_the_checksum() {
+        let mut reordered = Entity::new("p", "r");
+        reordered.insert("A", "x").insert("Age", 1);
         let first = Migration::new(1, "a").insert("t", [row(1)]);
         let second = Migration::new(1, "a")
             .description("b")
-            .insert("t", [turned]);
+            .insert("t", [reordered]);
         assert_eq!(first.checksum(), second.checksum());
     }
 
-    /// Users' tables store checksums: this value must never change.
+    /// Users' tables store checksums, so this value must never change.
     #[test]
     fn the_form_is_stable() {
         let migration = Migration::new(7, "é")

@@ -6,15 +6,15 @@ named_enum! {
     /// Whether a migration is applied or reverted.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Direction {
-        /// Apply it.
+        /// Apply the migration.
         Up = "up",
-        /// Revert it.
+        /// Revert the migration.
         Down = "down",
     }
 }
 
 impl Direction {
-    /// A description of a running migration in this direction.
+    /// What a run in this direction is doing, for messages.
     pub(super) fn doing(self) -> &'static str {
         match self {
             Self::Up => "applying",

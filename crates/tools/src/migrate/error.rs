@@ -16,23 +16,23 @@ pub enum MigrateError {
     #[error("cannot read or write the version table")]
     Records(#[source] Box<partita_client::Error>),
     /// A row of the version table is invalid.
-    #[error("cannot read the row of version {version} in the version table: {what}")]
+    #[error("cannot read the row {version:?} of the version table: {what}")]
     Damaged {
-        /// Its RowKey.
+        /// The RowKey of the row: a version, or `lease`.
         version: String,
         /// What is wrong.
         what: String,
     },
     /// Another runner holds the lease. Wait, or take the lease over if that runner is dead.
-    #[error("{who} is running migrations here; its lease expires in {} s unless it is renewed", .ends_in.as_secs() + 1)]
+    #[error("{who} is running migrations in this account; its lease expires in {} s unless it is renewed", .ends_in.as_secs() + 1)]
     Held {
-        /// The name of the runner.
+        /// The name of the other runner.
         who: String,
-        /// The time until the lease expires unless its holder renews it.
+        /// The time until the lease expires, unless that runner renews it.
         ends_in: Duration,
     },
-    /// Another runner took the lease or wrote the record. This runner has written nothing since.
-    #[error("another runner has taken over: {0}")]
+    /// Another runner took the lease or wrote the record, so this runner has stopped writing.
+    #[error("stopped: {0}")]
     Lost(&'static str),
     /// The caller stopped the run. The next run continues.
     #[error("stopped before the next write; run again to continue")]
@@ -40,62 +40,62 @@ pub enum MigrateError {
     /// A migration has changed since it ran.
     #[error(transparent)]
     Changed(Box<ChangedMigration>),
-    /// A migration that has not run has a lower version than one that ran.
+    /// A migration that has not run has a lower version than a migration that has.
     #[error(
         "migration {version} {id:?} is not applied, but the later version {after} is: give it a version above {after}"
     )]
     OutOfOrder {
-        /// Its version.
+        /// The version of the migration.
         version: u64,
-        /// Its id.
+        /// The id of the migration.
         id: String,
         /// The newest version that ran.
         after: u64,
     },
-    /// A migration stopped halfway; it must be finished first.
+    /// A migration stopped halfway. It must be finished before another run in the other direction.
     #[error("migration {version} {id:?} stopped while {}: finish it with {} first", .direction.doing(), .direction.name())]
     HalfWay {
-        /// Its version.
+        /// The version of the migration.
         version: u64,
-        /// Its id.
+        /// The id of the migration.
         id: String,
-        /// The direction of its run.
+        /// The direction of the run that stopped.
         direction: Direction,
     },
     /// The definition of a migration that ran is missing.
     #[error("migration {version} {id:?} was applied, but its definition is missing")]
     Missing {
-        /// Its version.
+        /// The version of the migration.
         version: u64,
-        /// Its id.
+        /// The id of the migration.
         id: String,
     },
     /// A migration has no down steps.
     #[error("migration {version} {id:?} cannot be reverted: it has no down steps")]
     Irreversible {
-        /// Its version.
+        /// The version of the migration.
         version: u64,
-        /// Its id.
+        /// The id of the migration.
         id: String,
     },
-    /// A step failed. Earlier steps stay done, and the next run continues from there.
+    /// A step failed. Earlier steps remain finished, and the next run continues at the failed step.
     #[error(
-        "migration {version} {id:?} failed at step {step} of {steps} ({operation}); {done} done before"
+        "migration {version} {id:?} failed at step {step} of {steps} ({operation}); {done} finished before"
     )]
     Step {
-        /// The migration's version.
+        /// The version of the migration.
         version: u64,
-        /// Its id.
+        /// The id of the migration.
         id: String,
-        /// The step, from 1.
+        /// The number of the step, from 1.
         step: usize,
-        /// The number of its steps.
+        /// The number of steps of the migration.
         steps: usize,
         /// A description of the failed step.
         operation: String,
-        /// The number of earlier steps, as text.
+        /// The number of earlier steps, as text: `no step`, `1 step`, `2 steps`.
         done: String,
-        /// Why it failed.
+        /// Why the step failed.
         source: Box<StepError>,
     },
 }
@@ -103,23 +103,23 @@ pub enum MigrateError {
 /// A migration that has changed since it ran.
 #[derive(Debug, Error)]
 #[error(
-    "migration {version} {id:?}{place} has changed since it ran: its checksum is {}, what ran at {at} was {ran_id:?} with {}",
+    "migration {version} {id:?}{place} has changed since it ran: its checksum is now {}; {ran_id:?} ran at {at} with checksum {}",
     .now.short(), .ran.short()
 )]
 pub struct ChangedMigration {
-    /// Its version.
+    /// The version of the migration.
     pub version: u64,
-    /// Its id now.
+    /// The id now.
     pub id: String,
-    /// The file, as text.
+    /// The path of the file in parentheses, or nothing.
     pub place: String,
-    /// Its checksum now.
+    /// The checksum now.
     pub now: Checksum,
-    /// Its id when it ran.
+    /// The id when the migration ran.
     pub ran_id: String,
-    /// Its checksum when it ran.
+    /// The checksum when the migration ran.
     pub ran: Checksum,
-    /// When it ran.
+    /// When the migration ran.
     pub at: DateTime,
 }
 
@@ -144,11 +144,11 @@ pub enum StepError {
     /// A row cannot be changed.
     #[error("cannot change the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
     Row {
-        /// Its PartitionKey.
+        /// PartitionKey of the row.
         partition_key: String,
-        /// Its RowKey.
+        /// RowKey of the row.
         row_key: String,
-        /// Why.
+        /// Why not.
         source: RowError,
     },
     /// A copy differs from its source.
@@ -157,18 +157,18 @@ pub enum StepError {
          nothing is deleted; run again to copy the differences"
     )]
     Differs {
-        /// The source.
+        /// The table that was copied.
         from: String,
         /// The copy.
         to: String,
-        /// Rows that differ.
+        /// Number of rows that differ.
         rows: u64,
-        /// PartitionKey of the first.
+        /// PartitionKey of the first such row.
         partition_key: String,
-        /// Its RowKey.
+        /// RowKey of the first such row.
         row_key: String,
     },
-    /// The runner's own table or lease failed.
+    /// The version table or the lease failed, or the run was stopped.
     #[error(transparent)]
     Runner(Box<MigrateError>),
 }
@@ -186,7 +186,7 @@ pub enum RowError {
     #[error("{0:?} is not a valid key")]
     InvalidKey(String),
     /// Another client keeps writing the row.
-    #[error("another client keeps writing it; run again when that client has stopped")]
+    #[error("another client keeps writing the row; run again when that client has stopped")]
     Contended,
 }
 
@@ -197,7 +197,7 @@ impl From<MigrateError> for StepError {
 }
 
 impl StepError {
-    /// Whether the write that failed is known not to have happened.
+    /// Whether the failed write certainly did not happen.
     pub(super) fn is_clean(&self) -> bool {
         let did_not = |error: &partita_client::Error| error.outcome() == Outcome::DidNotHappen;
         match self {

@@ -1,17 +1,17 @@
-//! The lease: a row that prevents two runners from running at the same time.
+//! The lease: a row of the version table that allows only one runner at a time.
 //!
 //! ```text
-//! free ──insert──▶ held ──renew, if the version is unchanged──▶ held ──delete──▶ free
+//! free ──insert──▶ held ──renew, if the ETag is unchanged──▶ held ──delete──▶ free
 //!                   │ expired by the server's clock
-//!                   └──another runner replaces that version──▶ held by that runner
+//!                   └──another runner replaces the row, if the ETag is unchanged──▶ held by that runner
 //! ```
 //!
-//! - Every change of the row names the version that it replaces, so only one of two runners succeeds.
+//! - Each change of the row requires the ETag that the runner has read, so only one of two runners succeeds.
 //! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
 //!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
-//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and fails if another
-//!   runner has taken the lease. A single request that takes longer than the lease is not covered: leases must last longer than
-//!   requests.
+//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and
+//!   fails if another runner has taken the lease. A single request that takes longer than the lease is not covered:
+//!   leases must last longer than requests.
 
 use super::MigrateError;
 use super::record::failed;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PARTITION: &str = "lease";
 const ROW: &str = "lease";
 const CLOCK_ROW: &str = "clock";
-/// How often a runner reads the lease again if another runner changes it.
+/// Maximum number of attempts to take a free or expired lease that other runners change at the same time.
 const ATTEMPTS: usize = 5;
 
 /// The settings of a lease.
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 5;
 pub struct LeaseOptions {
     /// How long the lease lasts without renewal, in whole seconds.
     pub duration: Duration,
-    /// A lease older than this is renewed before a write.
+    /// The age from which the lease is renewed before a write.
     pub renew_after: Duration,
     /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,
@@ -46,7 +46,7 @@ impl Default for LeaseOptions {
     }
 }
 
-/// A lease that this runner holds.
+/// The lease, held by this runner.
 #[derive(Debug)]
 pub(super) struct Lease {
     table: TableClient,
@@ -56,7 +56,7 @@ pub(super) struct Lease {
     renewed: Instant,
 }
 
-/// The stored lease.
+/// The lease as it is stored in the table.
 struct StoredLease {
     etag: ETag,
     who: String,
@@ -117,10 +117,10 @@ impl Lease {
                 Err(error) => return Err(failed(error)),
             }
         }
-        Err(MigrateError::Lost("it took the lease first"))
+        Err(MigrateError::Lost("another runner took the lease first"))
     }
 
-    /// Ensures that this runner still holds the lease. Must be called before each write.
+    /// Checks that this runner still holds the lease, and renews it if it is old. Must be called before each write.
     ///
     /// # Errors
     /// [`MigrateError::Lost`].
@@ -140,13 +140,13 @@ impl Lease {
                 Ok(())
             }
             Err(error) if matches!(error.status(), Some(404 | 412)) => {
-                Err(MigrateError::Lost("it took the lease"))
+                Err(MigrateError::Lost("another runner took the lease"))
             }
             Err(error) => Err(failed(error)),
         }
     }
 
-    /// Releases the lease. If the request fails, the lease expires.
+    /// Releases the lease. If the request fails, the lease remains until it expires.
     pub(super) async fn release(self) {
         let if_match = IfMatch::ETag(self.etag);
         let _ = self.table.delete_entity(PARTITION, ROW, &if_match).await;

@@ -1,11 +1,11 @@
-//! A versioned change of tables.
+//! [`Migration`]: a versioned change of tables, and the methods that build it.
 
 use super::checksum::{Checksum, Digest};
 use super::{Operation, RowSelection, Transform, WriteRows};
 use partita_client::{Entity, UpdateMode};
 use thiserror::Error;
 
-/// Maximum number of steps of a migration, in each direction.
+/// Maximum number of steps of a migration in each direction.
 const STEPS_MAX: usize = 1000;
 /// Longest id, in characters.
 const ID_CHARS_MAX: usize = 128;
@@ -28,15 +28,15 @@ const ID_CHARS_MAX: usize = 128;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Migration {
-    /// Its version: migrations run in this order.
+    /// The version. Migrations run in the order of their versions.
     pub version: u64,
-    /// Its id.
+    /// The name of the migration, which no other migration has.
     pub id: String,
-    /// What it is for.
+    /// The purpose of the migration, for people. The checksum does not cover it.
     pub description: String,
-    /// The steps that run it.
+    /// The steps that apply the migration.
     pub up: Steps,
-    /// The steps that revert it; none if it cannot be reverted.
+    /// The steps that revert the migration; `None` if it cannot be reverted.
     pub down: Option<Steps>,
 }
 
@@ -48,15 +48,15 @@ pub struct Steps(Vec<Operation>);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("migration {version} {id:?}: {what}")]
 pub struct InvalidMigration {
-    /// Its version.
+    /// The version of the migration.
     pub version: u64,
-    /// Its id.
+    /// The id of the migration.
     pub id: String,
-    /// What is wrong.
+    /// Why the migration is invalid.
     pub what: String,
 }
 
-/// Methods that add a step, for a migration and for its steps.
+/// The methods of [`Migration`] and [`Steps`] that add a step.
 macro_rules! step_methods {
     ($($field:tt)+) => {
         /// Adds a step.
@@ -147,7 +147,7 @@ macro_rules! step_methods {
 }
 
 impl Migration {
-    /// A migration without steps. Versions begin at 1; the id is its name.
+    /// A migration without steps. Versions begin at 1. The id is the name of the migration.
     pub fn new(version: u64, id: impl Into<String>) -> Self {
         Self {
             version,
@@ -158,7 +158,7 @@ impl Migration {
         }
     }
 
-    /// Describes it. The checksum does not cover the description.
+    /// Sets the description. The checksum does not cover the description.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
@@ -167,14 +167,14 @@ impl Migration {
 
     step_methods!(up.0);
 
-    /// Adds the steps that revert it, in the order in which they run.
+    /// Sets the steps that revert the migration, in the order in which they run.
     #[must_use]
     pub fn down(mut self, down: impl FnOnce(Steps) -> Steps) -> Self {
         self.down = Some(down(Steps::default()));
         self
     }
 
-    /// The checksum of version, id and steps of both directions. Layout, comments and description do not affect it.
+    /// The checksum of version, id, and the steps of both directions.
     pub fn checksum(&self) -> Checksum {
         let mut digest = Digest::new(self.version, &self.id);
         digest.steps("up", self.up.operations());
@@ -184,7 +184,7 @@ impl Migration {
         digest.finish()
     }
 
-    /// Checks it without reading tables.
+    /// Checks the migration without reading tables.
     ///
     /// # Errors
     /// [`InvalidMigration`].
@@ -215,11 +215,11 @@ impl Migration {
 /// Checks version and id.
 pub(super) fn check_head(version: u64, id: &str) -> Result<(), String> {
     if version == 0 || i64::try_from(version).is_err() {
-        return Err("a version is from 1 to 9223372036854775807".to_owned());
+        return Err("the version must be from 1 to 9223372036854775807".to_owned());
     }
     if id.is_empty() || id.chars().count() > ID_CHARS_MAX || id.contains(char::is_control) {
         return Err(format!(
-            "an id has 1 to {ID_CHARS_MAX} characters and no control characters"
+            "the id must have 1 to {ID_CHARS_MAX} characters, and no control characters"
         ));
     }
     Ok(())

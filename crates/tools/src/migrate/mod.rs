@@ -1,17 +1,19 @@
-//! Versioned changes of tables: each runs once, in the order of versions, and is recorded in a table of the account.
+//! Migrations: versioned changes of tables. Each runs once, in the order of versions, and is recorded in a table of the
+//! account, the version table.
 //!
-//! - [`Migration`]: steps, and optionally steps that revert them; built in code, or read from files ([`read_directory`]).
+//! - [`Migration`]: steps, and optionally steps that revert them; built in code, or read from files
+//!   ([`read_directory`]).
 //! - [`Migrator`]: runs the migrations that have not run.
 //!
 //! Promises:
-//! - a migration runs once, and a change of its definition after that is an error;
+//! - a migration runs once. If its definition changes after that, the next run reports an error;
 //! - migrations can be stopped at any point, even by `kill -9`; the next run ends with the same tables as an
 //!   uninterrupted run (`runner/step.rs` describes how for each step);
 //! - two runners do not run at the same time (`lease.rs` states the conditions);
 //! - all rows are written through the public protocol, so migrations work on any server.
 //!
-//! Other clients should not write the tables of a running migration. It does not change rows that are added during the run, and it
-//! refuses a copy that differs from its source.
+//! Other clients should not write to the tables of a running migration. Rows that they add during the run may remain
+//! unchanged, and a copied table that differs from its source is an error.
 
 mod change;
 mod checksum;

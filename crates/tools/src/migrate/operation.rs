@@ -1,5 +1,4 @@
-//! The steps of a migration.
-
+//! [`Operation`]: a step of a migration.
 use super::{PropertyChange, Template};
 use crate::batching::batches;
 use partita_client::{Entity, UpdateMode};
@@ -12,49 +11,49 @@ use std::fmt;
 pub enum Operation {
     /// Creates a table, which must not exist.
     CreateTable {
-        /// Its name.
+        /// The name of the table.
         table: String,
     },
     /// Deletes an existing table with all its rows.
     DeleteTable {
-        /// Its name.
+        /// The name of the table.
         table: String,
     },
     /// Renames a table: copies its rows, compares them, and deletes the old table.
     RenameTable {
-        /// The table.
+        /// The old name.
         from: String,
-        /// A table that must not exist.
+        /// The new name. No table with this name may exist.
         to: String,
     },
-    /// Copies all rows of a table into a new one, and compares them.
+    /// Copies all rows of a table into a new one, and compares the two tables.
     CopyTable {
-        /// The table.
+        /// The name of the table.
         from: String,
-        /// A table that must not exist.
+        /// The name of the new table, which must not exist.
         to: String,
     },
     /// Writes rows.
     Write(WriteRows),
     /// Deletes rows. A row that does not exist is not an error.
     Delete {
-        /// The table.
+        /// The name of the table.
         table: String,
-        /// The rows.
+        /// The rows to delete.
         rows: RowSelection,
     },
     /// Changes rows, in place or while copying them into another table.
     Transform(Transform),
 }
 
-/// Rows to write. `..WriteRows::insert(table, rows)` fills the other fields.
+/// Rows to write. [`WriteRows::insert`] gives default values for the fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteRows {
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The rows, each key once.
+    /// The rows. Each key may occur only once.
     pub rows: Vec<Entity>,
-    /// How to update existing rows; `None` to refuse them.
+    /// How to update existing rows; `None` if an existing row is an error.
     pub update: Option<UpdateMode>,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
@@ -63,34 +62,34 @@ pub struct WriteRows {
 /// The rows to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowSelection {
-    /// Rows with these keys: PartitionKey, RowKey.
+    /// The rows with these keys, each a PartitionKey and a RowKey.
     Keys(Vec<(String, String)>),
-    /// Rows of a partition.
+    /// All rows of the partition with this key.
     Partition(String),
     /// All rows of the table.
     All,
 }
 
-/// Changes of rows. `..Transform::of("table")` fills the other fields.
+/// Changes of rows. [`Transform::of`] gives default values for the fields.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transform {
     /// The table to read.
     pub table: String,
     /// The table to write, created if it does not exist; `None` to change rows in place. New keys need another table:
-    /// the scan would read rows again that move within a table.
+    /// if a row moved within its table, the scan could read it again.
     pub to: Option<String>,
-    /// An OData filter on the rows.
+    /// The OData filter that selects the rows; `None` for all rows.
     pub filter: Option<String>,
-    /// Changes of the properties, in their order.
+    /// The changes of the properties, in the order in which they are applied.
     pub changes: Vec<PropertyChange>,
-    /// The new PartitionKey; `None` keeps that of the row.
+    /// The new PartitionKey; `None` keeps the row's PartitionKey.
     pub partition_key: Option<Template>,
-    /// The new RowKey.
+    /// The new RowKey; `None` keeps the row's RowKey.
     pub row_key: Option<Template>,
 }
 
 impl WriteRows {
-    /// Inserts into an existing table.
+    /// Inserts rows, which must not exist, into an existing table.
     pub fn insert(table: impl Into<String>, rows: impl IntoIterator<Item = Entity>) -> Self {
         Self {
             table: table.into(),
@@ -106,7 +105,7 @@ impl WriteRows {
 }
 
 impl Transform {
-    /// A transform of a table, without changes.
+    /// A transform of all rows of a table in place, without changes.
     pub fn of(table: impl Into<String>) -> Self {
         Self {
             table: table.into(),
@@ -116,7 +115,7 @@ impl Transform {
 }
 
 impl Operation {
-    /// The name of the operation in files.
+    /// The name of the operation in migration files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::CreateTable { .. } => "create_table",
@@ -133,7 +132,7 @@ impl Operation {
         }
     }
 
-    /// Whether it removes or overwrites data irrecoverably.
+    /// Whether the operation deletes or overwrites data that cannot be recovered.
     pub fn destroys(&self) -> bool {
         match self {
             Self::CreateTable { .. } | Self::CopyTable { .. } => false,
@@ -143,7 +142,7 @@ impl Operation {
         }
     }
 
-    /// The number of requests without failures; `None` if it depends on the rows of a table.
+    /// The number of requests if none fails; `None` if it depends on the rows of a table.
     pub fn requests(&self) -> Option<u64> {
         let transactions = |rows: Vec<Entity>| batches(rows).len() as u64;
         match self {
@@ -162,7 +161,7 @@ impl Operation {
         }
     }
 
-    /// Checks it without reading tables.
+    /// Checks the operation without reading tables.
     pub(super) fn check(&self) -> Result<(), String> {
         for table in self.tables() {
             TableName::new(table).map_err(|_| format!("{table:?} is not a valid table name"))?;
@@ -208,7 +207,7 @@ impl Transform {
             return Err("new keys need another table; set the key `to`".to_owned());
         }
         if to.is_none() && self.changes.is_empty() {
-            return Err("it changes nothing".to_owned());
+            return Err("no change is given; set rename, retype, drop or add".to_owned());
         }
         self.changes
             .iter()
@@ -240,7 +239,7 @@ fn check_rows(rows: &[Entity]) -> Result<(), String> {
     for row in rows {
         let (partition, key) = (row.partition_key(), row.row_key());
         for key in [partition, key] {
-            check_key(key).map_err(|error| format!("{key:?} as a key: {error}"))?;
+            check_key(key).map_err(|error| format!("invalid key {key:?}: {error}"))?;
         }
         for (name, _) in row.iter() {
             check_name(name)?;

@@ -1,7 +1,7 @@
-//! Records of migrations: one row of the version table for each.
+//! Records of migrations. The version table has one row for each migration that ran.
 //!
-//! PartitionKey `migration`, RowKey the version with zeros before it, and these properties: `Id`, `Version`,
-//! `Description`, `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who`, `Failure`; a record of an
+//! The PartitionKey is `migration`, the RowKey the version, padded with zeros. The properties are `Id`, `Version`,
+//! `Description`, `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who` and `Failure`. The record of an
 //! unfinished migration also has `InDoubt`, `Progress` (JSON) and `Journal`.
 
 use super::{Checksum, Direction, MigrateError};
@@ -14,22 +14,23 @@ use partita_client::{
 use serde::{Deserialize, Serialize};
 
 const PARTITION: &str = "migration";
-/// Digits of a version in a RowKey: as many as the largest Int64 has.
+/// Number of digits of a version in a RowKey: as many as the largest Int64 has.
 const VERSION_DIGITS: usize = 19;
-/// Maximum length of a stored description or failure, in characters: well below the limit of a property.
+/// Maximum length of a stored description, runner name or failure, in characters; longer texts are cut. The limit of a
+/// property is much higher.
 const TEXT_CHARS_MAX: usize = 4000;
 
 named_enum! {
     /// The state of a migration.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum State {
-        /// It is being applied, or stopped halfway.
+        /// The migration is being applied, or stopped halfway.
         Applying = "applying",
-        /// It is applied.
+        /// The migration is applied.
         Applied = "applied",
-        /// It is being reverted, or stopped halfway.
+        /// The migration is being reverted, or stopped halfway.
         Reverting = "reverting",
-        /// It is reverted.
+        /// The migration is reverted.
         Reverted = "reverted",
     }
 }
@@ -52,19 +53,19 @@ impl State {
     }
 }
 
-/// The progress of a step. Each kind of step defines its meaning.
+/// The progress of a step. Each operation uses only some of the fields.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
-    /// The current phase of the step, from 0.
+    /// The current phase of a copy or a rename.
     pub(super) phase: u32,
-    /// Batches written.
+    /// The number of batches written by an insert or upsert.
     pub(super) batches: usize,
     /// The position of the table scan.
     pub(super) token: Option<ResumeToken>,
-    /// The last key of the page that is being changed in place.
+    /// The last PartitionKey and RowKey of the page that is being changed in place.
     pub(super) end: Option<(String, String)>,
-    /// Fingerprints of that page's rows before the change.
+    /// The fingerprints of that page's rows before the change, one after the other.
     #[serde(skip)]
     pub(super) journal: Vec<u8>,
 }
@@ -72,15 +73,15 @@ pub(super) struct Progress {
 /// The record of a migration that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Its version.
+    /// The version of the migration.
     pub version: u64,
-    /// Its id when it ran.
+    /// The id of the migration when it ran.
     pub id: String,
-    /// Its description.
+    /// The description of the migration.
     pub description: String,
-    /// Its checksum when it ran.
+    /// The checksum of the migration when it ran.
     pub checksum: Checksum,
-    /// Its state.
+    /// The state of the migration.
     pub state: State,
     /// The number of finished steps of the current direction.
     pub steps_done: usize,
@@ -88,20 +89,20 @@ pub struct Record {
     pub steps: usize,
     /// When the migration began, by the runner's clock.
     pub begun: DateTime,
-    /// When it ended.
+    /// When the migration ended, by the runner's clock.
     pub ended: Option<DateTime>,
-    /// Who ran it.
+    /// The name of the last runner.
     pub who: String,
-    /// Why it stopped halfway, if its runner could record that.
+    /// Why the migration stopped halfway, if its runner could record the failure.
     pub failure: Option<String>,
-    /// Whether the current step may have begun.
+    /// Whether the current step may have done more than this record says.
     pub(super) in_doubt: bool,
     pub(super) progress: Progress,
     pub(super) etag: Option<ETag>,
 }
 
 impl Record {
-    /// The direction of its last run.
+    /// The direction of the last run.
     pub fn direction(&self) -> Direction {
         match self.state {
             State::Applying | State::Applied => Direction::Up,
@@ -109,7 +110,7 @@ impl Record {
         }
     }
 
-    /// Whether it is running or stopped halfway.
+    /// Whether the migration is running, or stopped halfway.
     pub fn is_half_way(&self) -> bool {
         matches!(self.state, State::Applying | State::Reverting)
     }
@@ -213,7 +214,7 @@ pub(super) async fn read_all(table: &TableClient) -> Result<Vec<Record>, Migrate
 /// Replaces a record if its row is unchanged since this runner read or wrote it, or inserts a new one.
 ///
 /// # Errors
-/// [`MigrateError::Lost`] if another runner wrote it.
+/// [`MigrateError::Lost`] if another runner wrote the record.
 pub(super) async fn write(table: &TableClient, record: &mut Record) -> Result<(), MigrateError> {
     let row = record.entity();
     let written = match &record.etag {
@@ -230,9 +231,9 @@ pub(super) async fn write(table: &TableClient, record: &mut Record) -> Result<()
             record.etag = Some(etag);
             Ok(())
         }
-        Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {
-            Err(MigrateError::Lost("it wrote the record of this migration"))
-        }
+        Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => Err(MigrateError::Lost(
+            "another runner wrote the record of this migration",
+        )),
         Err(error) => Err(failed(error)),
     }
 }

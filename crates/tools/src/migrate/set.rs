@@ -1,5 +1,4 @@
-//! Migrations in the order of their versions.
-
+//! [`Migrations`]: all migrations of a program or directory.
 use super::{InvalidMigration, Migration};
 use std::path::{Path, PathBuf};
 
@@ -38,7 +37,7 @@ impl Migrations {
                     version: migration.version,
                     id: migration.id.clone(),
                     what: format!(
-                        "its version or its id{} is also that of {} {:?}{}",
+                        "its version or its id{} is already used by migration {} {:?}{}",
                         place(&path),
                         other.version,
                         other.id,
@@ -67,7 +66,7 @@ impl Migrations {
         self.iter().find(|migration| migration.version == version)
     }
 
-    /// The file of a migration.
+    /// The path of the file that contains the migration with this version.
     pub fn path(&self, version: u64) -> Option<&Path> {
         let mut sources = self.0.iter();
         let (_, path) = sources.find(|(migration, _)| migration.version == version)?;

@@ -6,13 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Maximum number of digits of a padded number.
+/// Maximum number of digits to which a placeholder pads.
 const WIDTH_MAX: usize = 64;
 
-/// A text with placeholders for PartitionKey, RowKey or a property: `{Country}-{RowKey}`. A colon and a number pad an
-/// integer with zeros to this number of digits: `{Age:6}`. `{{` and `}}` are literal braces.
+/// A text with placeholders for PartitionKey, RowKey or a property: `{Country}-{RowKey}`. `{Age:6}` pads an integer
+/// with zeros to six digits. `{{` and `}}` are literal braces.
 ///
-/// Placeholders have the row's original values, before any change by the transform.
+/// Placeholders are filled with the row's values before the transform changes them.
 ///
 /// ```
 /// use partita_client::Entity;
@@ -40,7 +40,9 @@ pub enum InvalidTemplate {
     #[error("unmatched brace; write {{{{ or }}}} for a literal brace")]
     Brace,
     /// The text in braces is not a property name, optionally with a colon and a number of digits.
-    #[error("{{{0}}} is not a property name, alone or with digits as in {{Age:6}}")]
+    #[error(
+        "invalid placeholder {{{0}}}: write a property name, or a name and a number of digits as in {{Age:6}}"
+    )]
     Place(String),
 }
 
@@ -50,7 +52,7 @@ pub enum TemplateError {
     /// The row lacks the property.
     #[error("the row has no property {0}")]
     Missing(String),
-    /// The template pads the property, which is not an integer of 0 or more.
+    /// The template pads the property with zeros, but its value is not an integer of 0 or more.
     #[error("property {0} is not an integer of 0 or more, so it cannot be padded with zeros")]
     NotAnInteger(String),
 }
@@ -183,12 +185,9 @@ mod tests {
         assert_eq!(of("{A}:{A:3}:{A:1}").unwrap(), "7:007:7");
         assert_eq!(of("{B} {C}").unwrap(), "-7 1.5");
         assert_eq!(of("{D}"), Err(TemplateError::Missing("D".to_owned())));
-        for no_integer in ["B", "C", "RowKey"] {
-            let refused = of(&format!("{{{no_integer}:3}}"));
-            assert_eq!(
-                refused,
-                Err(TemplateError::NotAnInteger(no_integer.to_owned()))
-            );
+        for name in ["B", "C", "RowKey"] {
+            let refused = of(&format!("{{{name}:3}}"));
+            assert_eq!(refused, Err(TemplateError::NotAnInteger(name.to_owned())));
         }
     }
 
@@ -209,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn its_text_is_read_back(text in "([a{}]|\\{A(:[0-9])?\\})*") {
+        fn a_displayed_template_is_parsed_again(text in "([a{}]|\\{A(:[0-9])?\\})*") {
             if let Ok(template) = text.parse::<Template>() {
                 prop_assert_eq!(template.to_string().parse(), Ok(template));
             }

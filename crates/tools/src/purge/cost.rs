@@ -7,12 +7,13 @@ use partita_model::limits::BATCH_OPERATIONS_MAX;
 pub struct PurgeCost {
     /// Rows to delete.
     pub rows: u64,
-    /// Their partitions.
+    /// Partitions that contain these rows.
     pub partitions: u64,
-    /// Requests that delete them, without those of the scan.
+    /// Requests that delete the rows, without the requests of the scan.
     pub requests: u64,
+    /// The partition of the last counted row.
     partition_key: Option<String>,
-    /// Rows of the last partition.
+    /// Rows counted in that partition.
     partition_rows: u64,
 }
 

@@ -14,8 +14,8 @@ pub struct Deleted {
     pub changed: u64,
 }
 
-/// Deletes rows of one partition. A transaction fails as a whole if one of its rows has changed. That row is left out,
-/// and the others are retried: at most once for each row.
+/// Deletes rows of one partition in a transaction. If a row has changed or is gone, the whole transaction fails. The
+/// others are then retried without that row, so there are at most as many requests as rows.
 pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result<Deleted, Error> {
     let mut done = Deleted::default();
     while !rows.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result
     Ok(done)
 }
 
-/// Deletes all rows or none. The error contains the index of the failed row.
+/// Deletes all rows or none. An error comes with the index of the failed row; `usize::MAX` if the server named none.
 async fn try_all(table: &TableClient, rows: &[RowToDelete]) -> Result<(), (usize, Error)> {
     if let [row] = rows {
         let deleted = table.delete_entity(&row.partition_key, &row.row_key, &row.if_match);

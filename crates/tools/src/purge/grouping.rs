@@ -19,14 +19,14 @@ pub(crate) struct RowToDelete {
 /// Rows of one partition to delete with one request, 1 to 100.
 pub(crate) type DeleteGroup = Vec<RowToDelete>;
 
-/// Groups rows that arrive in the table's order.
+/// Groups rows. They should arrive in the table's order: each change of the partition completes a group.
 #[derive(Debug, Default)]
 pub(super) struct Grouping {
     rows: DeleteGroup,
 }
 
 impl RowToDelete {
-    /// The row's keys, and the version that was read.
+    /// The keys of a row, and the version that was read.
     pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
         let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
         Ok(Self {
@@ -48,13 +48,13 @@ impl Grouping {
         complete
     }
 
-    /// The last group.
+    /// The last group, which no further row completes.
     pub(super) fn finish(self) -> Option<DeleteGroup> {
         Some(self.rows).filter(|rows| !rows.is_empty())
     }
 }
 
-/// Groups rows that are ordered by partition.
+/// Groups rows to delete. Rows of the same partition must be next to each other.
 pub(crate) fn groups(rows: impl Iterator<Item = RowToDelete>) -> Vec<DeleteGroup> {
     let mut grouping = Grouping::default();
     let mut groups: Vec<_> = rows.filter_map(|row| grouping.add(row)).collect();

@@ -1,9 +1,10 @@
 //! Deletes all rows that a scan finds, grouped by partition into transactions, several at a time.
 //!
 //! Promises:
-//! - a row is deleted only in the version that the scan read: a row that was written later is kept and counted;
+//! - a row is deleted only in the version that the scan read. A row that was written later is kept, and counted as
+//!   changed. Only if the server sends no ETags, any version is deleted;
 //! - a row that another client has already deleted is not an error;
-//! - a purge that is stopped continues when it is started again: the scan does not find deleted rows.
+//! - a purge that was stopped can be started again: the scan does not find the deleted rows, so the purge continues.
 
 mod cost;
 mod delete;
@@ -38,20 +39,21 @@ pub enum PurgeError {
     Delete(#[source] partita_client::Error),
 }
 
-/// A running purge, which owns its delete tasks. If it is dropped, running deletes may or may not happen.
+/// A running purge, which owns its delete tasks. When it is dropped, its running deletes may or may not be executed.
 #[derive(Debug)]
 pub struct Purge {
     scan: Scan<TableSource>,
     table: TableClient,
     jobs: usize,
+    /// `None` after the end of the scan.
     grouping: Option<Grouping>,
     waiting: VecDeque<DeleteGroup>,
     running: JoinSet<partita_client::Result<Deleted>>,
 }
 
 impl Purge {
-    /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the table's order, or
-    /// transactions are smaller than necessary.
+    /// Deletes the rows that a scan finds, with up to `jobs` requests at a time. The scan should return keys in the
+    /// table's order, or transactions are smaller than necessary.
     pub fn new(scan: Scan<TableSource>, table: TableClient, jobs: usize) -> Self {
         Self {
             scan,
@@ -63,7 +65,8 @@ impl Purge {
         }
     }
 
-    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without losing a row.
+    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without
+    /// losing a row.
     ///
     /// # Errors
     /// [`PurgeError`]. The purge must then be started again.
@@ -118,7 +121,7 @@ impl Purge {
 fn joined<T>(done: Result<T, tokio::task::JoinError>) -> T {
     match done {
         Ok(done) => done,
-        // Tasks are aborted only if the purge is dropped, so this task panicked.
+        // Tasks are aborted only when the purge is dropped, so this error is a panic of the task.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

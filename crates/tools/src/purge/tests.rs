@@ -1,4 +1,4 @@
-//! Deletes against a real server.
+//! Tests deletes of row groups on a real server.
 
 use super::delete::delete;
 use super::{DeleteGroup, Deleted, RowToDelete};

@@ -12,9 +12,9 @@ pub enum Lower {
     /// Before the first key.
     #[default]
     Start,
-    /// With this key.
+    /// At this key, which is included.
     From(String),
-    /// Behind this key.
+    /// After this key, which is excluded.
     After(String),
 }
 
@@ -25,9 +25,9 @@ pub enum Upper {
     /// After the last key.
     #[default]
     End,
-    /// Before this key.
+    /// Before this key, which is excluded.
     Before(String),
-    /// With this key.
+    /// At this key, which is included.
     Through(String),
 }
 
@@ -35,19 +35,19 @@ pub enum Upper {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bounds {
-    /// Its begin.
+    /// The start of the interval.
     pub lower: Lower,
-    /// Its end.
+    /// The end of the interval.
     pub upper: Upper,
 }
 
-/// A position between keys: before or after one.
+/// A position immediately before or after a key.
 type Cut<'a> = (&'a str, Side);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Before,
-    Behind,
+    After,
 }
 
 fn compare(a: Cut<'_>, b: Cut<'_>) -> Ordering {
@@ -69,7 +69,7 @@ impl Lower {
         match self {
             Self::Start => None,
             Self::From(key) => Some((key, Side::Before)),
-            Self::After(key) => Some((key, Side::Behind)),
+            Self::After(key) => Some((key, Side::After)),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Upper {
         if earlier { other } else { self }
     }
 
-    /// After the last key that begins with `prefix`.
+    /// The end after the last key that begins with `prefix`.
     pub fn of_prefix(prefix: &str) -> Self {
         successor(prefix).map_or(Self::End, Self::Before)
     }
@@ -94,13 +94,13 @@ impl Upper {
         match self {
             Self::End => None,
             Self::Before(key) => Some((key, Side::Before)),
-            Self::Through(key) => Some((key, Side::Behind)),
+            Self::Through(key) => Some((key, Side::After)),
         }
     }
 }
 
 impl Bounds {
-    /// Every key that begins with `prefix`.
+    /// The interval of all keys that begin with `prefix`.
     pub fn of_prefix(prefix: &str) -> Self {
         Self {
             lower: Lower::From(prefix.to_owned()),
@@ -108,7 +108,7 @@ impl Bounds {
         }
     }
 
-    /// Whether the bounds, by their form, contain every key.
+    /// Whether both ends are unlimited. An interval from the empty key on also contains every key, but returns false.
     pub fn is_everything(&self) -> bool {
         *self == Self::default()
     }
@@ -117,7 +117,7 @@ impl Bounds {
     pub fn contains(&self, key: &str) -> bool {
         let (lower, upper) = (self.lower.cut(), self.upper.cut());
         lower.is_none_or(|lower| compare(lower, (key, Side::Before)).is_le())
-            && upper.is_none_or(|upper| compare(upper, (key, Side::Behind)).is_ge())
+            && upper.is_none_or(|upper| compare(upper, (key, Side::After)).is_ge())
     }
 
     /// The keys within both bounds.
@@ -129,7 +129,8 @@ impl Bounds {
         }
     }
 
-    /// Whether the two ends alone show that the interval contains no key.
+    /// Whether the interval ends where it begins, or before. Some intervals without keys return false, such as the one
+    /// after "a" and before "a\0".
     pub fn is_empty(&self) -> bool {
         // No key is less than the empty key.
         let lower = self.lower.cut().unwrap_or(("", Side::Before));
@@ -137,11 +138,12 @@ impl Bounds {
         upper.is_some_and(|upper| compare(lower, upper).is_ge())
     }
 
-    /// The longest common prefix of all keys within the bounds, as far as the bounds show it.
+    /// The longest prefix that the bounds alone prove to be common to all keys within them.
     pub fn common_prefix(&self) -> &str {
         let key = self.lower.cut().map_or("", |(key, _)| key);
         let mut prefix = "";
-        // The interval begins within the prefix's keys. If it also ends there, all its keys have the prefix.
+        // The interval begins among the keys with the longer prefix. If it also ends there, all its keys have that
+        // prefix.
         while let Some(longer) = lengthen(prefix, key) {
             if self.upper.clone().min(Upper::of_prefix(longer)) != self.upper {
                 break;
@@ -151,7 +153,7 @@ impl Bounds {
         prefix
     }
 
-    /// The filter conditions that select only these keys: none, one or two.
+    /// The filter conditions that select only the keys within the bounds: one for each limited end.
     pub(super) fn conditions(&self) -> Vec<Filter> {
         let lower = match &self.lower {
             Lower::Start => None,
@@ -170,7 +172,7 @@ impl Bounds {
     }
 }
 
-/// A comparison of a key, as a filter.
+/// A filter that compares a key property with a text.
 pub(super) fn condition(property: Property, op: Comparison, key: &str) -> Filter {
     Filter::Compare {
         property,
@@ -184,7 +186,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// So few different keys that some are equal.
+    /// Keys of a small set, so that two of them are often equal.
     fn key() -> impl Strategy<Value = String> {
         prop_oneof!["[a\u{FFFF}]{0,1}", "[ab\u{10000}\u{FFFF}]{0,3}"]
     }

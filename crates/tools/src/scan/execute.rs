@@ -1,24 +1,26 @@
 //! Executes a step: reads one page, and returns the steps that cover the rest.
 //!
-//! The prefix scan relies on one fact: a table can only be listed serially, but the condition "PartitionKey after all
-//! keys with this prefix" skips all rows under the prefix. So after a page of a prefix P, whose last row is (K, R), the
-//! rest of P consists of three parts, in the table's order. Each is a separate step that any task can execute:
+//! With continuation tokens, a table can only be read serially. The prefix scan reads it in parallel: a condition such
+//! as "PartitionKey greater than all keys with this prefix" skips all rows under a prefix. After a page of a prefix P,
+//! whose last row is (K, R), the rest of P consists of three parts, in the table's order. Each is a separate step that
+//! any task can execute:
 //!
 //! ```text
-//!   P  ──page──▶ rows …(K, R) │ rest of partition K │ rest of prefix N │ rest of P behind N
+//!   P  ──page──▶ rows …(K, R) │ rest of partition K │ rest of prefix N │ rest of P after N
 //!                              PartitionKey eq K      gt K, and before   from the successor
 //!                              and RowKey gt R        N's successor      of N on
 //! ```
 //!
-//! N is P with K's next character appended. If K equals P, there is no N, and the third part begins after K.
+//! N is P with K's next character appended. If K equals P, there is no N: the second part is missing, and the third
+//! begins after K.
 //!
 //! Promises:
 //! - the returned rows and the parts of the returned steps together cover the part of the executed step, without
 //!   overlap;
-//! - steps are returned in the table's order, and all of them follow the rows;
-//! - if the page cannot be read, the step itself is returned, so no rows are lost;
-//! - rows are in the table's order and within the part. Any other answer of a server is an error, because rows would be
-//!   lost.
+//! - returned steps are in the table's order, and begin after the returned rows;
+//! - if the page cannot be read, the executed step itself is returned, so no rows are lost;
+//! - returned rows are in the table's order and within the part. A page with other rows is an error, because the scan
+//!   would lose rows.
 
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::lengthen;
@@ -29,10 +31,10 @@ use partita_model::{ContinuationToken, EntityPosition, successor};
 use partita_wire::table::read_entity_token;
 use thiserror::Error;
 
-/// Minimum rows per page if only the first row of each partition is wanted. A page of one row would not show how many
-/// rows a partition has.
+/// Minimum page size, in rows, if only the first row of each partition is wanted. Pages of one row would not show
+/// whether partitions are large.
 const DISTINCT_ROWS_MIN: usize = 2;
-/// The factor by which a page shrinks when one partition fills it, and grows when partitions are small.
+/// The factor by which the page size shrinks when one partition fills a page, and grows when partitions are small.
 const DISTINCT_ROWS_FACTOR: usize = 8;
 
 /// Why a step failed.
@@ -41,8 +43,8 @@ pub enum ScanError {
     /// The source failed. Executing the step again may succeed.
     #[error("cannot read a page")]
     Page(#[source] SourceError),
-    /// The server returned rows that were not requested, or that are not in the service's order. A retry does not help;
-    /// a serial scan that uses only continuation tokens may.
+    /// The server returned rows that were not requested, or that are not in the service's order. A retry does not help.
+    /// A serial scan may succeed, because it uses only continuation tokens.
     #[error("the server returned a row out of order or outside the requested keys")]
     Disordered {
         /// The row's PartitionKey.
@@ -62,11 +64,11 @@ pub struct StepResult<R> {
     pub rows: Vec<R>,
     /// Steps that cover the rest, in the table's order.
     pub steps: Vec<Step>,
-    /// Why the page could not be read.
+    /// Why the page could not be read; `None` if it was read.
     pub failure: Option<ScanError>,
 }
 
-/// Reads one page of a step. If the future is dropped, nothing is lost, and the step can be executed again.
+/// Reads one page of a step. The future may be dropped at any time; the step can then be executed again.
 pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> StepResult<S::Row> {
     let options = query.options();
     let request = PageRequest {
@@ -92,7 +94,7 @@ fn page_rows(query: &Query, step: &Step) -> usize {
     step.page_rows.unwrap_or(most).clamp(1, most)
 }
 
-/// Refuses a page that would cause lost or duplicate rows.
+/// Returns an error for a page that would cause lost or duplicate rows.
 fn check<R: Keyed>(step: &Step, page: &Page<R>) -> Result<(), ScanError> {
     if page.rows.is_empty() && page.continuation.is_some() && page.continuation == step.continuation
     {
@@ -101,8 +103,8 @@ fn check<R: Keyed>(step: &Step, page: &Page<R>) -> Result<(), ScanError> {
     let mut last: Option<(&str, &str)> = None;
     for row in &page.rows {
         let keys = (row.partition_key(), row.row_key());
-        let behind = last.is_none_or(|last| compare_keys(last, keys).is_lt());
-        if !behind || !step.part.contains(keys.0, keys.1) {
+        let is_after = last.is_none_or(|last| compare_keys(last, keys).is_lt());
+        if !is_after || !step.part.contains(keys.0, keys.1) {
             return Err(ScanError::Disordered {
                 partition_key: keys.0.to_owned(),
                 row_key: keys.1.to_owned(),
@@ -135,7 +137,7 @@ fn take<R: Keyed>(query: &Query, step: &Step, page: Page<R>) -> StepResult<R> {
     let steps = match last {
         _ if is_finished => Vec::new(),
         None => vec![rest],
-        Some((key, row_key)) => steps_behind(query, rest, &key, &row_key, continuation.as_ref()),
+        Some((key, row_key)) => steps_after(query, rest, &key, &row_key, continuation.as_ref()),
     };
     StepResult {
         rows,
@@ -156,10 +158,10 @@ fn shrink_or_grow(query: &Query, rest: &mut Step, seen: usize, partitions: usize
     }
 }
 
-/// Continues after a partition; returns false if nothing can follow it. It costs one request, like following the token,
-/// and skips the rest of the partition.
+/// Lets `rest` continue after the partition `key`; returns false if no key can follow. This takes one request, as many
+/// as following the token, but skips the rest of the partition.
 fn pass_over(rest: &mut Step, key: &str) -> bool {
-    // The token is valid only for the bounds of its request.
+    // The token is valid only for the old bounds.
     rest.continuation = None;
     match &mut rest.part {
         Part::Prefix { bounds, .. } | Part::Range { bounds } => {
@@ -171,7 +173,7 @@ fn pass_over(rest: &mut Step, key: &str) -> bool {
 }
 
 /// The steps after the last row of a page, given the page's continuation token.
-fn steps_behind(
+fn steps_after(
     query: &Query,
     rest: Step,
     key: &str,
@@ -194,11 +196,11 @@ fn steps_behind(
             let next_key = next.as_ref().map(|next| &*next.partition_key);
             let in_partition = next_key.is_none_or(|next| next == key);
             let in_partition = in_partition && options.emit == Emit::EveryRow;
-            let behind = cut(prefix, bounds, key, next_key.filter(|&next| next != key));
-            let behind = behind.into_iter().filter(|(_, bounds)| !bounds.is_empty());
-            let behind = behind.map(|(prefix, bounds)| Part::Prefix { prefix, bounds });
+            let later = cut(prefix, bounds, key, next_key.filter(|&next| next != key));
+            let later = later.into_iter().filter(|(_, bounds)| !bounds.is_empty());
+            let later = later.map(|(prefix, bounds)| Part::Prefix { prefix, bounds });
             let first = in_partition.then(rest_of_partition);
-            first.into_iter().chain(behind).collect()
+            first.into_iter().chain(later).collect()
         }
     };
     let steps = parts.into_iter().map(|part| Step {
@@ -209,7 +211,8 @@ fn steps_behind(
     steps.collect()
 }
 
-/// The row that a token names, if the form of the token is known. A token that does not advance is ignored.
+/// The position of the next row, read from a token. `None` if the token has another form, or does not advance beyond
+/// the last row.
 fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<EntityPosition> {
     let (next_key, next_row) = (&token.next_partition_key, &token.next_row_key);
     let next = read_entity_token(Some(next_key), next_row.as_deref()).ok()??;
@@ -220,8 +223,8 @@ fn next_row(token: &ContinuationToken, key: &str, row_key: &str) -> Option<Entit
     compare_keys((key, row_key), place).is_lt().then_some(next)
 }
 
-/// Two parts cover the rest of a prefix after `key`, if no row lies before `next`: the keys that share one more character
-/// with `key`, and the keys after those.
+/// Cuts the rest of a prefix after `key` into two parts: the keys that share one more character with `key`, and the
+/// keys after those. If `next` is known, no row lies between `key` and `next`.
 fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(String, Bounds)> {
     let after = || Lower::After(key.to_owned());
     let left = Bounds {
@@ -235,9 +238,9 @@ fn cut(prefix: &str, bounds: &Bounds, key: &str, next: Option<&str>) -> Vec<(Str
     within.upper = within.upper.min(Upper::of_prefix(branch));
     let mut parts = vec![(branch.to_owned(), within)];
     if let Some(end) = successor(branch) {
-        let mut behind = left;
-        behind.lower = behind.lower.max(Lower::From(end));
-        parts.push((prefix.to_owned(), behind));
+        let mut later = left;
+        later.lower = later.lower.max(Lower::From(end));
+        parts.push((prefix.to_owned(), later));
     }
     parts
 }

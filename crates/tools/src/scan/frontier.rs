@@ -1,5 +1,5 @@
-//! The open steps of a scan: which to execute next, which rows to return, and which steps a resumed scan needs. A plain state
-//! machine: its caller decides where steps are executed and in which order they end.
+//! The open steps of a scan: which to execute next, which rows to return, and which steps a resumed scan needs. This is
+//! a state machine without I/O: the caller executes the steps, and they may end in any order.
 //!
 //! The state is one list in the table's order. The result of a step replaces it in the list:
 //!
@@ -8,18 +8,19 @@
 //! ```
 //!
 //! Invariants:
-//! - slots that follow unreturned rows and have a greater depth came from the same step. So a token that repeats the
-//!   step omits exactly these slots;
-//! - in the table's order, rows are returned only from the front of the list. A step after the front begins only while
-//!   its rows fit into the buffer; the step at the front always may begin, so that the scan progresses. So memory holds
+//! - the slots that follow a slot with unreturned rows, and have a greater depth, came from the step of that slot. A
+//!   resume token that repeats the step omits exactly these slots;
+//! - with [`Order::Table`], rows are returned only from the front of the list. A step after the front begins only while
+//!   its rows fit into the buffer; the step at the front may always begin, so that the scan progresses. So memory holds
 //!   at most the buffer and the rows of one step;
-//! - in any order, rows are returned at once. Steps begin breadth-first, which finds work for every job, only while few are open;
-//!   then in the table's order, which is depth-first and brings their number down to two for each character of a key.
+//! - with [`Order::Any`], rows are returned as soon as they are read. While few steps are open, steps begin
+//!   breadth-first, which finds work for every job. While many are open, steps begin in the table's order. That is
+//!   depth-first, and reduces the open steps to two for each character of a key.
 
 use super::execute::StepResult;
 use super::step::{Step, StepId};
 
-/// A scan in any order goes breadth-first up to this number of open steps per job.
+/// With [`Order::Any`], steps begin breadth-first up to this number of open steps per job.
 const OPEN_STEPS_PER_JOB: usize = 8;
 
 /// The order in which rows are returned.
@@ -32,25 +33,25 @@ pub enum Order {
     Any,
 }
 
-/// Bounds on running steps and waiting rows.
+/// Limits on running steps and unreturned rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontierOptions {
     /// The order of the rows.
     pub order: Order,
     /// Maximum number of running steps, at least 1.
     pub jobs: usize,
-    /// Maximum number of rows that a step returns: those of a page.
+    /// Maximum number of rows that a step returns: the page size.
     pub step_rows_max: usize,
-    /// Maximum number of rows to read ahead of the table's order. Ignored with [`Order::Any`].
+    /// Maximum number of rows that wait until earlier rows are returned. Ignored with [`Order::Any`].
     pub buffer_rows_max: usize,
 }
 
 /// Rows of one step.
 #[derive(Debug)]
 pub struct Batch<R> {
-    /// The step.
+    /// The id of the step.
     pub step: StepId,
-    /// Its rows, at least one, in the table's order.
+    /// The rows, at least one, in the table's order.
     pub rows: Vec<R>,
 }
 
@@ -66,10 +67,10 @@ struct Slot<R> {
     id: StepId,
     step: Step,
     state: SlotState<R>,
-    /// The number of ancestors whose rows may still be in the list.
+    /// The number of ancestors whose rows are still in the list.
     depth: usize,
-    /// Breadth-first order starts the step with the lowest age. Steps of later results have higher ages; within a result,
-    /// the last step has the lowest age, because it covers the most rows.
+    /// The sequence number of the slot; breadth-first order starts the lowest. Later results have higher numbers.
+    /// Within a result, the last step has the lowest number, because it covers the most rows.
     age: u64,
 }
 
@@ -84,7 +85,7 @@ pub struct Frontier<R> {
 }
 
 impl<R> Frontier<R> {
-    /// A scan with these first steps, which are in the table's order and do not overlap.
+    /// A scan with these first steps, which must be in the table's order and must not overlap.
     pub fn new(steps: Vec<Step>, options: FrontierOptions) -> Self {
         let mut frontier = Self {
             options,
@@ -97,8 +98,8 @@ impl<R> Frontier<R> {
         frontier
     }
 
-    /// A step to execute now; `None` if enough steps run or no more rows may be read ahead. The caller must
-    /// [`Self::finish`] it.
+    /// The next step to execute now; `None` if enough steps run, or if the buffer of unreturned rows is full. The
+    /// caller must call [`Self::finish`] with the result.
     pub fn start(&mut self) -> Option<Step> {
         if self.running >= self.options.jobs.max(1) {
             return None;
@@ -136,8 +137,8 @@ impl<R> Frontier<R> {
         }
     }
 
-    /// The next rows to return, if there are any. Then their step is done: later calls of [`Self::open_steps`] do not
-    /// contain it.
+    /// The next rows to return, if there are any. Their step is then done, and [`Self::open_steps`] no longer returns
+    /// it.
     pub fn take(&mut self) -> Option<Batch<R>> {
         let is_read = |slot: &Slot<R>| matches!(slot.state, SlotState::Read(_));
         let at = match self.options.order {
@@ -145,8 +146,8 @@ impl<R> Frontier<R> {
             Order::Any => self.slots.iter().position(is_read),
         }?;
         let slot = self.slots.remove(at);
-        // Steps of this result now count as steps of its ancestor, if the ancestor is still in the list. Otherwise they
-        // would count as steps of a neighbour.
+        // The slots that came from this step lose one ancestor. With their old depth, they would count as slots of the
+        // step before.
         let later = self.slots.iter_mut().skip(at);
         for below in later.take_while(|below| below.depth > slot.depth) {
             below.depth -= 1;
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_repeats_rows_that_are_not_returned_yet() {
+    fn a_token_repeats_the_steps_of_unreturned_rows() {
         let mut frontier = frontier(Order::Table, 3, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3), steps(&["a", "b"]));
         frontier.finish(step("b").id(), result(1, &["b1", "b2"]));
@@ -281,7 +282,7 @@ mod tests {
         frontier.finish(step("a").id(), result(0, &["a1"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(2, &["a2"]));
-        // Steps below "a1" and "b" are open, but their rows are not returned yet.
+        // Steps that came from "a1" and "b" are open, but the rows of "a1" and "b" are not returned yet.
         assert_eq!(open(&frontier), steps(&["a1", "b"]));
         assert_eq!(frontier.take().unwrap().step, step("a1").id());
         assert!(
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn open_steps_include_those_of_a_neighbour() {
+    fn open_steps_include_steps_after_returned_rows() {
         let mut frontier = frontier(Order::Any, 2, &["a", "b"]);
         assert_eq!(start(&mut frontier, 3).len(), 2);
         frontier.finish(step("b").id(), result(1, &["b1"]));
@@ -330,7 +331,7 @@ mod tests {
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine steps are open: the first one starts, and then its steps, until only eight are open.
+        // Nine steps are open, one more than the limit: the first one starts, and then its steps, until eight are open.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));

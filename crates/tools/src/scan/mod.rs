@@ -1,16 +1,17 @@
 //! Reads every row of a table, or of a part of it, with parallel requests, and returns each row exactly once.
 //!
 //! A [`Strategy`] cuts the table into the first [`Step`]s. [`execute`] reads a page of a step and returns steps for the
-//! rest. A [`Frontier`] holds the open steps, a [`Scan`] runs several at the same time, and a [`ResumeToken`] is the
-//! position of the scan. Pages come from a [`PageSource`], so nothing here depends on HTTP.
+//! rest. A [`Frontier`] holds the open steps, and a [`Scan`] runs several at the same time. A [`ResumeToken`] stores
+//! the position of the scan. Pages come from a [`PageSource`], so this module does not depend on HTTP.
 //!
 //! Promises, for a table that does not change during the scan:
-//! - every row within the bounds that passes the filter is returned once, independent of the strategy, the order of
-//!   answers, failures and resumptions; with [`Order::Table`], rows are in the table's order;
-//! - rows in memory are bounded, see [`Scan`] and [`Frontier`];
+//! - every row within the bounds that passes the filter is returned once. The strategy, the order of answers, failures
+//!   and resumptions do not change that;
+//! - with [`Order::Table`], rows are in the table's order;
+//! - the number of rows in memory is bounded, see [`Scan`] and [`Frontier`];
 //! - a failure does not lose rows: the failed step is open again.
 //!
-//! A row that is written or deleted during the scan may be missing or present, as with any paged query.
+//! A row that is inserted or deleted during the scan may or may not be returned, as in any paged query.
 //!
 //! ```
 //! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../client/tests/example/server.rs")); }

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 pub struct PartitionCount {
     /// The PartitionKey.
     pub partition_key: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// Counts the rows of each partition in a scan in the table's order. Holds one partition at a time. It can be stored
-/// with the scan's resume token.
+/// Counts the rows of each partition during a scan with [`super::Order::Table`]. Holds only the current partition, and
+/// can be stored with the scan's resume token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PartitionCounts {
     current: Option<PartitionCount>,
 }
 
 impl PartitionCounts {
-    /// Counts rows; returns the completed partitions.
+    /// Counts the rows of a batch. Returns the partitions that are complete.
     pub fn add<R: Keyed>(&mut self, batch: &Batch<R>) -> Vec<PartitionCount> {
         let mut complete = Vec::new();
         for row in &batch.rows {

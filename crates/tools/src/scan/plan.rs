@@ -7,20 +7,20 @@ use partita_model::compare_utf16;
 /// How to cut a table into parts that can be read in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// Does not cut: reads page after page, with the fewest requests.
+    /// Does not cut the table: reads page after page. Sends the fewest requests.
     Serial,
     /// Cuts by prefixes of the PartitionKeys, which are found while reading. Needs no split points.
     Prefix,
-    /// Cuts at known split points; reads each part page after page. The fewest requests of a parallel scan.
+    /// Cuts at known split points; reads each part page after page. Sends the fewest requests of a parallel scan.
     Ranges,
-    /// By ranges if split points are known; otherwise by prefixes, or serially with one job.
+    /// With one job: serial. With more: by ranges if split points are known, otherwise by prefixes.
     #[default]
     Auto,
 }
 
 impl Strategy {
-    /// The first steps of a scan of `bounds`, in the table's order. `split_points` are the PartitionKeys at which parts begin, in
-    /// any order; those outside the bounds are ignored. `jobs` is the number of requests at the same time.
+    /// The first steps of a scan of `bounds`, in the table's order. `split_points` are the PartitionKeys at which parts
+    /// begin, in any order; those outside the bounds are ignored. `jobs` is the number of parallel requests.
     pub fn plan(self, bounds: &Bounds, split_points: &[String], jobs: usize) -> Vec<Step> {
         if bounds.is_empty() {
             return Vec::new();

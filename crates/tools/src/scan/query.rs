@@ -16,15 +16,15 @@ pub enum Emit {
     FirstOfPartition,
 }
 
-/// How to interpret continuation tokens.
+/// How a scan interprets continuation tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tokens {
-    /// Opaque: a token means only that there may be more rows. The protocol guarantees no more than that.
+    /// A token means only that there may be more rows, which is all that the protocol guarantees.
     #[default]
     Opaque,
-    /// As the keys of the next row, in the form `1!<length>!<base64>` that the service and Partita use. It saves
-    /// requests for keys that do not exist according to the token. A token of another form is opaque.
+    /// A token of the form `1!<length>!<base64>`, as the service and Partita send it, contains the keys of the next
+    /// row. Saves requests for keys between the last row and the next one. Tokens of other forms are opaque.
     NextRow,
 }
 
@@ -62,7 +62,7 @@ pub enum InvalidQuery {
     #[error("invalid filter: {0}")]
     Filter(String),
     /// The page size is not 1 to 1,000.
-    #[error("a page has 1 to {PAGE_ENTITIES_MAX} rows")]
+    #[error("invalid page size: must be 1 to {PAGE_ENTITIES_MAX} rows")]
     PageRows,
 }
 
@@ -71,8 +71,8 @@ pub enum InvalidQuery {
 pub struct Query(QueryOptions);
 
 impl Query {
-    /// Checks settings. The filter is parsed, because it is joined to the bounds of each step as text: an unmatched parenthesis
-    /// would let rows outside the bounds pass.
+    /// Checks the settings. Each step appends the filter to its bounds as text, so the filter is parsed here: an
+    /// unmatched parenthesis would let rows outside the bounds pass.
     ///
     /// # Errors
     /// [`InvalidQuery`].
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn page_sizes_outside_1_to_1000_are_invalid() {
         assert_eq!(
             of(|options| options.page_rows = 0),
             Err(InvalidQuery::PageRows)

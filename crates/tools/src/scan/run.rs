@@ -1,4 +1,4 @@
-//! A running scan: sends the steps of the frontier as requests, several at a time.
+//! A running scan: executes the open steps, several at a time.
 
 use super::execute::{ScanError, StepResult, execute};
 use super::frontier::{Batch, Frontier, FrontierOptions, Order};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// Steps per job that may be read ahead of the table's order.
+/// Pages per job that [`Order::Table`] may read before earlier rows are returned.
 const STEPS_AHEAD_PER_JOB: usize = 2;
 
 /// How a scan runs. No option changes which rows are returned.
@@ -22,7 +22,7 @@ pub struct RunOptions {
     pub order: Order,
 }
 
-/// Counts of a scan.
+/// The counts of a scan until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
     /// Pages requested.
@@ -35,9 +35,9 @@ pub struct Progress {
 
 type Ended<R> = (StepId, StepResult<R>);
 
-/// A running scan. Steps run as tasks that the scan owns, at most one for each job. They continue while the caller
-/// processes rows, and end when the scan is dropped. In [`Order::Table`], rows of at most two steps per job wait to be
-/// returned.
+/// A running scan. Steps run as tasks that the scan owns, at most one for each job. The tasks continue while the caller
+/// processes rows, and are cancelled when the scan is dropped. With [`Order::Table`], the rows of at most two pages per
+/// job, and of one more page, wait to be returned.
 #[derive(Debug)]
 pub struct Scan<S: PageSource> {
     source: Arc<S>,
@@ -71,13 +71,14 @@ impl<S: PageSource> Scan<S> {
         }
     }
 
-    /// The next rows; `None` when all are returned. Must be called within a tokio runtime.
+    /// The next rows; `None` when all rows are returned. Must be called within a tokio runtime.
     ///
     /// The future may be dropped at any time without losing rows.
     ///
     /// # Errors
-    /// [`ScanError`]. Nothing is lost: the failed step is open again, the others continue, and the next call retries it. Pauses
-    /// and the number of retries are up to the source and the caller. A caller that gives up can resume from [`Self::token`].
+    /// [`ScanError`]. No rows are lost: the other steps continue, and the next call retries the failed step. The source
+    /// and the caller decide on pauses and on the number of retries. A caller that gives up can resume from
+    /// [`Self::token`].
     pub async fn next(&mut self) -> Option<Result<Batch<S::Row>, ScanError>> {
         loop {
             if let Some(batch) = self.frontier.take() {
@@ -97,7 +98,7 @@ impl<S: PageSource> Scan<S> {
             };
             match ended {
                 Ok((id, result)) => self.end_step(id, result),
-                // Tasks are aborted only if the scan is dropped, so this task panicked.
+                // Tasks are aborted only when the scan is dropped, so this error is a panic of the task.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }

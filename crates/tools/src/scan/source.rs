@@ -1,11 +1,11 @@
-//! The source of pages: the only interface between a scan and a table.
+//! [`PageSource`]: reads the pages of a table. A scan reaches its table only through this trait.
 
 use partita_model::{ContinuationToken, compare_utf16};
 use std::cmp::Ordering;
 use std::error::Error;
 use std::future::Future;
 
-/// A row as a scan uses it: its keys.
+/// A row with keys. A scan needs no other properties.
 pub trait Keyed {
     /// Its PartitionKey.
     fn partition_key(&self) -> &str;
@@ -27,7 +27,7 @@ pub struct PageRequest {
     pub select: Vec<String>,
     /// `$top`, from 1 to [`partita_model::limits::PAGE_ENTITIES_MAX`].
     pub top: usize,
-    /// The end of the previous page of a request with the same filter.
+    /// The token of the previous page, which must have had the same filter; `None` for the first page.
     pub continuation: Option<ContinuationToken>,
 }
 
@@ -40,12 +40,12 @@ pub struct Page<R> {
     pub continuation: Option<ContinuationToken>,
 }
 
-/// A failure of a source, after its own retries.
+/// Why a source could not read a page, after the source's own retries.
 pub type SourceError = Box<dyn Error + Send + Sync>;
 
 /// A table that can be read page by page.
 pub trait PageSource: Send + Sync + 'static {
-    /// The rows it returns.
+    /// The type of the rows.
     type Row: Keyed + Send + 'static;
 
     /// Reads one page. The future may be dropped at any time; only the request is lost.

@@ -11,7 +11,8 @@ use partita_model::{Comparison, ContinuationToken, Filter, Property, compare_utf
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of the hash in a step's id: 96 bits, so that a collision among a billion steps is practically impossible.
+/// Length of a step's id in bytes: 96 bits of a hash, so that a collision among a billion steps is practically
+/// impossible.
 const ID_BYTES: usize = 12;
 
 /// Identifies a step within its scan: a hash of all its fields.
@@ -23,7 +24,8 @@ pub struct StepId([u8; ID_BYTES]);
 pub struct Step {
     /// The part.
     pub part: Part,
-    /// Where to continue within the part, if the last page had no row to continue from.
+    /// The token of the part's last page, if a range continues after it, or if the page had no rows. Other parts
+    /// continue after the keys of their last row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuation: Option<ContinuationToken>,
     /// Rows per page, if this step needs fewer than the scan's page size.
@@ -35,16 +37,16 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Partitions whose keys begin with a prefix. After a page, the rest is cut along the next character.
+    /// Partitions whose keys begin with a prefix. After a page, the rest is cut into parts, see [`super::execute()`].
     Prefix {
         /// The prefix of all keys within the bounds.
         prefix: String,
-        /// The bounds of the keys.
+        /// The bounds of the PartitionKeys.
         bounds: Bounds,
     },
     /// Partitions, read page after page.
     Range {
-        /// The bounds of their keys.
+        /// The bounds of the PartitionKeys.
         bounds: Bounds,
     },
     /// Rows of one partition, read page after page.
@@ -69,7 +71,7 @@ impl Step {
     /// The step's id.
     pub fn id(&self) -> StepId {
         let mut hash = Sha256::new();
-        // JSON escapes delimiters, so two different steps never have the same text.
+        // JSON escapes quotes in keys, so two different steps never have the same text.
         let text = serde_json::to_vec(self).expect("a step consists of texts and numbers only");
         hash.update(text);
         let mut id = [0; ID_BYTES];
@@ -94,8 +96,8 @@ impl Part {
         match self {
             Self::Prefix { bounds, .. } | Self::Range { bounds } => bounds.contains(partition_key),
             Self::Partition { key, after } => {
-                let behind = |after: &String| compare_utf16(row_key, after).is_gt();
-                partition_key == key && after.as_ref().is_none_or(behind)
+                let is_later = |after: &String| compare_utf16(row_key, after).is_gt();
+                partition_key == key && after.as_ref().is_none_or(is_later)
             }
         }
     }
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_follow_from_the_fields_of_a_step() {
+    fn equal_steps_have_equal_ids_and_different_steps_do_not() {
         assert_eq!(prefix().id(), prefix().id());
         let mut later = partition(None);
         later.page_rows = Some(2);

@@ -1,4 +1,4 @@
-//! The resume token: the open steps of a scan as one word of text.
+//! The resume token: the open steps of a scan, encoded as one word.
 
 use super::query::{Emit, Query};
 use super::step::Step;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The prefix of every token, with its version.
+/// The prefix of every token, which contains the version of the format.
 const BEGIN: &str = "scan1.";
 
 /// The position of a scan: its query, and the steps that cover the rows not yet returned. Page size, jobs and order may
@@ -28,7 +28,7 @@ pub enum InvalidToken {
     #[error("not a resume token of a scan")]
     Malformed,
     /// The token's scan had another filter, or another selection of rows.
-    #[error("the resume token belongs to a scan with another filter")]
+    #[error("the resume token belongs to a scan with another filter or row selection")]
     OtherQuery,
 }
 
@@ -43,7 +43,7 @@ impl ResumeToken {
         }
     }
 
-    /// The steps to resume the same query with; empty if all rows are returned.
+    /// The steps with which the same query resumes; empty if all rows are returned.
     ///
     /// # Errors
     /// [`InvalidToken::OtherQuery`].
@@ -58,7 +58,7 @@ impl ResumeToken {
 }
 
 impl fmt::Display for ResumeToken {
-    /// One word that needs no quotes in a shell.
+    /// Writes one word that needs no quotes in a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = serde_json::to_vec(self).map_err(|_| fmt::Error)?;
         write!(f, "{BEGIN}{}", URL_SAFE_NO_PAD.encode(text))

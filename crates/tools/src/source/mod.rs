@@ -1,8 +1,8 @@
-//! Reads pages of a table over HTTP, for scans: [`crate::scan::PageSource`] over the client.
+//! Reads pages of a table over HTTP, for scans: [`TableSource`] implements [`crate::scan::PageSource`] with the client.
 //!
-//! - The client retries by its policy; a scan gets a failure only after the last retry.
-//! - Reading a page decodes only the keys; callers decode the rest of a row when they need it. Rows are slices of the
-//!   answer, so a row does not allocate memory.
+//! - The client retries requests by its retry policy. A scan gets a failure only after the last retry.
+//! - Reading a page decodes only the keys. Callers decode the rest of a row when they need it. Rows are slices of the
+//!   answer, so their content is not copied.
 //! - [`Traffic`] counts requests and bytes.
 
 mod row;
@@ -30,7 +30,7 @@ impl PageSource for TableSource {
     }
 }
 
-/// Requests a page. Returns the answer, and the token of the next page.
+/// Requests a page. Returns the page, and the continuation token of the next one.
 pub(crate) async fn page(
     table: &TableClient,
     request: PageRequest,

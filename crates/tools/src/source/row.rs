@@ -1,8 +1,8 @@
 //! Rows that borrow from their page.
 //!
 //! The keys of a page are copied into one text, because the answer may contain them in escaped form. A PartitionKey
-//! that equals the previous one is not copied again. A row is a reference to its page and an index, so creating one
-//! only increments a reference count.
+//! that equals the previous one is not copied again. A [`TableRow`] is a reference to its page and an index, so
+//! creating or cloning a row only increments a reference count.
 
 use crate::scan::{Keyed, SourceError};
 use bytes::Bytes;
@@ -32,7 +32,7 @@ struct Row {
     row_key: Range<usize>,
 }
 
-/// The rows of an answer.
+/// Reads the rows of a page; decodes their keys.
 pub(super) fn read(page: &partita_client::Page) -> Result<Vec<TableRow>, SourceError> {
     let page = Arc::new(Rows::read(page.bytes())?);
     let rows = (0..page.rows.len()).map(|index| TableRow {
@@ -85,7 +85,7 @@ impl TableRow {
         &self.row().source
     }
 
-    /// Reads parts of the row without making an entity.
+    /// Reads parts of the row without decoding the whole entity.
     ///
     /// # Errors
     /// The errors of `read`.
@@ -99,7 +99,7 @@ impl TableRow {
     /// The row as an entity.
     ///
     /// # Errors
-    /// [`ConvertError`] where a value does not fit its type.
+    /// [`ConvertError`] if a value does not fit its type.
     pub fn entity(&self) -> Result<Entity, ConvertError> {
         Entity::read(self.json())
     }

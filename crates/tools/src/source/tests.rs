@@ -1,4 +1,4 @@
-//! Scans of tables on a real server, over HTTP.
+//! Tests of scans on a real server, over HTTP.
 
 use super::{TableRow, TableSource, Traffic};
 use crate::scan::tests::MemoryRow;
@@ -38,7 +38,7 @@ async fn fill(table: &TableClient, rows: &[MemoryRow]) {
         }
         let action = TransactionAction::Upsert(entity, UpdateMode::Replace);
         let partition = partitions.entry(&row.partition_key).or_default();
-        // Like the table in memory: of two rows with the same keys, the first stays.
+        // As in `MemoryTable`, only the first of several rows with the same keys is kept.
         partition.entry(&row.row_key).or_insert(action);
     }
     for actions in partitions.into_values() {
@@ -80,7 +80,7 @@ async fn scanned(table: TableClient, case: &Case) -> Vec<MemoryRow> {
 }
 
 proptest! {
-    // Each case takes a table and some hundred requests.
+    // Each case creates a table and sends some hundred requests, so there are fewer cases.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]

@@ -1,9 +1,9 @@
-//! Counts requests and bytes.
+//! Counts the requests of a client, and their bytes.
 
 use partita_client::{AttemptEvent, Decision, RetryObserver};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what a client sends and receives, as its observer. Counts never decrease.
+/// The request and byte counts of a client, which it updates as the client's [`RetryObserver`]. Counts never decrease.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: AtomicU64,
@@ -14,16 +14,16 @@ pub struct Traffic {
 /// The counts so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficCounts {
-    /// Attempts, each an HTTP request.
+    /// HTTP requests, including retries.
     pub requests: u64,
-    /// Attempts that failed and were retried.
+    /// HTTP requests that failed and were retried.
     pub retries: u64,
     /// Bytes of request and answer bodies.
     pub bytes: u64,
 }
 
 impl Traffic {
-    /// Counts an answered request, with the bytes of both bodies.
+    /// Counts an answered request. `bytes` is the size of the request body and the answer body.
     pub(crate) fn count(&self, bytes: usize) {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);

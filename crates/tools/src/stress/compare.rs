@@ -1,5 +1,4 @@
-//! Compares two reports.
-
+//! Compares the figures of two reports.
 use super::report::{Report, Settings};
 use crate::named_enum::named_enum;
 use partita_load::LatencySummary;
@@ -10,7 +9,7 @@ use serde::Serialize;
 pub struct MetricChange {
     /// `get`, `insert` …, or `all`.
     pub operation: String,
-    /// The figure: `per-second`, `p50`, `p99`, `p99.9`, `failed-share`, `refused-share`.
+    /// The name of the figure: `per-second`, `p50`, `p99`, `p99.9`, `failed-share` or `refused-share`.
     pub figure: &'static str,
     /// The value in the first report: operations per second, milliseconds, or a share from 0 to 1.
     pub before: f64,
@@ -18,7 +17,7 @@ pub struct MetricChange {
     pub after: f64,
     /// `after` divided by `before`; `None` if `before` is 0.
     pub ratio: Option<f64>,
-    /// Whether it exceeds the tolerance.
+    /// Whether the change exceeds the tolerance, and in which direction.
     pub judgement: Judgement,
 }
 
@@ -36,13 +35,13 @@ named_enum! {
     }
 }
 
-/// Smaller differences of latency, in milliseconds, are ignored: timers and schedulers are not more precise.
+/// Minimum difference of latencies, in milliseconds, that counts. Timers and schedulers are not more precise.
 const LATENCY_MS_MIN: f64 = 0.2;
-/// Smaller differences of shares are ignored.
+/// Minimum difference of shares (0 to 1) that counts.
 const SHARE_MIN: f64 = 0.001;
 
-/// The settings that differ between two runs, so that their figures are not comparable. Endpoint, time and table may
-/// differ.
+/// The settings that differ between two runs, each described. If there are any, the figures of the runs are not
+/// comparable. Settings that do not matter, such as endpoint, table and duration, are ignored.
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
     let pairs = compared(before).into_iter().zip(compared(after));
     let differ = pairs.filter(|(before, after)| before != after);
@@ -51,7 +50,7 @@ pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// The settings to compare. The pattern names every field, so that a new field must be added here.
+/// The settings to compare. The pattern lists every field, so that the compiler requires a new field to be added here.
 fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     let Settings {
         endpoint: _,
@@ -75,10 +74,10 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     [
         ("pattern", pattern.to_string()),
         ("rows", rows.to_string()),
-        ("bytes of a row", row_bytes.to_string()),
+        ("bytes per row", row_bytes.to_string()),
         ("mix", mix.to_string()),
-        ("rows of a batch", batch_rows.to_string()),
-        ("rows of a range", range_rows.to_string()),
+        ("rows per batch", batch_rows.to_string()),
+        ("rows per range", range_rows.to_string()),
         ("aim", format!("{aim:?}")),
         ("schedule", schedule.to_string()),
         ("workers", workers.to_string()),
@@ -86,8 +85,8 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     ]
 }
 
-/// Compares all figures of two reports. `tolerance` is the allowed difference as a share of the first figure: 0.1
-/// allows a tenth.
+/// Compares all figures of two reports. `tolerance` is the allowed difference as a share of the first report's figure:
+/// 0.1 allows a tenth.
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     let mut add = |operation: &str, figure, values: [f64; 2], is_good_high, least: f64| {

@@ -1,4 +1,4 @@
-//! Formats of figures.
+//! Formats figures as text.
 
 pub use partita_load::thousands;
 

@@ -5,8 +5,8 @@ use super::report::{FillMetrics, REPORT_VERSION, Report, Settings};
 use super::verdict::{Targets, Verdict};
 use partita_load::{Counts, LatencySummary, Pattern, Schedule};
 
-/// A run of 60 seconds at 1,000/s: the busiest of three partitions takes most of the load, and is refused from second
-/// 20 on.
+/// The report of a run of 60 seconds at 1,000/s. The busiest of three partitions gets most of the load; from second 20
+/// on, the server refuses some of its requests.
 pub(super) fn report() -> Report {
     let mut report = Report {
         kind: "partita-stress".to_owned(),

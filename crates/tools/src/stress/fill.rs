@@ -8,11 +8,13 @@ use partita_load::Keys;
 
 /// Maximum number of rows in memory.
 const CHUNK_ROWS: u64 = 10_000;
+/// Maximum size of the rows in memory, in bytes.
 const CHUNK_BYTES: u64 = 32 << 20;
 
-/// Writes the rows with numbers below `rows`, in transactions, `jobs` at a time. Calls `written` with the rows of each transaction.
+/// Writes the rows with numbers below `rows`, with up to `jobs` transactions at a time. After each transaction, calls
+/// `written` with its number of rows.
 ///
-/// Cancel safe: rows that were written stay.
+/// Cancel safe: rows that were written are kept.
 ///
 /// # Errors
 /// The error of the first transaction that failed after its retries.

@@ -1,4 +1,4 @@
-//! The mix of operations of a run.
+//! [`Mix`]: which operations a run performs, and how often.
 
 use crate::named_enum::named_enum;
 use partita_load::Random;
@@ -16,21 +16,21 @@ named_enum! {
         Get = "get",
         /// Insert Entity: a new row.
         Insert = "insert",
-        /// Insert Or Replace Entity: a row that the fill has written.
+        /// Insert Or Replace Entity: overwrites a row that the fill has written.
         Upsert = "upsert",
         /// An entity group transaction of inserts.
         Batch = "batch",
-        /// One page of rows of a partition, from a row on.
+        /// One page of the rows of a partition, from a RowKey on.
         RowRange = "row-range",
-        /// One page of rows of several partitions, from one on.
+        /// One page of rows, from a PartitionKey on.
         PartitionRange = "partition-range",
-        /// The whole table, for a property that no row has: all pages.
+        /// All pages of a query on the whole table, for a property that no row has.
         Scan = "scan",
     }
 }
 
 impl Kind {
-    /// Whether it writes.
+    /// Whether the operation writes rows.
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Insert | Self::Upsert | Self::Batch)
     }
@@ -40,7 +40,7 @@ impl Kind {
         !matches!(self, Self::Insert | Self::Batch)
     }
 
-    /// Its index in [`Self::ALL`].
+    /// The index of this kind in [`Self::ALL`].
     pub(crate) const fn index(self) -> usize {
         self as usize
     }
@@ -50,7 +50,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mix {
-    /// In the order of [`Kind::ALL`], each once, with weights above 0.
+    /// The kinds and their weights, which are above 0, in the order of [`Kind::ALL`]. Each kind occurs at most once.
     weights: Vec<(Kind, u32)>,
 }
 
@@ -79,12 +79,12 @@ pub enum InvalidMix {
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Mix {
-    /// Whether the mix contains a matching operation.
+    /// Whether the mix contains an operation for which `wanted` is true.
     pub fn has(&self, wanted: impl Fn(Kind) -> bool) -> bool {
         self.weights.iter().any(|(kind, _)| wanted(*kind))
     }
 
-    /// A random kind.
+    /// Picks a random kind by its weight.
     pub(crate) fn pick(&self, random: &mut Random) -> Kind {
         let weights = self.weights.iter().map(|(_, weight)| u64::from(*weight));
         let mut at = random.below(weights.sum());
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn valid_mixes_are_read_and_others_refused() {
+    fn valid_mixes_are_parsed_and_others_are_errors() {
         for (text, expected) in [
             ("get", "get=1"),
             (" insert = 20 , get=80,", "get=80,insert=20"),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_at_their_index() {
+    fn the_index_of_a_kind_is_its_place_in_all() {
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(kind.index(), at);
         }

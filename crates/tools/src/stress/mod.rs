@@ -1,21 +1,22 @@
-//! Stress tests of table designs: they show whether a service would throttle a table, and which change of its keys
+//! Stress tests of table designs. They show whether a service would throttle a table, and which change of its keys
 //! would help.
 //!
 //! ```text
-//! Pattern ─▶ Keys ─▶ fill ─▶ table                       rows whose keys follow from their numbers
+//! Pattern ─▶ Keys ─▶ fill ─▶ table                       keys of a row are computed from its number
 //!              │
-//! Mix ────▶ Requests ─▶ run (Schedule) ─▶ Target         workers take operations by number, each when it is due
-//!                         │     │ attempts, by the client's observer
+//! Mix ────▶ Requests ─▶ run (Schedule) ─▶ Target         workers take the next operation, and send it when it is due
+//!                         │     │ attempts, reported by the client
 //!                         ▼     ▼
-//!                        Recorder ─▶ Live                while it runs
-//!                           └──────▶ Report ─▶ Verdict   JSON, page, comparison
+//!                        Recorder ─▶ Live                figures during the run
+//!                           └──────▶ Report ─▶ Verdict   after the run: JSON, page, comparison
 //! ```
 //!
-//! - Everything goes through the public protocol, so it works on Partita, Azurite and Azure.
+//! - Stress tests use only the public protocol, so they work on Partita, Azurite and Azure.
 //! - The same seed gives the same keys and the same operations.
 //! - Latency counts from the time an operation was due ([`Schedule`]), so the figures include every operation that a
 //!   stalled server delays.
-//! - Memory is bounded for runs of any duration: histograms, 600 points in time, a bounded number of partitions.
+//! - Memory is bounded, independent of the duration of a run: histograms, at most 600 points in time, and at most
+//!   40,000 partitions.
 
 mod compare;
 pub mod display;

@@ -1,4 +1,4 @@
-//! The figures of a running run, shared by workers, client and display.
+//! [`Recorder`]: collects the metrics of a run. Workers and client write to it, and the display reads from it.
 
 use super::metrics::{Live, Measured, Metrics};
 use super::mix::Kind;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 tokio::task_local! {
-    /// The partition of the current task's operation; `None` for a scan. Attempts outside an operation do not belong to
-    /// the run.
+    /// The partition of the current task's operation; `None` for a scan. Not set outside an operation, so that requests
+    /// before and after the run are not counted.
     pub(super) static OPERATION_PARTITION: Option<String>;
 }
 
-/// Records a run, as the observer of its client. Requests outside the run are not counted.
+/// Records a run. Must be the observer of the client that the run uses. Requests outside the run are not counted.
 #[derive(Debug)]
 pub struct Recorder {
     begin: OnceLock<Instant>,
@@ -38,7 +38,7 @@ impl Recorder {
             .live(self.now(), self.attempts.load(Ordering::Relaxed))
     }
 
-    /// Counts a partition with a row from before the run.
+    /// Records that the partition had rows before the run.
     pub fn found(&self, partition_key: &str) {
         self.metrics().found(partition_key);
     }
@@ -64,14 +64,14 @@ impl Recorder {
     }
 
     pub(super) fn metrics(&self) -> MutexGuard<'_, Metrics> {
-        // A panic under the lock ends the run anyway, and the figures stay valid.
+        // A panic while the lock is held ends the run, and the figures remain valid.
         self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RetryObserver for Recorder {
     fn attempt(&self, event: &AttemptEvent<'_>) {
-        // Most attempts succeed at once and do not need the lock.
+        // Most operations succeed at the first attempt. Only their number is counted, without the lock.
         let is_plain = event.error.is_none() && event.attempt == 1;
         let _ = OPERATION_PARTITION.try_with(|partition_key| {
             self.attempts.fetch_add(1, Ordering::Relaxed);

@@ -8,21 +8,21 @@ use partita_load::{Counts, Pattern, Schedule};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Identifies a report.
+/// The value of `kind`, which distinguishes a report from other JSON files.
 const KIND: &str = "partita-stress";
 /// The version of reports that this program writes and reads.
 pub const REPORT_VERSION: u64 = 1;
-/// Maximum size of a report, in bytes: a report with 600 points and 50 partitions with the longest keys has a few
-/// hundred KiB.
+/// Maximum size of a report file, in bytes. The largest report, with 600 points and 50 partitions with the longest
+/// keys, has a few hundred KiB.
 pub const REPORT_BYTES_MAX: u64 = 16 << 20;
 
-/// A report.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// `partita-stress`.
+    /// Always `partita-stress`.
     pub kind: String,
-    /// [`REPORT_VERSION`].
+    /// The version of the format: [`REPORT_VERSION`].
     pub version: u64,
     /// The program that wrote the report, such as `partita 0.1.0`.
     pub made_by: String,
@@ -36,31 +36,31 @@ pub struct Report {
     pub verdict: Verdict,
     /// The time during which operations began, in seconds.
     pub seconds: f64,
-    /// The steady part of that time, for rates against targets: the whole seconds after the ramp, or all of the time if
-    /// there are none.
+    /// The length of the steady part, in seconds: the complete seconds after the ramp, or the whole run if there are
+    /// none. Rates that are compared with targets are averages over the steady part.
     pub steady_seconds: f64,
-    /// Whether it was stopped before its end.
+    /// Whether the run was stopped before its end.
     pub is_interrupted: bool,
     /// Operations that were due but never began, because all workers were busy.
     pub not_begun: u64,
-    /// The number of new rows, at most: rows of failed writes may be missing.
+    /// The number of rows that the run tried to insert. Rows of failed writes may not exist.
     pub new_rows: u64,
-    /// Entities per second that operations requested in the steady part. If the rate could not be kept, this and the
-    /// other requested figures include operations that never began.
+    /// Entities per second that operations requested in the steady part. If the rate could not be kept, all figures
+    /// named `asked`, except `peak_asked`, include operations that were due but never began.
     pub asked_per_second: f64,
     /// Entities per second that were read or written in the steady part.
     pub served_per_second: f64,
-    /// Entities per second requested from the busiest partition of each second, averaged over the steady part.
+    /// Entities requested from the busiest partition of each second, as an average over the seconds of the steady part.
     pub busiest_asked_per_second: f64,
-    /// All operations together.
+    /// The metrics of all operations together.
     pub all: OperationMetrics,
-    /// Each kind of operation in the run.
+    /// The metrics of each kind of operation in the run.
     pub operations: Vec<OperationMetrics>,
     /// Outcomes of attempts, and decisions of the retry policy.
     pub tries: Tries,
-    /// Why operations failed.
+    /// Numbers of failed operations, by reason.
     pub failures: Counts,
-    /// Partitions that were counted separately.
+    /// Number of partitions with their own counts, at most 40,000; further ones are counted together.
     pub partitions_seen: u64,
     /// The busiest partitions, at most 50.
     pub partitions: Vec<PartitionMetrics>,
@@ -76,7 +76,7 @@ pub struct Report {
 pub struct Settings {
     /// The endpoint of the account.
     pub endpoint: String,
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// The id of the run, stored in its rows as the property `StressRun`.
     pub run: String,
@@ -84,29 +84,29 @@ pub struct Settings {
     pub pattern: Pattern,
     /// The seed of keys and operations.
     pub seed: u64,
-    /// Rows to load.
+    /// Number of rows with which the table is filled before the run.
     pub rows: u64,
     /// Bytes of text in each row.
     pub row_bytes: u64,
-    /// Operations by weight.
+    /// The kinds of operations, with their weights.
     pub mix: Mix,
-    /// Rows of a batch.
+    /// Number of rows per batch.
     pub batch_rows: u64,
-    /// Maximum number of rows of a range.
+    /// Maximum number of rows that a range query returns.
     pub range_rows: u64,
-    /// The only PartitionKey that was used; `None` for all.
+    /// The only PartitionKey that operations use; `None` for all.
     pub aim: Option<String>,
     /// When operations began.
     pub schedule: Schedule,
     /// Maximum number of parallel operations.
     pub workers: u64,
-    /// The time during which operations should begin, in seconds.
+    /// The time during which operations begin, in seconds; `None` for no limit.
     pub duration_seconds: Option<f64>,
-    /// The number of operations.
+    /// The number of operations; `None` for no limit.
     pub operations: Option<u64>,
-    /// The number of retries of a failed request.
+    /// Maximum number of retries of a failed request.
     pub retries: u32,
-    /// The targets of the service.
+    /// The targets of the service, with which the load is compared.
     pub targets: Targets,
 }
 
@@ -114,11 +114,11 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FillMetrics {
-    /// Rows written.
+    /// Number of rows written.
     pub rows: u64,
-    /// Its duration in seconds.
+    /// Duration of the fill, in seconds.
     pub seconds: f64,
-    /// Retried requests.
+    /// Number of retried requests.
     pub retries: u64,
 }
 
@@ -128,15 +128,15 @@ pub enum InvalidReport {
     /// The text is not a report.
     #[error("not a report of partita stress")]
     Kind(#[source] Option<serde_json::Error>),
-    /// It has an unknown version.
+    /// The report has an unknown version.
     #[error("unsupported report version {0}: this program reads version {REPORT_VERSION}")]
     Version(u64),
-    /// Its fields are invalid.
+    /// The fields of the report are invalid.
     #[error("the report is damaged")]
     Damaged(#[source] serde_json::Error),
 }
 
-/// The fields of every version.
+/// The fields that reports of all versions have.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
@@ -181,8 +181,8 @@ impl Report {
         report
     }
 
-    /// If the rate could not be kept, counts operations that never began as requested, with the same shares of
-    /// partitions.
+    /// If the rate could not be kept, adds the operations that never began to the requested entities, in the same
+    /// proportions of partitions.
     fn count_missed_operations(&mut self) {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;
@@ -200,13 +200,13 @@ impl Report {
             .for_each(|one| scale(&mut one.asked_per_second));
     }
 
-    /// Operations that were due, divided by those that began: 1 if all began.
+    /// The number of operations that were due, divided by the number that began: 1 if all began.
     fn due_for_begun(&self) -> f64 {
         let begun = self.all.done + self.all.failed;
         (begun + self.not_begun) as f64 / begun.max(1) as f64
     }
 
-    /// The verdict for these targets.
+    /// The verdict on the run for these targets, which may differ from those in the settings.
     pub fn judged(&self, targets: Targets) -> Verdict {
         let kinds: Vec<(Kind, u64, u64)> = self
             .operations
@@ -230,7 +230,7 @@ impl Report {
         })
     }
 
-    /// The JSON of a report file.
+    /// The JSON of a report file, on several lines.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)
             .expect("a report has only string keys and finite numbers")

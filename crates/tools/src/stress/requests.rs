@@ -1,20 +1,21 @@
-//! The operations of a run by number: their kind and rows. The same seed gives the same operations.
+//! [`Requests`]: computes the kind and the rows of each operation of a run from the operation's number. The same seed
+//! gives the same operations.
 
 use super::mix::{Kind, Mix};
 use partita_load::{Keys, Random};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Makes the random numbers of operations differ from those of keys.
+/// Changes the seed, so that the random numbers of operations differ from those of keys.
 const SALT: u64 = 0x0070_6172_7469_7461;
 
 /// An operation, with its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its kind.
+    /// The kind of the operation.
     pub kind: Kind,
     /// The partition, or the start of a range of partitions; ignored for a scan.
     pub partition_key: String,
-    /// The rows: a single one, those of a batch, or the start of a range.
+    /// The RowKeys: one row, the rows of a batch, or the start of a range.
     pub row_keys: Vec<String>,
 }
 
@@ -24,9 +25,9 @@ pub struct Requests {
     keys: Keys,
     seed: u64,
     mix: Mix,
-    /// Rows of a batch.
+    /// Number of rows per batch.
     batch_rows: u64,
-    /// The fill wrote the rows with numbers below this number.
+    /// The number of rows that the fill wrote; they have the numbers below it.
     loaded: u64,
     /// The only partition to use, and the numbers of its filled rows.
     aim: Option<(String, Vec<u64>)>,
@@ -34,12 +35,12 @@ pub struct Requests {
     next_row: AtomicU64,
 }
 
-/// Maximum number of filled rows to read if there is only one partition.
+/// Maximum number of filled rows that operations read if they use only one partition.
 const AIMED_ROWS_MAX: usize = 1_000_000;
 
 impl Requests {
-    /// Operations on a table that contains the rows with numbers below `loaded`. `aim` is the only partition to use, if
-    /// any.
+    /// Operations on a table that contains the rows with numbers below `loaded`. If `aim` is given, operations use only
+    /// this partition.
     pub fn new(
         keys: Keys,
         seed: u64,
@@ -69,8 +70,8 @@ impl Requests {
         self.next_row.load(Ordering::Relaxed) - self.loaded
     }
 
-    /// The operation with this number, from 0. The number determines the kind and the rows to read; new rows get the
-    /// next free numbers.
+    /// The operation with this number, from 0. The number determines the kind and the rows to read. New rows get the
+    /// next free row numbers.
     pub fn nth(&self, number: u64) -> Request {
         let mut random = Random::of(self.seed ^ SALT, number);
         let kind = self.mix.pick(&mut random);
@@ -88,7 +89,7 @@ impl Requests {
         }
     }
 
-    /// A row that the fill wrote; without a fill, a row that may exist.
+    /// A random row that the fill wrote; without a fill, a row of the run, which may not exist yet.
     fn row(&self, random: &mut Random) -> u64 {
         match &self.aim {
             Some((_, its)) if !its.is_empty() => {

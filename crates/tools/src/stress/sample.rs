@@ -12,16 +12,16 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Maximum number of keys in a sample. Each key read has the same chance to be kept.
+/// Maximum number of keys in a sample. If more keys are read, each has the same chance to be kept.
 pub const SAMPLE_KEYS_MAX: usize = 100_000;
-/// Maximum number of rows to read from a table for a sample.
+/// Number of rows of a table after which a sample is complete.
 pub const SAMPLE_ROWS_MAX: u64 = 1_000_000;
-/// Maximum length of a line of a list, in bytes: rows as JSON may be long.
+/// Maximum length of a line of a list, in bytes. A line may be a row as JSON.
 const LINE_BYTES_MAX: usize = 4 << 20;
-/// Number of parallel requests.
+/// Number of parallel requests to the table.
 const JOBS: usize = 4;
 
-/// A sample of keys.
+/// A random sample of PartitionKeys.
 #[derive(Debug)]
 pub struct Sample {
     /// The keys that were kept.
@@ -42,7 +42,7 @@ pub enum SampleError {
     Line {
         /// The line number, from 1.
         line: u64,
-        /// Why not.
+        /// Why the line is not a row.
         source: serde_json::Error,
     },
     /// The table cannot be read.
@@ -60,7 +60,7 @@ struct Row {
 }
 
 impl Sample {
-    /// An empty sample. The same seed and input give the same sample.
+    /// An empty sample. The same seed, with the same keys in the same order, gives the same sample.
     fn new(seed: u64) -> Self {
         Self {
             keys: Vec::new(),
@@ -72,7 +72,7 @@ impl Sample {
     /// A sample of a list: each line is a PartitionKey, or a row as JSON. Empty lines are skipped.
     ///
     /// # Errors
-    /// [`SampleError::Io`], also for a line of more than 4 MiB; [`SampleError::Line`].
+    /// [`SampleError::Io`], also if a line is longer than 4 MiB; [`SampleError::Line`].
     pub fn of_lines(mut lines: impl BufRead, seed: u64) -> Result<Self, SampleError> {
         let mut sample = Self::new(seed);
         let (mut line, mut number) = (String::new(), 0);
@@ -100,7 +100,7 @@ impl Sample {
         }
     }
 
-    /// A sample of a table, of at most [`SAMPLE_ROWS_MAX`] rows. Cancel safe.
+    /// A sample of a table. Stops reading after [`SAMPLE_ROWS_MAX`] rows. Cancel safe.
     ///
     /// # Errors
     /// [`SampleError::Table`].
@@ -112,8 +112,8 @@ impl Sample {
         let steps = Strategy::Prefix.plan(&Bounds::default(), &[], JOBS);
         let options = RunOptions {
             jobs: JOBS,
-            // In any order, batches from the whole table arrive early. So a sample that ends early covers more than the
-            // start of the table.
+            // In this order, rows of all parts of the table arrive early. So if the sample stops before the end of the
+            // table, it covers more than the table's start.
             order: Order::Any,
         };
         let mut scan = Scan::new(Arc::new(TableSource(table)), query, steps, options);
@@ -126,12 +126,12 @@ impl Sample {
                 break;
             }
         }
-        // Batches arrive in any order, but the same table must give the same sample.
+        // Batches arrive in any order. Only tables of at most SAMPLE_KEYS_MAX rows always give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
     }
 
-    /// Keeps each key with the same chance (Vitter's algorithm R).
+    /// Adds a key, or not: each key has the same chance to be kept (Vitter's algorithm R).
     fn meet(&mut self, key: &str) {
         self.met += 1;
         if self.keys.len() < SAMPLE_KEYS_MAX {

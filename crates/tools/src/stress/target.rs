@@ -1,4 +1,5 @@
-//! Targets of operations: a table over HTTP; in tests, a stub that only takes time.
+//! [`Target`]: what executes the operations of a run. [`TableTarget`] is a table over HTTP; tests use simulated
+//! targets.
 
 use super::metrics::{Outcome, Performed, failure};
 use super::mix::Kind;
@@ -7,10 +8,11 @@ use partita_client::{
     Entity, Filter, Guid, Page, QueryOptions, TableClient, TransactionAction, UpdateMode,
 };
 
-/// The property that identifies the run in all of its rows.
+/// The property of all rows of a run that contains the run's id.
 pub const RUN_PROPERTY: &str = "StressRun";
+/// The property that gives rows their size.
 const PAYLOAD: &str = "Payload";
-/// A property that no row has: a scan with a filter on it reads all rows and returns none.
+/// A property that no row has. A scan with a filter on it reads all rows and returns none.
 const MISSING: &str = "StressMissing";
 
 /// Executes operations. If a future is dropped, a write may have happened.
@@ -19,24 +21,24 @@ pub trait Target: Send + Sync + 'static {
     fn perform(&self, request: Request) -> impl Future<Output = Performed> + Send;
 }
 
-/// A table.
+/// A table on which a run executes its operations.
 #[derive(Debug, Clone)]
 pub struct TableTarget {
-    /// Its client.
+    /// The client of the table.
     pub table: TableClient,
     /// The id of the run, for [`RUN_PROPERTY`].
     pub run: Guid,
-    /// Bytes of text in each row, besides the keys and the id of the run.
+    /// Bytes of text in each row, without the keys and the id of the run.
     pub row_bytes: usize,
-    /// Rows of a range, 1 to 1,000.
+    /// Maximum number of rows that a range query returns, 1 to 1,000.
     pub range_rows: u32,
-    /// The number of entities to count for a scan of the whole table, because the server does not report how many rows
-    /// it reads.
+    /// The number of entities to count for a scan of the whole table. The server does not report how many rows a scan
+    /// reads.
     pub scan_entities: u64,
 }
 
 impl TableTarget {
-    /// A row of the run.
+    /// A row of the run with these keys.
     pub(super) fn entity(&self, partition_key: &str, row_key: String) -> Entity {
         let mut entity = Entity::new(partition_key, row_key);
         entity.insert(RUN_PROPERTY, self.run);
@@ -87,7 +89,7 @@ impl TableTarget {
         let page = self.table.query_page(&options, None).await?;
         let mut served = by_partition(&page)?;
         if served.is_empty() {
-            // A query without results counts as one entity.
+            // A query without results counts as one entity, as the service counts it.
             served.push((Some(request.partition_key), 1));
         }
         Ok(done(served))

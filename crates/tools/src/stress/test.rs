@@ -1,4 +1,4 @@
-//! A whole run on a filled table: operations, figures, report.
+//! [`run_test`]: runs the operations of a test on a filled table, and writes the report.
 
 use super::recorder::Recorder;
 use super::report::{FillMetrics, Report, Settings};
@@ -15,15 +15,15 @@ use std::time::Duration;
 pub struct Test {
     /// The settings.
     pub settings: Settings,
-    /// The table; the recorder observes its client.
+    /// The table. The recorder must be the observer of its client.
     pub target: TableTarget,
-    /// The keys of its rows.
+    /// Computes the keys of the rows.
     pub keys: Keys,
-    /// How the table was filled.
+    /// How the table was filled; `None` if it was not.
     pub load: Option<FillMetrics>,
 }
 
-/// Runs a test until its end, or until `stop` is ready.
+/// Runs a test until its end, or until `stop` completes. If `stop` completes twice, running operations are cancelled.
 pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn()) -> Report {
     let Test {
         settings,
@@ -32,7 +32,8 @@ pub async fn run_test(test: Test, recorder: Arc<Recorder>, stop: impl AsyncFn())
         load,
     } = test;
     let loaded = load.map_or(0, |load| load.rows);
-    // A sample of rows gives the ends of the table, so that growth is measured from the first second on.
+    // The ends of the table must be known, so that growth is measured from the first second on. A sample of the filled
+    // rows shows them approximately.
     let step = (loaded / ENDS_SEEN).max(1);
     for number in (0..loaded)
         .step_by(usize::try_from(step).unwrap_or(usize::MAX))

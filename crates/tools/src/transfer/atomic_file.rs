@@ -1,4 +1,4 @@
-//! Atomic replacement of small files, safe even across a power failure.
+//! Replaces, renames and removes files. A replacement is atomic and durable, even if the power fails.
 //!
 //! ```text
 //! write name.tmp ─▶ sync it ─▶ rename to name ─▶ sync the directory
@@ -16,10 +16,10 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Replaces a file.
+/// Replaces the content of a file.
 ///
 /// # Errors
-/// [`TransferError::Io`]; the file is then the old one or the new one.
+/// [`TransferError::Io`]. The file then has its old content or the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
     let temporary = temporary(path);
     let written = File::create(&temporary).and_then(|mut file| {
@@ -30,7 +30,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
     rename(&temporary, path)
 }
 
-/// Renames a synced file, durably.
+/// Renames a file that is already synced, and syncs its new directory.
 ///
 /// # Errors
 /// [`TransferError::Io`].

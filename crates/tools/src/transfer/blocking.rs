@@ -1,12 +1,12 @@
-//! Runs file I/O outside the runtime's threads.
+//! Runs file I/O on threads for blocking work, so that it does not block async tasks.
 
 use super::TransferError;
 use tokio::task::{JoinError, JoinSet};
 
-/// Runs blocking work to its end, even if the future is dropped.
+/// Runs blocking work and waits for its result. The work runs to its end, even if the future is dropped.
 ///
 /// # Errors
-/// The errors of the work; [`TransferError::ShuttingDown`].
+/// The errors of the work, and [`TransferError::ShuttingDown`].
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TransferError> + Send + 'static,
 ) -> Result<T, TransferError> {
@@ -15,7 +15,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     ended(&mut task).await
 }
 
-/// The result of the only task of a set.
+/// Waits for the only task of a set, and returns its result.
 pub(super) async fn ended<T: 'static>(
     task: &mut JoinSet<Result<T, TransferError>>,
 ) -> Result<T, TransferError> {
@@ -25,7 +25,7 @@ pub(super) async fn ended<T: 'static>(
     }
 }
 
-/// The result of a task. If it panicked, so does the caller.
+/// The result of a task. If the task panicked, continues the panic.
 pub(super) fn joined<T>(
     ended: Result<Result<T, TransferError>, JoinError>,
 ) -> Result<T, TransferError> {

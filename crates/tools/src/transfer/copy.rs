@@ -1,4 +1,4 @@
-//! Copies a table to another one: across accounts, servers and clouds.
+//! Copies a table to another table, also on another account, server or cloud.
 
 use super::observer::{Counts, Observer};
 use super::rows::TableReader;
@@ -9,8 +9,8 @@ use crate::scan::{Order, PageSource, ResumeToken, Scan};
 use partita_client::{Entity, TableClient};
 use std::sync::Arc;
 
-/// Writes all rows of a table to another table, which keeps its other rows. If the future is dropped, the copy stops as
-/// if it had been killed.
+/// Writes all rows of a table to another table. Rows that only the other table has are kept. If the future is dropped,
+/// the copy stops as if it had been killed.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -36,7 +36,7 @@ pub async fn copy<S: PageSource<Row = Entity>>(
     .await
 }
 
-/// Reads all rows, unless the channel of chunks is closed before.
+/// Reads all rows and sends them as chunks, unless the channel is closed before the end.
 async fn read<S: PageSource<Row = Entity>>(
     mut scan: Scan<S>,
     chunks: Chunks<String>,

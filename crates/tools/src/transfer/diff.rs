@@ -1,7 +1,7 @@
-//! Compares two tables: reads both in the table's order, row by row.
+//! Compares two tables row by row. Both are read in the table's order.
 //!
-//! Timestamps and ETags are not compared, because every table has its own. Numbers of different types differ. NaN equals NaN, and
-//! minus zero equals zero, as the service stores them.
+//! Timestamps and ETags are not compared, because every table has its own. Numbers of different types differ. NaN
+//! equals NaN, and minus zero equals zero, as the service stores them.
 
 use super::manifest::Keys;
 use crate::scan::{Keyed, PageSource, Scan, ScanError, compare_keys};
@@ -13,9 +13,9 @@ use std::cmp::Ordering;
 /// A row in which two tables differ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Difference {
-    /// Only the left table has it.
+    /// Only the left table has the row.
     LeftOnly(Entity),
-    /// Only the right table has it.
+    /// Only the right table has the row.
     RightOnly(Entity),
     /// Both tables have the row, with different properties.
     Differs {
@@ -46,11 +46,11 @@ impl Difference {
 /// A property in which two rows differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PropertyDifference {
-    /// Its name.
+    /// The name of the property.
     pub name: String,
     /// The value in the left row; `None` if the row lacks the property.
     pub left: Option<Value>,
-    /// The value in the right row.
+    /// The value in the right row; `None` if the row lacks the property.
     pub right: Option<Value>,
 }
 
@@ -67,18 +67,18 @@ pub struct DiffCounts {
     pub right_only: u64,
 }
 
-/// A running comparison of two tables. Memory holds only the rows that the scans read ahead.
+/// A running comparison of two tables. Only the rows that the scans read ahead are in memory.
 pub struct Diff<L: PageSource, R: PageSource> {
     left: Side<L>,
     right: Side<R>,
     counts: DiffCounts,
-    /// The last row compared; only its keys if the rows differed.
+    /// The last row compared: all its properties, or only its keys if the rows differed.
     reached: Option<Entity>,
 }
 
 struct Side<S: PageSource> {
     scan: Scan<S>,
-    /// Rows up to these keys are skipped.
+    /// Rows up to these keys are skipped, because an earlier run has compared them.
     behind: Option<Keys>,
     rows: std::vec::IntoIter<S::Row>,
     next: Option<Entity>,
@@ -115,7 +115,7 @@ impl<L: PageSource<Row = Entity>, R: PageSource<Row = Entity>> Diff<L, R> {
     /// The next difference; `None` when all rows are compared. The future may be dropped without losing a difference.
     ///
     /// # Errors
-    /// [`ScanError`]; the next call tries again.
+    /// [`ScanError`]. The next call retries the failed request.
     pub async fn next(&mut self) -> Option<Result<Difference, ScanError>> {
         loop {
             let (left, right) = tokio::join!(self.left.fill(), self.right.fill());
@@ -141,7 +141,7 @@ impl<L: PageSource<Row = Entity>, R: PageSource<Row = Entity>> Diff<L, R> {
         self.counts
     }
 
-    /// Counts a row, and returns its difference.
+    /// Compares a row of both tables, or takes a row of one. Counts it, and returns the difference, if there is one.
     fn compared(&mut self, left: Option<Entity>, right: Option<Entity>) -> Option<Difference> {
         let counts = &mut self.counts;
         match (left, right) {
@@ -186,7 +186,7 @@ impl<S: PageSource<Row = Entity>> Side<S> {
         }
     }
 
-    /// Reads the next row, if there is one.
+    /// Sets `next` to the next row, if it is empty and rows remain.
     async fn fill(&mut self) -> Result<(), ScanError> {
         while self.next.is_none() && !self.is_ended {
             if let Some(row) = self.rows.next() {
@@ -206,9 +206,10 @@ impl<S: PageSource<Row = Entity>> Side<S> {
     }
 }
 
-/// The properties in which two rows differ, in the order of the left row, then of the right row.
+/// The properties in which two rows differ. Those of the left row come first, in its order; then those that only the
+/// right row has.
 pub fn differences(left: &Entity, right: &Entity) -> Vec<PropertyDifference> {
-    // The usual case: equal rows, with properties in the same order.
+    // Fast path: most rows are equal, with properties in the same order.
     let same = |(left, right): ((&str, &Value), (&str, &Value))| {
         left.0 == right.0 && left.1.is_same(right.1)
     };

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a transfer stopped. Transferred rows stay, and a resumed transfer continues after them.
+/// Why a transfer stopped. Rows that were transferred before are kept, and a resumed transfer continues after them.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
@@ -16,70 +16,70 @@ pub enum TransferError {
     /// The table cannot be written. Resuming may succeed, unless the service refuses the row.
     #[error("cannot write the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
     Write {
-        /// PartitionKey of the row, or of the first of a batch.
+        /// PartitionKey of the failed row; of the first row of its batch if the service named none.
         partition_key: String,
-        /// Its RowKey.
+        /// RowKey of that row.
         row_key: String,
         /// The client's error, with the outcome of the write.
         source: Box<partita_client::Error>,
     },
-    /// A row to insert exists. Use another mode.
+    /// A row to insert already exists. Use another [`super::Mode`].
     #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists")]
     Exists {
-        /// Its PartitionKey.
+        /// PartitionKey of the row.
         partition_key: String,
-        /// Its RowKey.
+        /// RowKey of the row.
         row_key: String,
     },
     /// The table cannot be created.
     #[error("cannot create the table")]
     Create(#[source] Box<partita_client::Error>),
-    /// A file cannot be written or read as rows.
+    /// Rows cannot be written to a file, or read from it.
     #[error("{}", .path.display())]
     Rows {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Why not.
         source: FormatError,
     },
     /// A file or directory cannot be used.
     #[error("{}", .path.display())]
     Io {
-        /// Its path.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Why not.
         source: io::Error,
     },
-    /// A file has changed since it was written: its checksum, size or text differs.
-    #[error("{} is damaged: {what}", .path.display())]
+    /// A file is damaged or has changed since it was written, or an export has no manifest.
+    #[error("cannot use {}: {what}", .path.display())]
     Damaged {
-        /// The file.
+        /// The file or directory.
         path: PathBuf,
-        /// The evidence.
+        /// What is wrong with it.
         what: String,
     },
-    /// Another release wrote the manifest or state file, with an unknown version.
-    #[error("unsupported version {version} of {}", .path.display())]
+    /// The manifest or progress file has an unknown version: another release wrote it.
+    #[error("{} has the format version {version}, which this release cannot read", .path.display())]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version of its format.
         version: u64,
     },
     /// The target exists. Resume the transfer, or choose another target.
     #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
     /// The job to resume was started with other arguments or another file.
-    #[error("{} belongs to another job", .0.display())]
+    #[error("cannot resume from {}: it belongs to a run with other arguments", .0.display())]
     OtherJob(PathBuf),
-    /// The export is not finished. Resume it first.
-    #[error("{} belongs to an unfinished export; finish it first", .0.display())]
+    /// The export to import is not finished. Resume the export first.
+    #[error("{} is an unfinished export; resume the export first", .0.display())]
     Incomplete(PathBuf),
     /// The saved position of the scan is invalid.
-    #[error("cannot resume the scan")]
+    #[error("cannot resume from the saved position of the scan")]
     Resume(#[from] InvalidToken),
     /// The file name has no known extension.
-    #[error("unknown format of {}: its name must end in .csv, .jsonl or .parquet", .0.display())]
+    #[error("unknown format of {}: the file name must end in .csv, .jsonl, .jsonl.zst or .parquet", .0.display())]
     UnknownFormat(PathBuf),
     /// The observer stopped the transfer, which can be resumed.
     #[error("stopped")]
@@ -90,7 +90,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// Maps errors of file and directory operations, for `map_err`.
+    /// For `map_err`: converts an I/O error of a file or directory.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
@@ -98,7 +98,7 @@ impl TransferError {
         }
     }
 
-    /// Maps errors of a file of rows, for `map_err`.
+    /// For `map_err`: converts a format error of a file of rows.
     pub(super) fn rows(path: &Path) -> impl FnOnce(FormatError) -> Self + '_ {
         |source| Self::Rows {
             path: path.to_owned(),
@@ -106,7 +106,7 @@ impl TransferError {
         }
     }
 
-    /// Whether this is a failed write that may have happened.
+    /// Whether this is the failure of a write that the server may have executed.
     pub(super) fn may_have_happened(&self) -> bool {
         matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
     }

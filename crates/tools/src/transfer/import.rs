@@ -1,9 +1,10 @@
 //! Imports files into a table.
 //!
-//! The parts of an export, or one file, are read one after the other and written by several requests at a time. A part's checksum is
-//! verified before its first row is written. Timestamps are not written: the service sets them.
+//! Reads one file, or the parts of an export one after the other, and writes the rows with several requests at a time.
+//! A part's checksum is verified before its first row is written. Timestamps are not written, because the service sets
+//! them.
 
-use super::manifest::{ExportPart, Manifest, Progress};
+use super::manifest::{ExportPart, MANIFEST_FILE, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
 use super::state::{Checkpoint, StartedJob};
@@ -16,22 +17,24 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a chunk.
+/// Maximum number of rows of a chunk.
 const CHUNK_ROWS: usize = 1000;
 
-/// How files are read, and how their rows are written.
+/// Options of an import.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The format of a single file; `None` to take it from the file name. A directory's manifest names its format.
+    /// The format of a single file; `None` to take it from the file name. Ignored for a directory, whose manifest
+    /// contains the format.
     pub format: Option<Format>,
     /// How rows are written.
     pub load: WriteOptions,
 }
 
-/// The position of an import: all files before `file`, and a number of rows of it.
+/// The position of an import: all files before `file` are written, and the first `rows` rows of `file`.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
+    /// The index of the file.
     file: usize,
     rows: u64,
 }
@@ -40,14 +43,14 @@ struct Mark {
 struct Input {
     path: PathBuf,
     format: Format,
-    /// Its entry in the manifest.
+    /// The file's entry in the manifest; `None` for a single file.
     part: Option<ExportPart>,
     /// The number of rows, if known.
     rows: Option<u64>,
 }
 
-/// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if it had been
-/// killed.
+/// Writes all rows of a file, or of an export's directory, to a table. If the future is dropped, the import stops as if
+/// it had been killed.
 ///
 /// # Errors
 /// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
@@ -78,8 +81,8 @@ pub async fn import(
     run(read, begun, table, load, observer).await
 }
 
-/// Writes all rows of a stream. `name` names the stream in errors. A stream cannot be read again, so
-/// [`WriteOptions::state`] is ignored.
+/// Writes all rows of a stream to a table. Errors contain `name` as the path. A stream cannot be read again, so the
+/// import cannot be resumed, and [`WriteOptions::state`] is ignored.
 ///
 /// # Errors
 /// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
@@ -109,7 +112,7 @@ pub async fn import_stream(
     run(read, begun, table, load, observer).await
 }
 
-/// Reads on a separate thread, and writes.
+/// Runs `read` on a separate thread, and writes the rows that it reads.
 async fn run(
     read: impl FnOnce(&Chunks<Mark>) -> Result<(), TransferError> + Send + 'static,
     begun: StartedJob<Mark>,
@@ -121,7 +124,7 @@ async fn run(
     upload(table, load, begun, observer, |reading, chunks| {
         reading.spawn_blocking(move || {
             if let Err(error) = read(&chunks) {
-                // The channel is closed only if the writer has stopped.
+                // The channel is closed only if the writer has stopped, which then reports its own failure.
                 let _ = chunks.blocking_send(Err(error));
             }
             Ok(())
@@ -130,7 +133,7 @@ async fn run(
     .await
 }
 
-/// The size of the input.
+/// The event with the size of all input files.
 fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
     let (mut rows, mut bytes) = (Some(0), 0);
     for Input { path, rows: of, .. } in files {
@@ -140,14 +143,14 @@ fn size_of(files: &[Input]) -> Result<Event<'static>, TransferError> {
     Ok(Event::Input { rows, bytes })
 }
 
-/// The number of rows before a mark; `None` if a file's number of rows is unknown.
+/// The number of rows before a mark; `None` if a file before it has an unknown number of rows.
 fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
     let whole = files.iter().take(mark.file).map(|input| input.rows);
     let whole: Option<u64> = whole.sum();
     whole.map(|rows| rows + mark.rows)
 }
 
-/// The files to read, and their checksums.
+/// The files to read, and the checksum of each. Without a progress file, the checksum of a single file is empty.
 fn inputs(
     from: &Path,
     format: Option<Format>,
@@ -155,7 +158,10 @@ fn inputs(
 ) -> Result<(Vec<Input>, Vec<String>), TransferError> {
     let files = if from.is_dir() {
         let manifest = Manifest::load(from)?;
-        let missing = || TransferError::damaged(from, "the directory has no manifest");
+        let missing = || {
+            let what = format!("the directory has no {MANIFEST_FILE}, so it is not an export");
+            TransferError::damaged(from, what)
+        };
         let manifest = manifest.ok_or_else(missing)?;
         if manifest.progress != Progress::Complete {
             return Err(TransferError::Incomplete(from.to_owned()));
@@ -183,7 +189,7 @@ fn inputs(
     for Input { path, part, .. } in &files {
         checksums.push(match part {
             Some(part) => part.sha256.clone(),
-            // Only a state file needs the checksum.
+            // The checksum is needed only in the progress file.
             None if has_state => checksum(path)?,
             None => String::new(),
         });
@@ -191,7 +197,7 @@ fn inputs(
     Ok((files, checksums))
 }
 
-/// Reads all files from the mark on, unless the channel of chunks is closed before.
+/// Reads all files from the mark on and sends their rows as chunks, unless the channel is closed before the end.
 fn read_files(
     files: &[Input],
     from: Mark,
@@ -217,18 +223,19 @@ fn read_files(
     Ok(())
 }
 
-/// An open file.
+/// A file to read.
 struct OpenFile<'a> {
     path: &'a Path,
+    /// The index of the file.
     at: usize,
-    /// Rows that an earlier run has written.
+    /// Number of rows to skip, because an earlier run has written them.
     done: u64,
-    /// The number of rows in the manifest.
+    /// The file's number of rows, if a manifest contains it.
     expected: Option<u64>,
 }
 
 impl OpenFile<'_> {
-    /// Reads the file; returns false if the channel of chunks is closed.
+    /// Reads the file and sends its rows as chunks. Returns false if the channel is closed.
     fn read(
         &self,
         mut rows: EntityReader,
@@ -261,8 +268,9 @@ impl OpenFile<'_> {
             }
         }
         if self.expected.is_some_and(|rows| rows != mark.rows) {
+            let expected = self.expected.unwrap_or_default();
             let what = format!(
-                "the file has {} rows, which differs from the manifest",
+                "the file has {} rows, but the manifest has {expected}",
                 mark.rows
             );
             return Err(TransferError::damaged(path, what));

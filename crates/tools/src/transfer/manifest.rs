@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! fetching ──all rows fetched──▶ converting ──all parts written──▶ complete
-//!    parts grow, `resume`            parts grow, `staged` is read       only parts
-//!    is the scan's position
+//!    `parts` or `staged` grow,       `staged` files become `parts`     only `parts`
+//!    `resume` is the scan position
 //! ```
 //!
-//! Formats without columns change from fetching directly to complete. The manifest is replaced atomically after each
-//! part, so every file that it names is complete; other files are ignored.
+//! If rows need no conversion, they are fetched into `parts`; otherwise first into `staged` files. The manifest is
+//! replaced atomically after each file, so every file that it names is complete. Other files are ignored.
 
 use super::{TransferError, atomic_file};
 use crate::formats::{Format, Schema};
@@ -24,7 +24,7 @@ pub const MANIFEST_FILE: &str = "_manifest.json";
 /// The version of manifests that this program writes and reads.
 const MANIFEST_VERSION: u64 = 1;
 
-/// Identifies a manifest.
+/// The value of `kind`, which distinguishes a manifest from other JSON files.
 const MANIFEST_KIND: &str = "partita-export";
 /// Largest manifest, in bytes: enough for 10,000 columns and 100,000 parts.
 const MANIFEST_BYTES_MAX: u64 = 128 * 1024 * 1024;
@@ -33,29 +33,29 @@ const MANIFEST_BYTES_MAX: u64 = 128 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// `partita-export`.
+    /// Always `partita-export`.
     pub kind: String,
-    /// 1.
+    /// The version of the manifest's format: 1.
     pub version: u64,
-    /// Its progress.
+    /// How far the export is.
     pub progress: Progress,
-    /// The source of its rows.
+    /// The source of the rows.
     pub source: Source,
     /// The format of the parts.
     pub format: Format,
-    /// Rows of all parts.
+    /// The number of fetched rows: of all parts if the export is complete.
     pub rows: u64,
-    /// The properties and types of the rows, in the order of their first rows, or as declared. A format without columns
-    /// may have more properties than a file can have columns; then the list has only the first ones.
+    /// The properties and types of the rows, in the order of their first rows, or as declared. Rows in a format without
+    /// columns may have more properties than [`crate::formats::COLUMNS_MAX`]; then the list has only the first ones.
     pub columns: Schema,
-    /// Whether the columns were declared.
+    /// Whether the user declared the columns.
     pub declared: bool,
-    /// The files, in the table's order.
+    /// The files with the exported rows, in the table's order.
     pub parts: Vec<ExportPart>,
-    /// Fetched files that are not yet parts.
+    /// Fetched files to convert into parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub staged: Vec<ExportPart>,
-    /// The resume token of the scan.
+    /// The resume token of the scan after the last file, while rows are being fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
 }
@@ -78,13 +78,13 @@ pub enum Progress {
 pub struct Source {
     /// The account's endpoint.
     pub endpoint: String,
-    /// The table.
+    /// The name of the table.
     pub table: String,
-    /// The filter; `None` for all rows.
+    /// The filter of the rows; `None` for all rows.
     pub filter: Option<String>,
-    /// The properties; empty for all.
+    /// The names of the exported properties; empty for all.
     pub select: Vec<String>,
-    /// The partitions.
+    /// The exported partitions.
     #[serde(default, skip_serializing_if = "Bounds::is_everything")]
     pub bounds: Bounds,
 }
@@ -93,17 +93,17 @@ pub struct Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportPart {
-    /// The file name, in the directory of the manifest.
+    /// The file name, without a path. The file is in the directory of the manifest.
     pub file: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Its size in bytes.
+    /// The size of the file, in bytes.
     pub bytes: u64,
-    /// The SHA-256 of its bytes, in hex.
+    /// The SHA-256 of the file, in lower-case hex.
     pub sha256: String,
-    /// The keys of its first row.
+    /// The keys of the first row; `None` without rows.
     pub first: Option<Keys>,
-    /// The keys of its last row.
+    /// The keys of the last row; `None` without rows.
     pub last: Option<Keys>,
 }
 
@@ -157,7 +157,7 @@ impl Manifest {
         };
         for part in manifest.parts.iter().chain(&manifest.staged) {
             if !is_plain_name(&part.file) {
-                let what = format!("{:?} is not the name of a file beside it", part.file);
+                let what = format!("the part name {:?} is not a plain file name", part.file);
                 return Err(TransferError::damaged(&path, what));
             }
         }
@@ -169,7 +169,7 @@ impl Manifest {
         save(&directory.join(MANIFEST_FILE), self)
     }
 
-    /// The paths of the parts in their directory.
+    /// The parts, each with its path in `directory`.
     pub(super) fn files<'a>(
         &'a self,
         directory: &'a Path,
@@ -189,14 +189,14 @@ fn is_plain_name(name: &str) -> bool {
         && !name.contains(['/', '\\', ':'])
 }
 
-/// The fields that manifests and state files of all versions have.
+/// The fields that manifests and progress files of all versions have.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
     version: u64,
 }
 
-/// Reads a file of this kind and version, if it exists.
+/// Reads a manifest or progress file of this kind and version, if it exists. Reads at most `bytes_max` bytes.
 pub(super) fn load<T: DeserializeOwned>(
     path: &Path,
     kind: &str,
@@ -212,7 +212,8 @@ pub(super) fn load<T: DeserializeOwned>(
     let damaged = |error: serde_json::Error| TransferError::damaged(path, error);
     let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
     if head.kind != kind {
-        return Err(TransferError::damaged(path, format!("not a {kind}")));
+        let what = format!("its kind is {:?} instead of {kind:?}", head.kind);
+        return Err(TransferError::damaged(path, what));
     }
     if head.version != version {
         return Err(TransferError::Version {
@@ -223,7 +224,7 @@ pub(super) fn load<T: DeserializeOwned>(
     serde_json::from_slice(&text).map(Some).map_err(damaged)
 }
 
-/// Writes a manifest or state file.
+/// Writes a manifest or progress file.
 pub(super) fn save(path: &Path, content: &impl Serialize) -> Result<(), TransferError> {
     let mut text =
         serde_json::to_vec_pretty(content).map_err(|error| TransferError::damaged(path, error))?;

@@ -1,20 +1,22 @@
 //! Exports tables to files, imports files, copies tables, and compares tables.
 //!
-//! - [`export`]: rows to a file, or to a directory of parts with a [`Manifest`].
-//! - [`import`]: such files to a table; [`copy`]: rows of another table.
+//! - [`export`]: writes a table's rows to a file, or to a directory of parts with a [`Manifest`].
+//! - [`import`]: writes the rows of such files to a table.
+//! - [`copy`]: writes the rows of a table to another table.
 //! - [`Diff`]: the differences of two tables, row by row.
 //!
 //! Promises:
-//! - memory is bounded, independent of the size of tables and files: some pages, a group of rows of a part, the running
-//!   batches;
-//! - a transfer can be stopped at any point, even by `kill -9`; run again with `resume`, it gives the same result as an
-//!   uninterrupted transfer. Its saved position ([`Manifest`], state file) is replaced atomically;
+//! - memory is bounded, independent of the size of tables and files. It holds some pages, a row group of a part, and
+//!   the running batches;
+//! - a transfer can be stopped at any point, even by `kill -9`. Run again with `resume`, it gives the same result as an
+//!   uninterrupted transfer. Its saved position is replaced atomically: of an export in the [`Manifest`], of an import
+//!   or a copy in a progress file;
 //! - a write with an unknown outcome is repeated if the repetition is idempotent. Otherwise the rows are read back
 //!   first;
-//! - the checksum of a file is verified before any of its rows is written.
+//! - the checksum of an export's part is verified before any of its rows is imported.
 //!
 //! Rows come from a [`crate::scan::PageSource`] whose rows are entities. Writes go through a
-//! [`partita_client::TableClient`] with its retries; only unknown outcomes are repeated here.
+//! [`partita_client::TableClient`], which retries them; this module repeats only writes with an unknown outcome.
 
 mod atomic_file;
 mod blocking;

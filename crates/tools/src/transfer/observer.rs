@@ -9,50 +9,50 @@ use std::path::Path;
 pub enum Event<'a> {
     /// Rows were read, from a table or a file.
     Read {
-        /// How many.
+        /// Number of rows.
         rows: u64,
         /// The size of the rows by the service's formula, in bytes.
         bytes: u64,
     },
     /// Rows were written, to a table or a file.
     Written {
-        /// How many.
+        /// Number of rows.
         rows: u64,
         /// The size of the rows by the service's formula, in bytes.
         bytes: u64,
     },
-    /// Rows were skipped, because they exist.
+    /// Rows were skipped, because they already exist in the table.
     Skipped {
-        /// How many.
+        /// Number of rows.
         rows: u64,
     },
     /// A file was completely written or read.
     File {
-        /// Its path.
+        /// The path of the file.
         path: &'a Path,
-        /// Its rows.
+        /// Number of rows in the file.
         rows: u64,
     },
     /// All rows of an export are fetched, so the columns are known; the conversion of the rows begins.
     Converting {
-        /// Rows to write.
+        /// Number of rows to convert.
         rows: u64,
     },
-    /// An earlier run has transferred these rows.
+    /// The transfer resumes after rows that an earlier run has transferred.
     Resumed {
-        /// How many.
+        /// Number of these rows.
         rows: u64,
     },
     /// An import has determined its input.
     Input {
         /// The number of rows, if the files store it.
         rows: Option<u64>,
-        /// Bytes of the files on disk.
+        /// Size of the files, in bytes.
         bytes: u64,
     },
-    /// The position in the current file, if its number of rows is unknown.
+    /// The position in the current file. Sent only if the number of its rows is unknown.
     Position {
-        /// Bytes of the file on disk.
+        /// Bytes of the file that were read.
         bytes: u64,
     },
     /// The position was saved: a resumed run continues from here.
@@ -71,22 +71,22 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// Ignores events.
+/// Ignores all events.
 impl Observer for () {
     fn event(&self, _: &Event<'_>) {}
 }
 
-/// The counts of a transfer, without those of earlier runs that it resumed.
+/// The counts of a transfer. A resumed transfer does not include the counts of earlier runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Rows read.
     pub rows_read: u64,
     /// Rows written; in a dry run, rows that would be written.
     pub rows_written: u64,
-    /// Rows skipped, because they exist.
+    /// Rows skipped, because they already exist in the table.
     pub rows_skipped: u64,
-    /// Size of the rows read by the service's formula, in bytes.
+    /// Size of the rows read, in bytes, by the service's formula.
     pub bytes: u64,
-    /// Write requests without retries; for an export, files.
+    /// Number of write requests, without retries; of an export, the number of files.
     pub writes: u64,
 }

@@ -5,37 +5,38 @@ use partita_client::{ErrorCode, TableClient};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How to write rows that exist.
+/// What to do with a row that already exists in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Refuse them.
+    /// Report an error.
     #[default]
     Insert,
     /// Update the given properties and keep the others.
     Merge,
     /// Replace all properties.
     Replace,
-    /// Skip them.
+    /// Skip the row.
     SkipExisting,
 }
 
-/// How rows are written.
+/// Options for writing rows to a table.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// How to write rows that exist.
+    /// What to do with rows that already exist.
     pub mode: Mode,
     /// Number of parallel writes, at least 1.
     pub jobs: usize,
     /// Whether to create the table if it does not exist.
     pub create_table: bool,
-    /// Rows between two saves of the progress file. Each save syncs a file; a resumed transfer writes rows behind the last save again.
+    /// Number of rows between two saves of the progress file. Each save syncs a file. A resumed transfer writes the
+    /// rows after the last save again.
     pub rows_between_marks: u64,
     /// Whether to only count rows, without writing them.
     pub dry_run: bool,
-    /// The progress file, removed at the end; none if a stopped transfer shall start from the begin.
+    /// The path of the progress file, which is removed at the end. `None` if the transfer need not be resumable.
     pub state: Option<PathBuf>,
-    /// Whether to resume from the progress file. Without one, the transfer begins.
+    /// Whether to resume from the progress file. If the file does not exist, a new transfer starts.
     pub resume: bool,
 }
 

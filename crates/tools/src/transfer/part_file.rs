@@ -1,4 +1,4 @@
-//! Files of rows with their checksum: SHA-256 of their bytes.
+//! Writes the part files of an export, and verifies their size and checksum (SHA-256).
 
 use super::atomic_file::{rename, temporary};
 use super::manifest::{ExportPart, Keys};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Size of buffers.
+/// Size of a file buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 /// A file that computes the hash of its content while it is written.
@@ -38,10 +38,11 @@ impl Write for HashedFile {
 pub(super) struct PartWriter {
     path: PathBuf,
     writer: EntityWriter<HashedFile>,
-    /// Rows so far.
+    /// Number of rows written.
     pub(super) rows: u64,
-    /// Bytes of the rows so far, by the service's formula.
+    /// Size of the written rows by the service's formula, in bytes.
     pub(super) row_bytes: u64,
+    /// The keys of the first and the last row.
     keys: Option<(Keys, Keys)>,
 }
 
@@ -82,7 +83,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Ends the file and renames it, durably.
+    /// Ends the file, syncs it, and renames it to its final name.
     pub(super) fn finish(self) -> Result<ExportPart, TransferError> {
         let Self { path, writer, .. } = self;
         let file = writer.finish().map_err(TransferError::rows(&path))?;
@@ -105,7 +106,7 @@ impl PartWriter {
     }
 }
 
-/// The checksum of a file.
+/// The SHA-256 of a file, in hexadecimal digits.
 ///
 /// # Errors
 /// [`TransferError::Io`].
@@ -124,7 +125,7 @@ pub(super) fn checksum(path: &Path) -> Result<String, TransferError> {
     hashed.map_err(TransferError::io(path))
 }
 
-/// Refuses a file that has changed since it was written.
+/// Returns an error if the file has changed since it was written: its size or checksum differs.
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
@@ -133,10 +134,11 @@ pub(super) fn verify(path: &Path, part: &ExportPart) -> Result<(), TransferError
     if checksum(path)? == part.sha256 {
         return Ok(());
     }
-    Err(TransferError::damaged(path, "its checksum differs"))
+    let what = "checksum mismatch: the file has changed since it was written";
+    Err(TransferError::damaged(path, what))
 }
 
-/// Refuses a file whose size has changed.
+/// Returns an error if the size of the file has changed since it was written.
 ///
 /// # Errors
 /// [`TransferError::Damaged`], [`TransferError::Io`].
@@ -145,7 +147,8 @@ pub(super) fn verify_size(path: &Path, part: &ExportPart) -> Result<(), Transfer
     if bytes == part.bytes {
         return Ok(());
     }
-    let what = format!("the file has {bytes} bytes instead of {}", part.bytes);
+    let expected = part.bytes;
+    let what = format!("the file has {bytes} bytes, but {expected} were written");
     Err(TransferError::damaged(path, what))
 }
 

@@ -1,4 +1,4 @@
-//! Sources of a transfer's rows.
+//! [`TableReader`]: a table from which a transfer reads rows.
 
 use super::TransferError;
 use super::manifest::Source;
@@ -19,19 +19,19 @@ impl Keyed for Entity {
 /// A table to read, with the query and the steps of the scan.
 #[derive(Debug, Clone)]
 pub struct TableReader<S> {
-    /// The endpoint of the table, for the manifest and for comparison with a resumed job.
+    /// The endpoint of the table, which is stored to check that a resumed transfer has the same source.
     pub endpoint: String,
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// The table.
+    /// The source of the table's pages.
     pub table: Arc<S>,
-    /// The query for its rows.
+    /// The query that selects the rows.
     pub query: Query,
     /// The first steps of the scan, see [`crate::scan::Strategy::plan`].
     pub steps: Vec<Step>,
     /// The partitions to read. The steps must lie within them.
     pub bounds: Bounds,
-    /// Requests at the same time, at least 1.
+    /// Maximum number of parallel requests, at least 1.
     pub jobs: usize,
 }
 
@@ -57,7 +57,7 @@ impl<S: PageSource> TableReader<S> {
         ))
     }
 
-    /// The description of the source in a manifest.
+    /// The description of this source in a manifest or progress file.
     pub(super) fn source(&self) -> Source {
         let options = self.query.options();
         Source {

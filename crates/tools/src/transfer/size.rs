@@ -1,15 +1,15 @@
-//! Sizes of rows.
+//! Sizes of rows: by the service's formula, and in the body of a batch.
 
 use partita_client::Entity;
 use partita_model::{Value, utf16_len};
 
-/// Maximum bytes of a property's JSON besides its name and text: quotes, colon, comma, the annotation with the longest
-/// type name, and a number or Guid.
+/// Maximum size of a property's JSON without its name and text, in bytes: quotes, colon, comma, the annotation with the
+/// longest type name, and a number or Guid.
 const PROPERTY_BYTES: u64 = 96;
-/// Maximum bytes of a batch operation besides its entity: headers, and a URL with a base of up to 512 bytes.
+/// Maximum size of a batch operation without its entity, in bytes: headers, and a URL with a base of up to 512 bytes.
 const OPERATION_BYTES: u64 = 1024;
 
-/// The size of an entity by the service's formula, in bytes (model: "size of an entity").
+/// The size of an entity in bytes, by the formula for the service's limit of 1 MiB per entity.
 pub(crate) fn entity_bytes(entity: &Entity) -> u64 {
     let keys = 2 * (utf16_len(entity.partition_key()) + utf16_len(entity.row_key()));
     let properties = entity
@@ -18,9 +18,9 @@ pub(crate) fn entity_bytes(entity: &Entity) -> u64 {
     (4 + keys + properties.sum::<usize>()) as u64
 }
 
-/// Maximum bytes of an operation on the entity in the body of a batch.
+/// An upper bound for the size of an operation with this entity in the body of a batch, in bytes.
 pub(crate) fn operation_bytes_max(entity: &Entity) -> u64 {
-    // In the URL, a byte of a key takes up to three bytes, and a quote six.
+    // In the URL, a byte of a key takes up to three bytes, and a quote six. In the JSON, the key appears again.
     let keys = [entity.partition_key(), entity.row_key()]
         .map(|key| 6 * key.len() as u64 + json_bytes(key));
     let properties = entity.iter().map(|(name, value)| {

@@ -1,10 +1,11 @@
-//! A table of a server as a source of entities.
+//! [`TableSource`]: reads the pages of a table as decoded entities.
 
 use crate::scan::{Page, PageRequest, PageSource, SourceError};
 use crate::source::page;
 use partita_client::{Entity, TableClient};
 
-/// A table as a source of entities. The tasks that read pages also decode them, in parallel. The client retries.
+/// A table as a source of entities. The tasks that read pages also decode them, in parallel. The client retries failed
+/// requests.
 #[derive(Debug, Clone)]
 pub struct TableSource(pub TableClient);
 

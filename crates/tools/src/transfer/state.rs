@@ -1,7 +1,8 @@
-//! The state file of an import or a copy, from which it resumes.
+//! The progress file of an import or a copy, from which a stopped run resumes.
 //!
-//! It contains the arguments of the job, so that another job cannot resume it, and a mark: all rows before the mark are
-//! written. Rows after the mark may be written too; writing them again changes nothing, or is detected.
+//! The file contains the arguments of the job, so that a run with other arguments cannot resume it, and a mark: all
+//! rows before the mark are written. Rows after the mark may be written too. Writing these rows again changes nothing,
+//! or finds that an equal row exists.
 
 use super::blocking::blocking;
 use super::observer::{Event, Observer};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 const STATE_KIND: &str = "partita-transfer";
 const STATE_VERSION: u64 = 1;
-/// Maximum size of a state file, in bytes: the token of a scan with some thousand open steps fits.
+/// Maximum size of a progress file, in bytes: enough for the token of a scan with some thousand open steps.
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,19 +26,19 @@ struct SavedState<M> {
     mark: Option<M>,
 }
 
-/// Saves the marks of a job.
+/// Saves the marks of a job in its progress file.
 pub(super) struct Checkpoint<M> {
     path: Option<PathBuf>,
     job: serde_json::Value,
     observer: Arc<dyn Observer>,
-    /// The last mark reached, if it is not yet saved.
+    /// The last mark that was reached, if it is not yet saved.
     unsaved: Option<M>,
     /// Rows written since the last save.
     rows_since: u64,
     rows_between_marks: u64,
 }
 
-/// A job that begins or resumes.
+/// A job that has begun or resumed.
 pub(super) struct StartedJob<M> {
     pub(super) checkpoint: Checkpoint<M>,
     /// Where to continue; `None` at the start.
@@ -47,7 +48,8 @@ pub(super) struct StartedJob<M> {
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
-    /// Returns the result of the preparation. If it failed, removes the state of a job that has just begun.
+    /// Returns the job if the preparation succeeded. Otherwise returns its error, and removes the progress file unless
+    /// the job was resumed.
     pub(super) async fn unless(
         self,
         prepared: Result<(), TransferError>,
@@ -68,15 +70,16 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// Begins or resumes a job.
     ///
     /// # Errors
-    /// [`TransferError::AlreadyThere`] if there is a state file and the job must not be resumed,
-    /// [`TransferError::OtherJob`] if it belongs to another job; the errors of the file.
+    /// [`TransferError::AlreadyThere`] if there is a progress file but [`WriteOptions::resume`] is not set,
+    /// [`TransferError::OtherJob`] if the file belongs to a job with other arguments, and errors of reading or writing
+    /// the file.
     pub(super) async fn begin(
         options: &WriteOptions,
         job: serde_json::Value,
         observer: &Arc<dyn Observer>,
     ) -> Result<StartedJob<M>, TransferError> {
         let checkpoint = Self {
-            // A dry run saves no state.
+            // A dry run has no progress file.
             path: options.state.clone().filter(|_| !options.dry_run),
             job,
             observer: Arc::clone(observer),
@@ -97,7 +100,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             manifest::load::<SavedState<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
         });
         let Some(state) = state.await? else {
-            // From now on, rows may be written.
+            // The file must exist before rows are written.
             started.checkpoint.save(None).await?;
             return Ok(started);
         };
@@ -112,13 +115,13 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(started)
     }
 
-    /// Counts written rows, before or after the mark.
+    /// Counts written rows. They may be before or after the last mark.
     pub(super) fn written(&mut self, rows: u64) {
         self.rows_since += rows;
     }
 
-    /// Records that all rows before the mark are written. Saves the mark if enough rows were written since the last
-    /// save.
+    /// Records that all rows before the mark are written. Saves the mark if `rows_between_marks` rows were written
+    /// since the last save.
     pub(super) async fn reached(&mut self, mark: M) -> Result<(), TransferError> {
         self.unsaved = Some(mark);
         if self.rows_since >= self.rows_between_marks {
@@ -127,7 +130,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(())
     }
 
-    /// Saves the last mark, before a failure is reported.
+    /// Saves the last mark, if it is not yet saved.
     pub(super) async fn flush(&mut self) -> Result<(), TransferError> {
         if let Some(mark) = self.unsaved.take() {
             self.rows_since = 0;
@@ -136,7 +139,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         Ok(())
     }
 
-    /// Ends the job and removes its state.
+    /// Ends the job and removes its progress file.
     pub(super) async fn end(self) -> Result<(), TransferError> {
         match self.path {
             Some(path) => blocking(move || atomic_file::remove(&path)).await,

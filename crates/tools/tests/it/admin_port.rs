@@ -1,4 +1,4 @@
-//! Tests of all pages and actions of a real admin port.
+//! Tests the client of the admin port on a real server: pages, actions and errors.
 
 use crate::server;
 use partita_client::TableServiceClient;

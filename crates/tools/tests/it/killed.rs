@@ -1,7 +1,7 @@
-//! Transfers that are killed at any of their events, and then resumed.
+//! Tests transfers that are killed at one of their events, and then resumed.
 //!
-//! A test runs itself as a child process, which runs the job and aborts at a given event. Only the files and the tables
-//! remain of the child.
+//! A test starts its own executable as a child process, which runs the transfer and aborts at a given event. The next
+//! child resumes from the files and tables that remain.
 
 use crate::server;
 use crate::tables::{assert_same, filled, reader};
@@ -16,9 +16,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// The environment variable that contains the job of a child, as words separated by `|`.
 const CHILD: &str = "PARTITA_TRANSFER_CHILD";
 
-/// The job of a child, passed in one environment variable.
+/// The job of a child.
 struct Job<'a> {
     verb: &'a str,
     connection: String,
@@ -27,7 +28,7 @@ struct Job<'a> {
     mode: Mode,
 }
 
-/// Aborts the process at an event.
+/// Aborts the process at the event with this number, from 1.
 struct Killer {
     events_left: AtomicUsize,
 }
@@ -40,14 +41,14 @@ impl Observer for Killer {
     }
 }
 
-/// Runs the job in the environment variable. Returns whether there is a job.
+/// If the process is a child, runs the job in the environment variable. Returns whether it is a child.
 fn is_child() -> bool {
     let Ok(text) = std::env::var(CHILD) else {
         return false;
     };
     let words: Vec<&str> = text.split('|').collect();
     let [verb, connection, path, format, mode, events] = words[..] else {
-        panic!("six words: {text}");
+        panic!("the job does not have six words: {text}");
     };
     let client = TableServiceClient::from_connection_string(connection).unwrap();
     let (source, target) = (client.table_client("source"), client.table_client("target"));
@@ -92,8 +93,8 @@ fn is_child() -> bool {
     true
 }
 
-/// Runs a job in child processes until one completes. The n-th child is killed after n times the given number of
-/// events. Returns the number of killed children.
+/// Runs a job in child processes until one completes. Each child is killed `step` events later than the previous one.
+/// Returns the number of killed children.
 async fn run_killed(test: &'static str, job: &Job<'_>, step: usize) -> usize {
     let Job {
         verb,

@@ -1,4 +1,4 @@
-//! Writes whose answers are lost after the server has executed them.
+//! Tests transfers that lose the answers to writes, although the server has executed the writes.
 
 use crate::server;
 use crate::tables::{assert_same, reader, rows, silent, started, table};
@@ -12,8 +12,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A proxy in front of a server. It drops the answers with the numbers that `is_lost` selects, and closes their
-/// connections.
+/// A proxy in front of a server. It drops the answers, numbered from 0, for which `is_lost` is true, and closes their
+/// connections. Counts the dropped answers in `lost`.
 pub(crate) async fn lossy(
     server: SocketAddr,
     listener: TcpListener,
@@ -54,7 +54,8 @@ pub(crate) async fn lossy(
     }
 }
 
-/// Copies a table through a lossy connection, in every mode whose result does not depend on existing rows.
+/// Copies a table through the proxy in three modes. Asserts that the copy equals the source, and that at least
+/// `lost_min` answers were lost.
 async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, lost_min: usize) {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(1000)).await;
@@ -88,14 +89,17 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
         copy(&reader(&source, 100), &through, &options, &silent())
             .await
             .unwrap();
-        assert!(lost.load(Ordering::SeqCst) >= lost_min, "answers were lost");
+        assert!(
+            lost.load(Ordering::SeqCst) >= lost_min,
+            "too few lost answers"
+        );
         assert_same(&source, &target, 1000).await;
         target.delete().await.unwrap();
     }
     server.stop().await;
 }
 
-/// The client retries, and recognises its own earlier success.
+/// The client retries writes, and recognises that an earlier attempt has succeeded.
 #[tokio::test]
 async fn lost_answers_do_not_lose_rows() {
     let retry = RetryPolicy::Fixed {
@@ -105,7 +109,8 @@ async fn lost_answers_do_not_lose_rows() {
     copies(retry, 3, |answer| answer % 4 == 1, 5).await;
 }
 
-/// A client without retries returns an unknown outcome: here for a batch and for a single row.
+/// Without retries, the client reports an unknown outcome, and the transfer must find out what was written. Loses one
+/// answer, each time to another request.
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved() {
     copies(RetryPolicy::None, 1, |answer| answer == 2, 1).await;

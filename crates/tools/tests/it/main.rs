@@ -1,8 +1,8 @@
-//! Transfers and the admin port against a real server.
+//! Tests of transfers, migrations, stress tests and the admin client on a real server.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "the whole crate is tests, though not every function has the attribute"
+    reason = "the whole crate is tests, but clippy recognises only functions with the test attribute"
 )]
 
 mod admin_port;

@@ -1,5 +1,5 @@
-//! Migrations that are killed after each of their requests, or that lose each answer, and then run again: the tables
-//! must equal those of an uninterrupted run.
+//! Tests migrations that are killed after one of their requests, or that lose one answer, for each request. After the
+//! next run, the tables must equal those of an uninterrupted run.
 
 use crate::lost_answers::lossy;
 use crate::migrations::everything;
@@ -21,11 +21,12 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Aborts a client's task after the answer to a given request.
+/// Ends the task of a client by a panic, after the answer to a given request.
 #[derive(Debug, Default)]
 struct Killer {
+    /// The number of requests so far.
     made: AtomicUsize,
-    /// 0 disables it.
+    /// The number of the request, from 1; 0 to never end the task.
     killed_at: usize,
 }
 
@@ -33,7 +34,7 @@ impl RetryObserver for Killer {
     fn attempt(&self, _: &AttemptEvent<'_>) {
         let made = self.made.fetch_add(1, Ordering::SeqCst) + 1;
         if made == self.killed_at {
-            // Unlike a panic, this intended abort prints no message.
+            // `resume_unwind` prints no message, unlike `panic!`.
             std::panic::resume_unwind(Box::new("killed"));
         }
     }
@@ -66,7 +67,7 @@ fn migrations() -> Migrations {
         Migration::new(3, "rows")
             .transform(Transform {
                 changes: vec![
-                    // Running it twice would give another result.
+                    // Changes that would give another result if they ran twice.
                     rename("N", "M"),
                     rename("When", "N"),
                     PropertyChange::Retype {
@@ -112,14 +113,14 @@ fn migrations() -> Migrations {
     .unwrap()
 }
 
-/// A new server and its connection string.
+/// Starts a server. Returns it with its connection string.
 async fn world() -> (Server, String) {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
     (server, text)
 }
 
-/// Resets the server: one table, and for [`Way::Down`] also the applied migrations.
+/// Resets the server to the start of a run: the table `people`, and for [`Way::Down`] also the applied migrations.
 async fn begin(text: &str, way: Way) {
     let service = TableServiceClient::from_connection_string(text).unwrap();
     for name in everything(&service).await.keys() {
@@ -140,8 +141,8 @@ async fn begin(text: &str, way: Way) {
     }
 }
 
-/// Pages of a few rows, each recorded, and a lease that has expired when the next run starts. `Up` uses only the public
-/// protocol; `Down` also Partita's rename.
+/// Options with pages of a few rows, a record after each page, and a lease that has expired when the next run starts.
+/// `Up` uses only the public protocol; `Down` also uses Partita's rename.
 fn options(way: Way, jobs: usize) -> MigratorOptions {
     MigratorOptions {
         public_only: way == Way::Up,
@@ -171,7 +172,8 @@ async fn run(migrator: &Migrator, way: Way) -> Result<(), MigrateError> {
     }
 }
 
-/// Runs until the end, or until it is killed after this many requests. Returns the number of requests.
+/// Runs the migrations, and kills the run after `killed_at` requests; 0 does not kill it. Returns the number of
+/// requests, or an error if the run was killed.
 async fn run_killed(text: &str, way: Way, killed_at: usize, jobs: usize) -> Result<usize, ()> {
     let killer = Arc::new(Killer {
         killed_at,
@@ -221,7 +223,7 @@ async fn killed_at_every_request(way: Way) {
     let (server, text) = world().await;
     for killed_at in 1..=requests {
         begin(&text, way).await;
-        // The last request releases the lease.
+        // Includes the last request, which releases the lease.
         let killed = run_killed(&text, way, killed_at, 1).await;
         assert!(
             killed.is_err(),
@@ -259,7 +261,7 @@ async fn up_killed_after_every_request() {
 #[tokio::test]
 async fn down_killed_after_every_request() {
     killed_at_every_request(Way::Down).await;
-    // After reverting, the tables equal those at the start.
+    // The reverted tables equal the tables before the migrations.
     let (server, text) = world().await;
     begin(&text, Way::Up).await;
     let before = tables(&text).await;
@@ -269,7 +271,7 @@ async fn down_killed_after_every_request() {
     assert_eq!(end, before);
 }
 
-/// Each run is killed after a number of requests, until one run completes. Several writes run in parallel.
+/// Runs are killed after some requests, each later than the one before, until a run completes. Writes run in parallel.
 #[tokio::test]
 async fn repeatedly_killed_runs_complete() {
     let (expected, _) = undisturbed(Way::Up).await;
@@ -287,7 +289,8 @@ async fn repeatedly_killed_runs_complete() {
     server.stop().await;
 }
 
-/// Each run loses the answer to another request. The client does not retry, so the run fails; the next run continues.
+/// For each request, a run loses the answer to it. The client does not retry, so the run usually fails, and the next
+/// run continues.
 #[tokio::test]
 async fn runs_survive_each_lost_answer() {
     let (expected, requests) = undisturbed(Way::Up).await;
@@ -315,7 +318,8 @@ async fn runs_survive_each_lost_answer() {
             1,
             "the proxy did not lose one answer"
         );
-        // A failed release of the lease is not an error, and some lost writes are recognised as done.
+        // The run may succeed: a failed release of the lease is not an error, and some lost writes are recognised as
+        // done. A further run must then change nothing, which is checked for every tenth request.
         if outcome.is_err() || lost_at % 10 == 0 {
             run_killed(&text, Way::Up, 0, 1).await.unwrap();
         }

@@ -1,4 +1,4 @@
-//! A stress test against a real server: its writes, its figures, and its verdict.
+//! Tests stress tests on a real server: the rows that they write, their figures, and their verdict.
 
 use crate::server;
 use partita_client::{ClientOptions, Guid, RetryBudget, RetryPolicy, TableServiceClient};
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// Loads and runs.
+    /// Creates and fills the table with `loaded` rows, then runs the test.
     async fn run(&self, settings: Settings, loaded: u64) -> Report {
         let table = self.service.create_table(&settings.table).await.unwrap();
         let keys = Keys::new(settings.pattern.clone(), settings.seed, "run", Vec::new());
@@ -76,7 +76,7 @@ impl World {
         .await
     }
 
-    /// The number of rows in the table, and of their partitions.
+    /// The number of rows and the number of partitions in the table.
     async fn count(&self, table: &str) -> (u64, u64) {
         let table = self.service.table_client(table);
         let mut scan = reader(&table, 1000).scan(Order::Table, None).unwrap();
@@ -194,7 +194,7 @@ async fn the_same_seed_gives_the_same_operations() {
 async fn a_hot_partition_is_throttled_and_the_advice_names_it() {
     let flags = [("target-partition-entities", "50")];
     let world = World::new(&flags, RetryPolicy::None).await;
-    // A batch of a hundred is admitted only with a full bucket, which takes two seconds to refill.
+    // The server admits a batch of 100 only if the token bucket is full, which takes two seconds.
     let settings = Settings {
         rows: 0,
         batch_rows: 100,

@@ -1,4 +1,4 @@
-//! Tables of a server, and rows to fill them.
+//! Helpers of the tests: servers with tables, rows to fill them, and comparison of tables.
 
 use crate::server;
 use partita_client::{
@@ -24,7 +24,7 @@ pub(crate) async fn filled(count: usize) -> (Server, TableServiceClient, TableCl
     (server, client, source, tempfile::tempdir().unwrap())
 }
 
-/// Keys at the limits of the service, several types for one property, partitions of many sizes.
+/// Rows with unusual keys, several types for one property, and one large and many small partitions.
 pub(crate) fn rows(count: usize) -> Vec<Entity> {
     let partitions = [
         "",
@@ -38,7 +38,7 @@ pub(crate) fn rows(count: usize) -> Vec<Entity> {
         "zzz",
     ];
     let row = |at: usize| {
-        // One partition has half of the rows.
+        // The partition "half" has half of the rows.
         let partition = if at.is_multiple_of(2) {
             "half"
         } else {
@@ -70,7 +70,7 @@ pub(crate) fn rows(count: usize) -> Vec<Entity> {
     (0..count).map(row).collect()
 }
 
-/// A table of these rows.
+/// Creates a table with these rows.
 pub(crate) async fn table(client: &TableServiceClient, name: &str, rows: &[Entity]) -> TableClient {
     let table = client.create_table(name).await.unwrap();
     let mut sorted = rows.to_vec();
@@ -85,7 +85,7 @@ pub(crate) async fn table(client: &TableServiceClient, name: &str, rows: &[Entit
     table
 }
 
-/// A reader of the table, with pages of a few rows.
+/// A reader of all rows of a table, with this page size.
 pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<TableSource> {
     let options = QueryOptions {
         page_rows,
@@ -102,7 +102,7 @@ pub(crate) fn reader(table: &TableClient, page_rows: usize) -> TableReader<Table
     }
 }
 
-/// The differences between two tables.
+/// Compares two tables. Returns the differences and the counts.
 pub(crate) async fn diff(left: &TableClient, right: &TableClient) -> (Vec<Difference>, DiffCounts) {
     let [left, right] =
         [left, right].map(|table| reader(table, 1000).scan(Order::Table, None).unwrap());

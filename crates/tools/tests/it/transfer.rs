@@ -1,4 +1,4 @@
-//! Export, import, copy and diff, and their errors.
+//! Tests export, import, copy and diff of tables on a real server, and their errors.
 
 use crate::tables::{assert_same, diff, filled, reader, rows, silent, started, table};
 use partita_client::{Entity, TableClient, UpdateMode, Value};
@@ -121,7 +121,7 @@ async fn a_manifest_describes_its_files() {
         assert_eq!(rows[rows.len() - 1].partition_key(), last.partition_key);
         all.extend(rows);
     }
-    // The table's order, and the service's Timestamps with all digits.
+    // The parts have the same rows in the same order as a single file, and Timestamps with all digits.
     let whole = directory.path().join("whole.jsonl");
     export_format(&source, &whole, Format::Jsonl).await;
     let whole: Vec<Entity> = EntityReader::open(&whole, Format::Jsonl)
@@ -374,10 +374,7 @@ async fn errors_name_the_damaged_part() {
             matches!(&error, TransferError::Damaged { path: named, .. } if *named == path),
             "{error:?}"
         );
-        assert!(
-            error.to_string().contains("part-00001.csv is damaged"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("part-00001.csv: "), "{error}");
     }
     fs::remove_file(&path).unwrap();
     let error = import_from(directory.path(), &target, Mode::Replace)
@@ -406,14 +403,14 @@ async fn existing_files_are_not_overwritten() {
             .unwrap_err();
         assert!(matches!(error, TransferError::AlreadyThere(_)), "{error:?}");
     }
-    // Resuming a complete export changes nothing; resuming with other arguments is refused.
+    // Resuming a complete export changes nothing. Resuming with other arguments is an error, see below.
     let mut options = ExportOptions {
         resume: true,
         ..exporting(Format::Csv)
     };
     let counts = export_to(&source, &parts, &options).await.unwrap();
     assert_eq!((counts.rows_read, counts.rows_written), (0, 10));
-    // Killed before the removal of the empty directory, the last step.
+    // As after a kill before the last step, which removes the empty directory.
     let partial = directory.path().join("rows.csv.partial");
     fs::create_dir(&partial).unwrap();
     export_to(&source, &file, &options).await.unwrap();
@@ -445,7 +442,7 @@ async fn existing_files_are_not_overwritten() {
     server.stop().await;
 }
 
-/// Counts the saves of the state.
+/// Counts how often the progress file is saved.
 #[derive(Default)]
 struct Saves(AtomicUsize);
 
@@ -458,11 +455,11 @@ impl Observer for Saves {
 }
 
 #[tokio::test]
-async fn the_state_is_saved_at_the_set_interval_for_any_size_of_writes() {
+async fn the_progress_file_is_saved_at_the_set_interval() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("rows.csv");
-    // Each row is a separate write, and every thousand rows are followed by a mark.
+    // Each row has its own partition, so each is a separate write. A mark follows every 1,000 rows.
     let lines = (0..4_000).map(|row| format!("p{row:04},r\n"));
     let text = format!("PartitionKey,RowKey\n{}", lines.collect::<String>());
     fs::write(&file, text).unwrap();
@@ -473,14 +470,14 @@ async fn the_state_is_saved_at_the_set_interval_for_any_size_of_writes() {
     let observer: Arc<dyn Observer> = saves.clone();
     let target = client.table_client("target");
     import(&file, &target, &options, &observer).await.unwrap();
-    // One save at the start; two marks may be reached at once.
+    // One save at the start, and up to one for each of the four marks: two marks may be reached at the same time.
     let count = saves.0.load(Ordering::Relaxed);
     assert!((3..=5).contains(&count), "{count}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_state_file_belongs_to_one_job() {
+async fn a_progress_file_belongs_to_one_job() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
     let (file, state) = (
@@ -491,14 +488,14 @@ async fn a_state_file_belongs_to_one_job() {
     let mut options = importing(Mode::Insert);
     options.load.state = Some(state.clone());
     options.load.jobs = 1;
-    // The service refuses a batch for the second key, so nothing is written, and there is nothing to resume.
+    // The second key is invalid, so the whole batch fails. Nothing is written, so the progress file is removed.
     fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
     assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
     assert!(!state.exists());
-    // With another partition before it, the job stops halfway.
+    // The row of the partition before it is written, so the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
@@ -556,12 +553,12 @@ async fn dry_runs_only_count() {
     assert!(target.get_entity("", "").await.unwrap_err().is_not_found());
     assert!(
         target.delete().await.unwrap_err().is_not_found(),
-        "no table was made"
+        "a dry run created the table"
     );
     server.stop().await;
 }
 
-/// The repository contains exports of the first 40 rows, as version 1 wrote them.
+/// Imports the exports in `tests/fixtures/export-1`, which contain the first 40 rows in version 1 of the format.
 #[tokio::test]
 async fn exports_of_version_1_are_read() {
     let (server, client) = started().await;

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Each property has a column for its values and one for their types, so a property can have several types. If a row
-//! lacks the property, both cells are empty; an empty text has an empty value and a type. Quotes and line ends follow
-//! RFC 4180.
+//! lacks the property, both cells are empty. An empty string has an empty value cell, but a type. Quotes and line ends
+//! follow RFC 4180.
 
 mod reader;
 mod records;

@@ -1,8 +1,8 @@
-//! Reads CSV of this and other programs.
+//! Reads CSV files of Partita and of other programs.
 //!
-//! - Columns may have any order; PartitionKey and RowKey are required, Timestamp is optional.
-//! - Values without a type are strings; an empty cell without a type means that the row lacks the property.
-//! - Keys may be empty. Spaces belong to values.
+//! - Columns may have any order. PartitionKey and RowKey are required, Timestamp is optional.
+//! - Values without a type are strings. If value and type are both empty, the row lacks the property.
+//! - Keys may be empty. Spaces around a value are part of the value.
 
 use super::super::FormatError;
 use super::super::read_entities::ReadEntities;
@@ -13,10 +13,13 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Longest record, in bytes. The largest entity has less than 2 MiB; an unclosed quote makes the rest of the file one record.
+/// Longest record, in bytes. The largest entity has less than 2 MiB; an unclosed quote makes the rest of the file one
+/// record.
 const RECORD_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The message for a record of more than [`RECORD_BYTES_MAX`].
+const TOO_LONG: &str = "the record is longer than 16 MiB; check for an unclosed quote";
 
-/// A property's columns.
+/// The indexes of a property's columns.
 struct Property {
     name: Arc<str>,
     value_at: usize,
@@ -111,6 +114,9 @@ impl<R: Read + Send> ReadEntities for Reader<R> {
         match self.records.read_record(&mut self.record) {
             Ok(false) => return Ok(None),
             Ok(true) => self.row = row,
+            Err(_) if self.records.get_ref().left == 0 => {
+                return Err(FormatError::row(row, TOO_LONG));
+            }
             Err(error) if error.is_io_error() => return Err(FormatError::Io(error.into())),
             Err(error) => return Err(FormatError::row(row, error)),
         }
@@ -127,17 +133,17 @@ fn file_error(error: csv::Error) -> FormatError {
     }
 }
 
-/// Fails when a record is too long.
+/// An input that fails after [`RECORD_BYTES_MAX`] bytes of one record.
 struct Bounded<R> {
     input: R,
+    /// The bytes that the current record may still read.
     left: usize,
 }
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
-            let what = "the record is too long: a quote is not closed";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG));
         }
         let read = self.input.read(buffer)?;
         self.left = self.left.saturating_sub(read);

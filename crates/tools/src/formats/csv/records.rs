@@ -1,4 +1,4 @@
-//! Records with typed columns, for files and for the output of commands.
+//! Writes CSV records with typed columns, for files and for the output of commands.
 
 use super::TYPE_SUFFIX;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 pub struct Records<W: Write>(csv::Writer<W>);
 
 impl<W: Write> Records<W> {
-    /// Creates a writer with this line end.
+    /// Creates a writer that ends records with this terminator.
     pub fn new(out: W, terminator: csv::Terminator) -> Self {
         let mut builder = csv::WriterBuilder::new();
         Self(builder.terminator(terminator).from_writer(out))
@@ -35,7 +35,7 @@ impl<W: Write> Records<W> {
         Ok(self.0.write_field(text)?)
     }
 
-    /// Writes a cell and its type; both are empty without a value.
+    /// Writes a cell and its type. Both cells are empty if there is no value.
     ///
     /// # Errors
     /// The error of `out`.

@@ -1,4 +1,4 @@
-//! Values as text in cells.
+//! Converts values to and from the text of CSV cells.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,7 +19,7 @@ pub(super) fn to_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The value of a text; `None` if the text is not valid for the type.
+/// Parses the text of a cell; `None` if it is not a valid value of the type.
 pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
     Some(match edm {
         EdmType::String => Value::String(text.to_owned()),
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles() {
+    fn doubles_round_trip() {
         for (value, text) in [
             (5.0, "5.0"),
             (-0.0, "-0.0"),

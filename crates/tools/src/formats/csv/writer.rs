@@ -7,10 +7,10 @@ use partita_model::Value;
 use std::collections::HashMap;
 use std::io::Write;
 
-/// Writes entities, one per record. It buffers one record.
+/// Writes entities, one per record.
 pub(in super::super) struct Writer<W: Write> {
     records: Records<W>,
-    /// The index of the column pair of each property.
+    /// For each property, the index of its pair of columns: value and type.
     places: HashMap<String, usize>,
 }
 

@@ -1,8 +1,10 @@
-//! JSON lines: one entity per line, with the annotations of the protocol, so that every value keeps its type.
+//! JSON lines: one entity per line, with the protocol's type annotations (`@odata.type`), so that every value keeps its
+//! type.
 //!
-//! Text and types are the protocol's ("Payload format for Table service operations"), written and read by `wire`. A
-//! line holds PartitionKey, RowKey, Timestamp if it is known, and the properties in their order. Readers ignore other
-//! names that begin with `odata.`, so the service's answers are valid files once they are split into lines.
+//! `partita-wire` reads and writes the lines in the protocol's JSON ("Payload format for Table service operations"). A
+//! line contains PartitionKey, RowKey, the Timestamp if it is known, and the properties in their order. Readers ignore
+//! other names that begin with `odata.`, so a file may also contain the entities of the service's answers, one per
+//! line.
 
 mod reader;
 mod writer;

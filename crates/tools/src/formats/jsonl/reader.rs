@@ -8,7 +8,8 @@ use partita_wire::table::{RowReader, read_row};
 use std::io::{BufRead, Read as _};
 use std::sync::Arc;
 
-/// Longest line, in bytes. The largest entity, escaped as `\u0001` throughout, takes a little more than 3 MiB.
+/// Longest line, in bytes. The largest entity takes a little more than 3 MiB if each character is escaped, such as
+/// `\u0001`.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// Reads entities, one per line. Empty lines are skipped.
@@ -41,7 +42,7 @@ impl<R: BufRead + Send> ReadEntities for Reader<R> {
             }
             self.row += 1;
             if self.line.len() as u64 == LINE_BYTES_MAX && self.line.last() != Some(&b'\n') {
-                return Err(FormatError::row(self.row, "the line is too long"));
+                return Err(FormatError::row(self.row, "the line is longer than 8 MiB"));
             }
             let body = self.line.trim_ascii();
             let read = read_row(body, entity);
@@ -53,7 +54,7 @@ impl<R: BufRead + Send> ReadEntities for Reader<R> {
     }
 }
 
-/// The entity of a row, which must have both keys.
+/// Converts a row to an entity. Fails if the row lacks a key.
 fn entity(row: RowReader<'_, '_>) -> Result<Entity, Failure> {
     let missing = || Failure::new(partita_wire::ErrorCode::PropertiesNeedValue);
     let partition_key = row.partition_key()?.ok_or_else(missing)?.into_owned();

@@ -6,7 +6,7 @@ use partita_model::ValueRef;
 use partita_wire::table::write_entity;
 use std::io::Write;
 
-/// Bytes to buffer before a write.
+/// Size of the buffered lines, in bytes, from which they are written.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes entities, one per line.

@@ -1,4 +1,4 @@
-//! The meaning of a file's columns: this program's own layout, or that of any flat file.
+//! Finds out what each column of a Parquet file contains, for files of Partita and for flat files of other programs.
 
 use super::super::FormatError;
 use super::DIGIT_SUFFIX;
@@ -8,17 +8,17 @@ use parquet::basic::{
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::sync::Arc;
 
-/// The part of an entity that a column's values belong to.
+/// The part of an entity that a column contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Role {
     PartitionKey,
     RowKey,
     Timestamp,
-    /// The last digit of the Timestamp.
+    /// The last digit of the Timestamp: its units of 100 ns.
     TimestampDigit,
     /// A property.
     Property(Arc<str>),
-    /// The last digit of a DateTime in another column.
+    /// The last digits of this property's DateTimes: their units of 100 ns.
     Digit(Arc<str>),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Kind {
     String,
     Binary,
     Boolean,
-    /// Units of time since 1970; how many make a second.
+    /// A time since 1970 in fractions of a second: 1,000, 1,000,000 or 1,000,000,000 per second.
     Time(i64),
     Int32,
     Int64,
@@ -36,17 +36,17 @@ pub(super) enum Kind {
     Guid,
 }
 
-/// A column.
+/// What a column contains: the part of the entity, and the type of its values.
 #[derive(Debug)]
 pub(super) struct Meaning {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) kind: Kind,
-    /// The definition level of a present value: 0 in a required column.
+    /// The definition level of a present value: 1 in an optional column, 0 in a required one.
     pub(super) level: i16,
 }
 
-/// Derives the columns of a file from its schema.
+/// The meaning of each column, from the schema of the file.
 pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, FormatError> {
     let meanings: Vec<_> = schema
         .columns()
@@ -59,9 +59,7 @@ pub(super) fn meanings(schema: &SchemaDescriptor) -> Result<Vec<Meaning>, Format
     ] {
         let is_key = |meaning: &&Meaning| meaning.role == role && meaning.kind == Kind::String;
         if meanings.iter().filter(is_key).count() != 1 {
-            return Err(FormatError::File(format!(
-                "{name} is not a column of strings"
-            )));
+            return Err(FormatError::File(format!("missing string column {name}")));
         }
     }
     Ok(meanings)
@@ -71,7 +69,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
     let name = column.path().string();
     let unfit = |what: &str| FormatError::File(format!("the column {name} {what}"));
     if column.path().parts().len() > 1 || column.max_rep_level() > 0 || column.max_def_level() > 1 {
-        return Err(unfit("is not flat"));
+        return Err(unfit("is nested or repeated"));
     }
     let kind = kind(column).ok_or_else(|| unfit("has a type that tables do not support"))?;
     let role = role(&name);
@@ -81,7 +79,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
         Role::PartitionKey | Role::RowKey | Role::Property(_) => true,
     };
     if !is_fit {
-        return Err(unfit("does not have the type in its name"));
+        return Err(unfit("has a type that does not fit its name"));
     }
     Ok(Meaning {
         role,
@@ -92,7 +90,7 @@ fn meaning(column: &ColumnDescriptor) -> Result<Meaning, FormatError> {
 }
 
 fn role(name: &str) -> Role {
-    // Property names have no `@`.
+    // Property names contain no `@`; the part after it is the type.
     let property = |name: &str| Arc::from(name.split('@').next().unwrap_or_default());
     match name {
         "PartitionKey" => Role::PartitionKey,

@@ -1,4 +1,4 @@
-//! Maps the columns of a schema to the columns of a file.
+//! The columns of a Parquet file that is written with a given [`Schema`].
 
 use super::super::{Column, Schema};
 use super::DIGIT_SUFFIX;
@@ -11,20 +11,20 @@ use std::sync::Arc;
 /// The number of columns before the property columns: PartitionKey, RowKey, Timestamp and its last digit.
 pub(super) const KNOWN_COLUMNS: usize = 4;
 
-/// The positions of a property's columns in the file.
+/// Where the columns of a property are in the file, as indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PropertyColumns {
     /// The column with the values.
     pub(super) value: usize,
-    /// The column with the last digits of DateTimes.
+    /// The column with the last digits (100 ns) of DateTimes, if one is needed.
     pub(super) digit: Option<usize>,
 }
 
-/// The columns of a file.
+/// The columns of a file that is written.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) root: TypePtr,
-    /// The file's columns for each column of the schema.
+    /// For each column of the schema, its columns in the file.
     pub(super) property_columns: Vec<PropertyColumns>,
 }
 

@@ -1,4 +1,4 @@
-//! Apache Parquet: a column for each property and type, in groups of rows, compressed with zstd.
+//! Apache Parquet: one column for each property and type, in row groups, compressed with zstd.
 //!
 //! | type | column |
 //! | --- | --- |
@@ -9,12 +9,14 @@
 //! | Guid | `FIXED_LEN_BYTE_ARRAY(16)`, UUID |
 //!
 //! A DateTime has a resolution of 100 ns and a range from 1601 to 9999. Nanoseconds in 64 bits cover only 1677 to 2262,
-//! and microseconds lack a digit. So the digit has a separate column, and every reader can use the main column as a
-//! time. PartitionKey and RowKey are required, everything else is optional: a row that lacks the property has a null.
-//! If a property has several types, the first keeps its name, and the others append an `@` and their type, which no
-//! property name contains: `Age`, `Age@Edm.String`. The digit's column is `When@100ns`.
+//! and microseconds lack one digit. So the main column has microseconds, which every reader understands as a time, and
+//! the last digit has a separate column, such as `When@100ns`.
 //!
-//! The writer holds a group of rows in memory, the reader a page of each column.
+//! PartitionKey and RowKey are required. All other columns are optional: a row that lacks the property has a null. If a
+//! property has several types, the first column has the property's name, and the others append `@` and their type:
+//! `Age`, `Age@Edm.String`. Property names contain no `@`.
+//!
+//! The writer holds one row group in memory, the reader one page of each column.
 
 mod columns;
 mod layout;

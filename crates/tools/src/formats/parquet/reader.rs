@@ -15,14 +15,14 @@ use partita_model::{DateTime, Guid, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Rows to decode at a time.
+/// Number of rows that are decoded at a time.
 const ROWS_AT_A_TIME: usize = 1024;
 
-/// Reads entities, a block of rows of all columns at a time.
+/// Reads entities. Decodes all columns of [`ROWS_AT_A_TIME`] rows at a time.
 pub(in super::super) struct Reader<F: ChunkReader + 'static> {
     file: SerializedFileReader<F>,
     meanings: Vec<Meaning>,
-    /// The group to open next.
+    /// The index of the row group to open next.
     next_group: usize,
     columns: Vec<ColumnReader>,
     rows_left_in_group: usize,
@@ -87,7 +87,7 @@ impl<F: ChunkReader + 'static> Reader<F> {
                 let draft = drafts.get_mut(at);
                 let put = draft.and_then(|draft| draft.put(&meaning.role, value));
                 put.ok_or_else(|| {
-                    let what = format!("{}: the value fits no type of the service", meaning.name);
+                    let what = format!("{}: a table cannot store this value", meaning.name);
                     FormatError::row(self.row + at as u64 + 1, what)
                 })?;
             }
@@ -96,7 +96,8 @@ impl<F: ChunkReader + 'static> Reader<F> {
         for draft in drafts {
             self.row += 1;
             let entity = draft.finish();
-            entities.push(entity.ok_or_else(|| FormatError::row(self.row, "a key is missing"))?);
+            let missing = "PartitionKey or RowKey is missing";
+            entities.push(entity.ok_or_else(|| FormatError::row(self.row, missing))?);
         }
         self.rows_left_in_group -= rows;
         self.ready = entities.into_iter();
@@ -122,14 +123,15 @@ impl<F: ChunkReader + 'static> ReadEntities for Reader<F> {
     }
 }
 
-/// Runs a call of the parquet library. The library panics on some damaged pages; this function converts the panic to an
-/// error. The reader is not used after it.
+/// Runs code that calls the parquet library. The library panics on some damaged pages; this function converts the panic
+/// to an error. The reader is not used after an error.
 fn guarded<T>(read: impl FnOnce() -> Result<T, FormatError>) -> Result<T, FormatError> {
     let done = catch_unwind(AssertUnwindSafe(read));
-    done.unwrap_or_else(|_| Err(FormatError::File("damaged".to_owned())))
+    done.unwrap_or_else(|_| Err(FormatError::File("the file is damaged".to_owned())))
 }
 
-/// Refuses a file with columns outside of the file, for which the library would panic.
+/// Returns an error if the metadata of a file contain a column outside the file. The library would panic on such a
+/// file.
 fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError> {
     for group in metadata.row_groups() {
         for column in group.columns() {
@@ -152,7 +154,7 @@ fn check(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), FormatError>
 }
 
 impl Draft {
-    /// Sets the value of a column; `None` if its type does not fit.
+    /// Sets the value of a column; returns `None` if an entity cannot have the value there.
     fn put(&mut self, role: &Role, value: Option<Value>) -> Option<()> {
         match (role, value?) {
             (Role::PartitionKey, Value::String(key)) => self.partition_key = Some(key),
@@ -162,7 +164,7 @@ impl Draft {
                 self.timestamp = Some(with_digit(self.timestamp?, digit)?);
             }
             (Role::Property(name), value) => self.properties.push((Arc::clone(name), value)),
-            // The digit's column follows the column of the time.
+            // The column of the digit follows the column of its DateTime, so the DateTime is already set.
             (Role::Digit(name), Value::Int32(digit)) => {
                 let mut properties = self.properties.iter_mut().rev();
                 match properties.find(|(other, _)| other == name) {
@@ -226,7 +228,7 @@ impl Cells {
                 })
             }
             ColumnReader::Int96ColumnReader(_) => {
-                Err(ParquetError::NYI("times of 96 bits".to_owned()))
+                Err(ParquetError::NYI("INT96 timestamps".to_owned()))
             }
         }?;
         Ok(Self {

@@ -1,19 +1,20 @@
-//! Conversion of times to and from Parquet's units.
+//! Converts DateTimes to and from Parquet's times.
 
 use partita_model::DateTime;
 
 /// Ticks of 100 ns per microsecond.
 const TICKS_PER_MICRO: i64 = 10;
 
-/// Microseconds since 1970, and the digit that follows them.
+/// The microseconds since 1970, and the next digit: the remaining units of 100 ns, 0 to 9.
 pub(super) fn to_micros(time: DateTime) -> (i64, i32) {
     let ticks = time.ticks().cast_signed() - DateTime::UNIX_EPOCH.ticks().cast_signed();
     let digit = ticks.rem_euclid(TICKS_PER_MICRO);
-    let digit = i32::try_from(digit).expect("a digit is small");
+    let digit = i32::try_from(digit).expect("a digit is 0 to 9");
     (ticks.div_euclid(TICKS_PER_MICRO), digit)
 }
 
-/// The time after a number of units since 1970; `None` outside the service's range. The last two digits of nanoseconds are dropped.
+/// Converts a time since 1970, in units of which `per_second` make a second; `None` outside the service's range. Drops
+/// the last two digits of nanoseconds.
 pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     const TICKS_PER_SECOND: i64 = 10_000_000;
     let ticks = if per_second <= TICKS_PER_SECOND {
@@ -24,7 +25,7 @@ pub(super) fn from_units(units: i64, per_second: i64) -> Option<DateTime> {
     from_ticks(ticks.checked_add(DateTime::UNIX_EPOCH.ticks().cast_signed())?)
 }
 
-/// Adds the digit after the microseconds to a time.
+/// Adds units of 100 ns, 0 to 9, to a time of whole microseconds; `None` if an argument is invalid.
 pub(super) fn with_digit(time: DateTime, digit: i32) -> Option<DateTime> {
     let fits = (0..10).contains(&digit) && time.ticks().is_multiple_of(10);
     let ticks = time.ticks().cast_signed() + i64::from(digit);
@@ -41,7 +42,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_ends_of_time() {
+    fn the_first_and_last_times_round_trip() {
         for time in [DateTime::MIN, DateTime::UNIX_EPOCH, DateTime::MAX] {
             let (micros, digit) = to_micros(time);
             let read = from_units(micros, 1_000_000).unwrap();

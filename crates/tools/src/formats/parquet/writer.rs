@@ -15,14 +15,14 @@ use partita_model::{DateTime, Value};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a group, which a reader reads as a unit.
+/// Maximum number of rows in a row group.
 const GROUP_ROWS_MAX: usize = 128 * 1024;
-/// Bytes of a group's values in memory.
+/// The memory of a row group's values, in bytes, from which the group is written.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Approximate memory of a value besides its own bytes.
+/// Approximate memory of a value in bytes, without its text or binary content.
 const CELL_BYTES: usize = 40;
 
-/// Writes entities. It holds the rows of a group until the group is full.
+/// Writes entities. Holds the rows of a row group in memory until the group is full.
 pub(in super::super) struct Writer<W: Write + Send> {
     file: SerializedFileWriter<W>,
     schema: Schema,
@@ -97,7 +97,7 @@ impl<W: Write + Send> Writer<W> {
         self.file.into_inner().map_err(io_error)
     }
 
-    /// Adds a time. Returns false if there is no column for its last digit.
+    /// Adds a time. Returns false if its last digit is not 0 and has no column.
     fn push_time(&mut self, value: usize, digit: Option<usize>, time: DateTime) -> bool {
         let (micros, last) = to_micros(time);
         self.push(value, Value::Int64(micros));
@@ -115,7 +115,7 @@ impl<W: Write + Send> Writer<W> {
             Value::Binary(bytes) => bytes.len(),
             _ => 0,
         };
-        let row = u32::try_from(self.rows).expect("a group has few rows");
+        let row = u32::try_from(self.rows).expect("a row group has at most GROUP_ROWS_MAX rows");
         if let Some(cells) = self.cells.get_mut(column) {
             cells.rows.push(row);
             cells.values.push(value);
@@ -159,13 +159,14 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// Writes the values of the rows with level 1. A required column has a value in each row, and its levels are ignored.
+/// Writes a column. `values` are the values of the rows with level 1; rows with level 0 have none. In a required
+/// column, each row has a value, and the levels are ignored.
 fn write_column(
     mut column: SerializedColumnWriter<'_>,
     values: Vec<Value>,
     levels: &[i16],
 ) -> ParquetResult<()> {
-    /// Writes the values of one variant, each as it is.
+    /// Writes values that Parquet stores without a conversion.
     macro_rules! write_as {
         ($column:ident, $variant:ident) => {
             write_values($column, values, levels, |value| match value {

@@ -1,4 +1,4 @@
-//! Typed access to the fields of a TOML table, with errors that name line and column.
+//! Typed access to the keys of a TOML table. Errors name line and column.
 
 use super::FileError;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Minimum similarity, 0 to 1, of a name that an error suggests.
+/// Minimum similarity (0 to 1) at which an error suggests a known name for an unknown one.
 const ALIKE: f64 = 0.75;
 
 /// The text of a file, with its path.
@@ -20,7 +20,7 @@ pub(super) struct Text<'t> {
 pub(super) type Span = Range<usize>;
 
 impl Text<'_> {
-    /// An error at a place of the file.
+    /// An error at this position of the file.
     pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let (_, line) = before.rsplit_once('\n').unwrap_or(("", before));
@@ -39,14 +39,17 @@ pub(super) struct Fields<'t> {
     pub(super) text: Text<'t>,
     pub(super) table: &'t DeTable<'t>,
     pub(super) span: Span,
-    /// The table's name in errors.
+    /// Where the table is in the file, for errors: such as `up, number 1`. Empty for the whole file.
     pub(super) place: String,
 }
 
 impl<'t> Fields<'t> {
-    /// An error at a place of the table.
+    /// An error at this position of the file, which is in this table.
     pub(super) fn error(&self, span: &Span, what: &str) -> FileError {
-        self.text.error(span, &format!("{what} ({})", self.place))
+        match &*self.place {
+            "" => self.text.error(span, what),
+            place => self.text.error(span, &format!("{what} ({place})")),
+        }
     }
 
     /// The error for a missing key.
@@ -54,7 +57,7 @@ impl<'t> Fields<'t> {
         self.error(&self.span, &format!("{key} is missing"))
     }
 
-    /// Refuses unknown keys.
+    /// Returns an error for a key that is not known.
     pub(super) fn check_known(&self, known: &[&str]) -> Result<(), FileError> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
@@ -122,7 +125,7 @@ impl<'t> Fields<'t> {
         self.typed(key, "an integer", integer)
     }
 
-    /// A list of strings.
+    /// The value of a key as a list of strings; empty if the key is missing.
     pub(super) fn strings(&self, key: &str) -> Result<Vec<&'t str>, FileError> {
         let strings = self.typed(key, "a list of strings", |value| {
             let list = value.as_array()?.iter();
@@ -131,13 +134,13 @@ impl<'t> Fields<'t> {
         Ok(strings.map_or_else(Vec::new, |(strings, _)| strings))
     }
 
-    /// A table.
+    /// The value of a key as a table.
     pub(super) fn table(&self, key: &str) -> Result<Option<Fields<'t>>, FileError> {
         let found = self.typed(key, "a table", DeValue::as_table)?;
         Ok(found.map(|(table, span)| self.inner(table, span, key)))
     }
 
-    /// A list of tables.
+    /// The value of a key as a list of tables.
     pub(super) fn tables(&self, key: &str) -> Result<Option<Vec<Fields<'t>>>, FileError> {
         let tables = self.typed(key, "a list of tables", |value| {
             let list = value.as_array()?.iter().enumerate();
@@ -153,7 +156,7 @@ impl<'t> Fields<'t> {
 
     fn inner(&self, table: &'t DeTable<'t>, span: Span, place: &str) -> Fields<'t> {
         let place = match &*self.place {
-            "the file" => place.to_owned(),
+            "" => place.to_owned(),
             outer => format!("{outer}, {place}"),
         };
         Fields {

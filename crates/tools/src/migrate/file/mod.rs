@@ -1,7 +1,7 @@
-//! Migrations as files: one TOML file each, in a directory. `docs/migrations.md` describes the format.
+//! Reads migrations from a directory with one TOML file each. `docs/migrations.md` describes the format.
 //!
-//! Errors name file, line, column and key. An unknown key is an error that suggests the most similar name, because an
-//! ignored misspelt key would change a step unnoticed.
+//! Errors name file, line, column and key. An unknown key is an error, because a misspelt key that is ignored would
+//! change a step without notice. The error suggests the most similar name.
 
 mod fields;
 mod steps;
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::de::DeTable;
 
-/// Largest file, in bytes. Migrations hold a few rows, not the data of a table.
+/// Largest file, in bytes. Migrations contain a few rows, not the data of a table.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Maximum number of files in a directory.
+/// Maximum number of migration files in a directory.
 const FILES_MAX: usize = 10_000;
 
 /// A file that is not a valid migration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}:{line}:{column}: {what}", .path.display())]
 pub struct FileError {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
@@ -41,9 +41,9 @@ pub enum MigrationsError {
     /// The directory or a file in it cannot be read.
     #[error("cannot read {}", .path.display())]
     Io {
-        /// Its path.
+        /// The path of the directory or file.
         path: PathBuf,
-        /// Why.
+        /// Why not.
         source: io::Error,
     },
     /// A file is not a valid migration.
@@ -54,7 +54,7 @@ pub enum MigrationsError {
     Set(#[from] InvalidMigration),
 }
 
-/// Reads the migrations of a directory: its files `*.toml`. File names do not affect the order.
+/// Reads the migrations of a directory: its files `*.toml`. Versions decide the order, not file names.
 ///
 /// # Errors
 /// [`MigrationsError`].
@@ -74,7 +74,8 @@ pub fn read_directory(directory: &Path) -> Result<Migrations, MigrationsError> {
             paths.push(path);
         }
         if paths.len() > FILES_MAX {
-            let source = io::Error::other(format!("the directory has more than {FILES_MAX} files"));
+            let what = format!("the directory has more than {FILES_MAX} migration files");
+            let source = io::Error::other(what);
             return Err(failed(directory)(source));
         }
     }
@@ -93,13 +94,14 @@ fn read(path: &Path) -> io::Result<String> {
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(io::Error::other(format!(
-            "the file is larger than {FILE_BYTES_MAX} bytes"
+            "the file is larger than {} MiB",
+            FILE_BYTES_MAX >> 20
         )));
     }
     Ok(text)
 }
 
-/// Reads the text of a file. Errors name the path.
+/// Parses the text of a migration file. `path` is used in errors.
 ///
 /// # Errors
 /// [`FileError`].
@@ -113,7 +115,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
         text,
         table: parsed.get_ref(),
         span: parsed.span(),
-        place: "the file".to_owned(),
+        place: String::new(),
     };
     fields.check_known(&["version", "id", "description", "up", "down"])?;
     let (version, version_span) = fields

@@ -1,4 +1,4 @@
-//! Steps of a migration.
+//! Reads the steps of a migration file.
 
 use super::super::{
     Operation, PropertyChange, RowSelection, Steps, Template, Transform, WriteRows,
@@ -7,7 +7,7 @@ use super::fields::{Fields, alike};
 use super::{FileError, values};
 use partita_client::{Entity, UpdateMode};
 
-/// The keys of each operation, besides `operation`.
+/// The operations, each with its keys. The key `operation`, which all have, is not listed.
 const OPERATIONS: [(&str, &[&str]); 9] = [
     ("create_table", &["table"]),
     ("delete_table", &["table"]),
@@ -33,7 +33,7 @@ const OPERATIONS: [(&str, &[&str]); 9] = [
     ),
 ];
 
-/// Reads the steps of one direction.
+/// Reads the steps of one direction, `up` or `down`.
 pub(super) fn read(tables: &[Fields<'_>]) -> Result<Steps, FileError> {
     let mut steps = Steps::default();
     for fields in tables {
@@ -124,7 +124,8 @@ fn selection(fields: &Fields<'_>) -> Result<RowSelection, FileError> {
     }
 }
 
-/// Changes run in this order: rename, retype, drop, add. So a drop and an add replace a property's value.
+/// Reads a transform. Its changes run in this order: rename, retype, drop, add. So a drop and an add of the same
+/// property replace its value.
 fn transform(fields: &Fields<'_>) -> Result<Transform, FileError> {
     let mut changes = Vec::new();
     let each = |key: &str| {

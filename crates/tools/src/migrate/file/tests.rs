@@ -1,4 +1,4 @@
-//! Migration files that are read, and the errors of invalid files.
+//! Tests reading migration files, and the errors of invalid files.
 
 use super::super::{Migration, PropertyChange, Transform};
 use super::*;
@@ -176,24 +176,24 @@ fn errors_name_their_position() {
     };
     for (text, expected) in [
         ("version = ".to_owned(), "m.toml:1:"),
-        (String::new(), "m.toml:1:1: version is missing (the file)"),
-        ("version = 1".to_owned(), "id is missing (the file)"),
-        (head.to_owned(), "up is missing (the file)"),
+        (String::new(), "m.toml:1:1: version is missing"),
+        ("version = 1".to_owned(), "id is missing"),
+        (head.to_owned(), "up is missing"),
         (
             "version = 0\nid = \"a\"".to_owned(),
-            "m.toml:1:11: a version is from 1",
+            "m.toml:1:11: the version must be from 1 to 9223372036854775807",
         ),
         (
             "version = \"1\"\nid = \"a\"".to_owned(),
-            "m.toml:1:11: version must be an integer, not string (the file)",
+            "m.toml:1:11: version must be an integer, not string",
         ),
         (
             "version = 1\nid = \"\"".to_owned(),
-            "m.toml:2:6: an id has 1 to 128 characters",
+            "m.toml:2:6: the id must have 1 to 128 characters",
         ),
         (
             format!("{head}verzion = 2"),
-            "m.toml:3:1: unknown key verzion; did you mean version? (the file)",
+            "m.toml:3:1: unknown key verzion; did you mean version?",
         ),
         (
             format!("{head}zzz = 2"),
@@ -256,17 +256,20 @@ fn errors_name_their_position() {
         ),
         (
             row("A = [1]"),
-            "m.toml:6:47: A has the type array, which a property cannot have (up, number 1, rows, number 1)",
+            "m.toml:6:47: A is of the type array, which a property cannot have (up, number 1, rows, number 1)",
         ),
         (
             row("A = 4000000000"),
-            "is too large for an Int32: add :int64 to its name, in quotes",
+            "A = 4000000000 does not fit into an Int32; for an Int64 write \"NAME:int64\" = 4000000000",
         ),
         (
             row("A = 2026-11-21T20:15:00"),
-            "A has no offset from UTC, such as Z",
+            "A needs a time and a UTC offset, as in 2026-11-21T20:15:00Z",
         ),
-        (row("A = 2026-11-21"), "A has no offset from UTC"),
+        (
+            row("A = 2026-11-21"),
+            "A needs a time and a UTC offset, as in 2026-11-21T20:15:00Z",
+        ),
         (
             row("A = 1500-01-01T00:00:00Z"),
             "A is not a timestamp between 1601 and 9999",
@@ -290,7 +293,7 @@ fn errors_name_their_position() {
         ),
         (
             step("operation = \"transform\"\ntable = \"tab\""),
-            "transform: it changes nothing",
+            "transform: no change is given; set rename, retype, drop or add",
         ),
         (
             step("operation = \"transform\"\ntable = \"tab\"\nrow_key = \"{A}\""),
@@ -364,15 +367,18 @@ fn a_directory_is_read_in_version_order() {
     );
     write("c.toml", 2, "ten");
     let error = read_directory(directory.path()).unwrap_err().to_string();
-    assert!(error.contains("is also that of 10 \"ten\""), "{error}");
+    assert!(
+        error.contains("is already used by migration 10 \"ten\""),
+        "{error}"
+    );
 
     let missing = read_directory(&directory.path().join("none")).unwrap_err();
     assert!(matches!(missing, MigrationsError::Io { .. }));
 }
 
 proptest! {
-    // Parts of the file in another order, doubled or cut: each text is read or refused with its position, with the same
-    // result each time.
+    // Random pieces of a valid file, with random characters between them. Each text is read, or refused with a position
+    // in the text.
     #[test]
     fn any_text_is_read_or_refused(
         pieces in proptest::collection::vec((0..EVERYTHING.len(), 0..400_usize), 0..6),

@@ -1,13 +1,13 @@
-//! Rows and their values.
+//! Reads rows and their property values from TOML.
 //!
 //! | TOML | property |
 //! | --- | --- |
 //! | `Name = "text"` | String |
 //! | `Name = true` | Boolean |
-//! | `Name = 7` | Int32; an error if it does not fit in 32 bits |
+//! | `Name = 7` | Int32; an error if the number does not fit into 32 bits |
 //! | `Name = 7.5`, `inf`, `nan` | Double |
-//! | `Name = 2026-11-21T20:15:00Z` | DateTime; an error without an offset |
-//! | `"Name:int64" = 7`, `"Name:guid" = "…"` and so on | a property of the given type, from a number, a boolean or the protocol's text |
+//! | `Name = 2026-11-21T20:15:00Z` | DateTime; an error without a UTC offset |
+//! | `"Name:int64" = 7`, `"Name:guid" = "…"` | the given type, from a number, a boolean or the protocol's text |
 
 use super::FileError;
 use super::fields::{Fields, Span, integer};
@@ -16,7 +16,7 @@ use partita_client::{DateTime, EdmType, Entity, Value};
 use partita_wire::table::read_value_text;
 use toml::de::DeValue;
 
-/// Reads a row: its keys, and the other keys as properties.
+/// Reads a row: PartitionKey, RowKey, and all other keys of the table as properties.
 pub(super) fn row(fields: &Fields<'_>) -> Result<Entity, FileError> {
     let (partition_key, _) = fields.required("PartitionKey")?;
     let (row_key, _) = fields.required("RowKey")?;
@@ -42,7 +42,7 @@ pub(super) fn property(
     value: &DeValue<'_>,
     value_span: &Span,
 ) -> Result<(String, Value), FileError> {
-    // Property names have no colon.
+    // Property names contain no colon, so a colon separates the name from the type.
     let Some((name, word)) = key.split_once(':') else {
         let value = untyped(value).map_err(|what| {
             let what = format!("{key} {what}");
@@ -53,7 +53,7 @@ pub(super) fn property(
     let edm = of_word(word).map_err(|what| fields.error(key_span, &what))?;
     let text = text(value).ok_or_else(|| {
         let found = value.type_str();
-        let what = format!("{key} has the type {found}, which a property cannot have");
+        let what = format!("{key} cannot be read from this {found}");
         fields.error(value_span, &what)
     })?;
     let value = read_value_text(edm, &text).map_err(|_| {
@@ -63,7 +63,7 @@ pub(super) fn property(
     Ok((name.to_owned(), value))
 }
 
-/// The type with this name.
+/// The type with this name; the error lists the known names.
 pub(super) fn of_word(word: &str) -> Result<EdmType, String> {
     type_of(word).ok_or_else(|| {
         format!("unknown type {word:?}; expected string, int32, int64, double, bool, datetime, guid or binary")
@@ -77,7 +77,9 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Integer(number) => {
             let small = integer(value).and_then(|number| i32::try_from(number).ok());
             small.map(Value::Int32).ok_or_else(|| {
-                format!("= {number} is too large for an Int32: add :int64 to its name, in quotes")
+                format!(
+                    "= {number} does not fit into an Int32; for an Int64 write \"NAME:int64\" = {number}"
+                )
             })
         }
         DeValue::Float(number) => number
@@ -86,7 +88,8 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
             .map(Value::Double)
             .map_err(|_| "is not a number".to_owned()),
         DeValue::Datetime(_) => {
-            let text = text(value).ok_or("has no offset from UTC, such as Z")?;
+            let needs = "needs a time and a UTC offset, as in 2026-11-21T20:15:00Z";
+            let text = text(value).ok_or(needs)?;
             let time = DateTime::parse(&text);
             time.map(Value::DateTime)
                 .map_err(|_| "is not a timestamp between 1601 and 9999".to_owned())
@@ -94,13 +97,13 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
         DeValue::Array(_) | DeValue::Table(_) => {
             let found = value.type_str();
             Err(format!(
-                "has the type {found}, which a property cannot have"
+                "is of the type {found}, which a property cannot have"
             ))
         }
     }
 }
 
-/// The protocol's text of a value.
+/// The value as text in the form of the protocol; `None` if the protocol has no such value.
 fn text(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),

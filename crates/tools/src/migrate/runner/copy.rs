@@ -10,20 +10,22 @@ use partita_client::TableClient;
 use std::mem;
 use std::sync::Arc;
 
-/// The phases of a copy, in order.
+/// The phases of a copy, in order: create the new table, copy the rows, compare the tables; for a rename, also delete
+/// the old table.
 const CREATE: u32 = 0;
 const COPY: u32 = 1;
 const VERIFY: u32 = 2;
 const DROP: u32 = 3;
 
-/// Replaces these phases if the server can rename the table.
+/// The only phase of a rename that the server executes itself.
 const RENAME: u32 = 4;
 
-/// Replaces COPY if the comparison found differences, which are then copied.
+/// The phase after a comparison that found differences: copies the differences, then compares again.
 const MEND: u32 = 5;
 
 impl Step<'_> {
-    /// Renames a table: on the server if it can, otherwise by copying, comparing and deleting the old table.
+    /// Renames a table with one request if the server supports that. Otherwise copies the table, compares the copy, and
+    /// deletes the old table.
     pub(super) async fn rename_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
         let table = self.migrator.service.table_client(from);
         let phase = self.record.progress.phase;
@@ -34,7 +36,7 @@ impl Step<'_> {
             self.in_doubt = true;
         } else {
             self.copy_table(from, to).await?;
-            // From here on, a missing source table means that this step has deleted it.
+            // If the old table is missing after this record, this step has deleted it.
             self.reached(at(DROP)).await?;
         }
         self.delete_table(from).await
@@ -46,7 +48,8 @@ impl Step<'_> {
         }
         match table.settings().await {
             Ok(settings) => Ok(settings.is_some()),
-            // A SAS may not permit reading the settings; the copy then reports a missing table.
+            // The table is missing, or a SAS does not permit reading its settings. The copy then reports a missing
+            // table.
             Err(error) if matches!(error.status(), Some(403 | 404)) => Ok(false),
             Err(error) => Err(error.into()),
         }
@@ -61,7 +64,7 @@ impl Step<'_> {
         self.before_write().await?;
         match table.rename(to).await {
             Err(error) if error.is_not_found() && self.may_be_done(&error) => {
-                // If the new table is missing too, the rename did not happen.
+                // The old table is missing. If the new one exists, the rename has happened; otherwise this fails.
                 self.migrator.service.table_client(to).settings().await?;
                 Ok(())
             }
@@ -69,12 +72,12 @@ impl Step<'_> {
         }
     }
 
-    /// Copies a table into a new one, and compares them.
+    /// Copies a table into a new one, and compares the two tables.
     pub(super) async fn copy_table(&mut self, from: &str, to: &str) -> Result<(), StepError> {
         let [source, target] = [from, to].map(|name| self.migrator.service.table_client(name));
         if self.record.progress.phase == CREATE {
             self.create_table(to).await?;
-            // After a failure from here on, the record shows that this step has created the new table.
+            // If a later phase fails, the stored record shows that this step has created the new table.
             self.record.progress = at(COPY);
         }
         if self.record.progress.phase == COPY {
@@ -87,13 +90,14 @@ impl Step<'_> {
         }
         let verified = self.verify(&source, &target).await;
         if matches!(verified, Err(StepError::Differs { .. })) {
-            // The record is stored with the failure, so that the next run copies the differences.
+            // This phase is stored together with the failure, so that the next run copies the differences.
             self.record.progress = at(MEND);
         }
         verified
     }
 
-    /// Copies the differences: rows that were written or deleted during or after the copy.
+    /// Makes the copy equal to the source: copies rows that were written during or after the copy, and deletes rows
+    /// that were deleted.
     async fn mend(&mut self, source: &TableClient, target: &TableClient) -> Result<(), StepError> {
         let mut diff = self.diff(source, target)?;
         let (mut missing, mut surplus) = (Vec::new(), Vec::new());
@@ -130,7 +134,7 @@ impl Step<'_> {
         Ok(Diff::new(left?, right?))
     }
 
-    /// Writes the rows of a table into another one, page by page, changed by the transform if there is one.
+    /// Copies the rows of a table into another one, page by page. Applies the transform, if there is one, to each row.
     pub(super) async fn copy_pages(
         &mut self,
         source: &TableClient,
@@ -159,7 +163,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Compares two tables row by row.
+    /// Compares two tables row by row. A difference is an error.
     async fn verify(
         &mut self,
         source: &TableClient,

@@ -1,17 +1,18 @@
-//! The number of requests of a run.
+//! The number of requests of a run, computed before it starts.
 
 use super::super::Operation;
 use super::Planned;
 
-/// Create the version table, read and take the lease, read the records, release the lease.
+/// Number of requests before and after all steps: create the version table, read the lease, take the lease, read the
+/// records, release the lease.
 const REQUESTS_AROUND: u64 = 5;
 
-/// The number of requests of a run without failures and renewals of the lease.
+/// The number of requests of a run, without retries and renewals of the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// The known number of requests.
+    /// The number of requests, without those of `open_steps`.
     pub requests: u64,
-    /// Steps whose requests depend on the rows of their tables.
+    /// Number of steps whose requests depend on the rows of their tables.
     pub open_steps: usize,
 }
 
@@ -23,7 +24,7 @@ impl Cost {
             open_steps: 0,
         };
         for planned in planned {
-            // One record at the start, and one after each step.
+            // One write of the record at the start, and one after each step.
             cost.requests += u64::from(!planned.is_resumed);
             for operation in planned.left() {
                 cost.requests += 1 + operation.requests().unwrap_or(0);

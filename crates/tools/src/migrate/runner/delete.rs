@@ -1,4 +1,4 @@
-//! Deletes rows. A row that does not exist is not an error, so an interrupted delete starts again.
+//! Deletes rows. A row that does not exist is not an error, so an interrupted delete can start again.
 
 use super::super::StepError;
 use super::step::Step;
@@ -41,7 +41,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Deletes the rows with these keys, which are ordered by partition.
+    /// Deletes the rows with these keys. Keys of the same partition must be next to each other.
     async fn delete_groups(
         &mut self,
         table: &TableClient,

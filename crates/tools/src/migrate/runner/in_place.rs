@@ -1,15 +1,16 @@
-//! Changes rows in place, each exactly once.
+//! Changes rows in place, each exactly once, even if the run is interrupted.
 //!
-//! Some changes must not run twice, such as "rename a to b, then c to a". So a page of rows is recorded before it is changed: the
-//! fingerprints of keys and ETags, the last key, and the scan's position before the page.
+//! Some changes must not run twice, such as "rename a to b, then c to a". So each page of rows is recorded before it is
+//! changed. The record contains the fingerprints of keys and ETags, the last key, and the scan's position before the
+//! page.
 //!
 //! ```text
-//! read a page ─▶ record it ─▶ write its rows, each if its version is unchanged ─▶ the next page
+//! read a page ─▶ record it ─▶ write each row if its ETag is unchanged ─▶ the next page
 //! ```
 //!
-//! A runner that finds such a record reads the page again. Rows that match the record have not changed yet; rows with
-//! another ETag have. Rows after the last recorded key are a new page. A row of the recorded page that another client
-//! writes between the two runs is therefore not changed.
+//! A runner that finds such a record reads the page again. A row whose fingerprint is recorded must still be changed. A
+//! row with another ETag counts as already changed, even if another client wrote it between the two runs. Rows after
+//! the last recorded key are a new page.
 
 use super::super::record::Progress;
 use super::super::{RowError, StepError, Transform};
@@ -23,13 +24,14 @@ use partita_client::{ETag, Entity, Error, IfMatch, TableClient, TransactionActio
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of a fingerprint. The probability of a collision within a page is one in ten trillion.
+/// Length of a fingerprint in bytes. The probability of a collision within a page is about one in ten trillion.
 const FINGERPRINT_BYTES: usize = 8;
-/// How often a row is read and changed again if another client writes it at the same time.
+/// Maximum number of attempts to change a row that another client writes at the same time.
 const ATTEMPTS: usize = 5;
 
 /// A page that an earlier run has recorded.
 struct Journal {
+    /// The last PartitionKey and RowKey of the page.
     end: (String, String),
     fingerprints: HashSet<Vec<u8>>,
 }
@@ -56,19 +58,20 @@ impl Step<'_> {
             };
             let mut rows = batch?.rows;
             if let Some(recorded) = &journal {
-                let is_recorded = |row: &Entity| !is_behind(row, &recorded.end);
-                let behind = rows.split_off(rows.iter().take_while(|row| is_recorded(row)).count());
+                let is_recorded = |row: &Entity| !is_after(row, &recorded.end);
+                let later = rows.split_off(rows.iter().take_while(|row| is_recorded(row)).count());
                 rows.retain(|row| recorded.fingerprints.contains(&fingerprint(row)));
                 let changed = Changed::of(transform, rows)?;
                 self.write_changed(transform, &table, changed).await?;
-                rows = behind;
+                rows = later;
                 if rows.is_empty() {
                     continue;
                 }
                 journal = None;
             }
             let page = recorded(before, &rows);
-            // An invalid change fails here, before the page is recorded, so that its row can be fixed.
+            // If a row cannot be changed, this fails before the page is recorded. After the record, a row that the user
+            // has fixed would count as already changed.
             let changed = Changed::of(transform, rows)?;
             if let Some(page) = page {
                 self.reached(page).await?;
@@ -97,7 +100,7 @@ impl Step<'_> {
     }
 }
 
-/// The record of a page before its change; `None` for a page without rows.
+/// The progress to record before a page is changed; `None` for a page without rows.
 fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
     let last = rows.last()?;
     Some(Progress {
@@ -108,13 +111,13 @@ fn recorded(before: ResumeToken, rows: &[Entity]) -> Option<Progress> {
     })
 }
 
-/// Rows to write.
+/// The changed rows of a page.
 struct Changed {
-    /// The rows that the transform changes.
+    /// The changed rows. Rows that the transform leaves unchanged are omitted.
     rows: Vec<Entity>,
-    /// The versions of these rows when they were read.
+    /// The ETags of these rows when they were read.
     read: IfMatches,
-    /// Rows read.
+    /// Number of rows read.
     count: usize,
 }
 
@@ -141,12 +144,12 @@ impl Changed {
 }
 
 /// Whether a row is after a key, in the table's order.
-fn is_behind(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
+fn is_after(row: &Entity, (partition_key, row_key): &(String, String)) -> bool {
     let keys = (row.partition_key(), row.row_key());
     compare_keys(keys, (partition_key, row_key)).is_gt()
 }
 
-/// Identifies a version of a row.
+/// A hash of the keys and the ETag of a row, which identifies this version of the row.
 fn fingerprint(row: &Entity) -> Vec<u8> {
     let mut digest = Sha256::new();
     let etag = row.etag().map_or("", ETag::as_str);
@@ -162,9 +165,11 @@ fn fingerprint(row: &Entity) -> Vec<u8> {
         .collect()
 }
 
+/// Conditions for writes, by PartitionKey and RowKey.
 type IfMatches = HashMap<(String, String), IfMatch>;
 
-/// Writes changed rows if their versions are unchanged; row by row if another client wrote one of them.
+/// Writes changed rows in one transaction, if their ETags are unchanged. If another client wrote one of them, writes
+/// the rows one by one.
 async fn update(
     table: &TableClient,
     transform: &Transform,
@@ -188,7 +193,7 @@ async fn update(
     Ok(())
 }
 
-/// The version of a row when it was read.
+/// The condition that the row still has the ETag with which it was read.
 fn version_of(row: &Entity, etags: &IfMatches) -> IfMatch {
     let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
     etags.get(&keys).cloned().unwrap_or(IfMatch::Any)
@@ -215,9 +220,9 @@ async fn update_one(
             Err(error) => return Err(error.into()),
         }
         let now = table.get_entity_if_exists(partition_key, row_key).await?;
-        // The row was deleted.
+        // Another client has deleted the row.
         let Some(now) = now else { return Ok(()) };
-        // A request of a killed runner may still arrive.
+        // The row is already changed, by a late request of a killed runner.
         if differences(&row, &now).is_empty() {
             return Ok(());
         }

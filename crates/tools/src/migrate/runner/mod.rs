@@ -1,13 +1,13 @@
 //! Runs migrations.
 //!
 //! ```text
-//! lease ─▶ records ─▶ plan ─▶ for each migration: record "applying", 0 steps done
-//!                              for each step: run it ─▶ record one step more
-//!                              record "applied" with the last step ─▶ … ─▶ release the lease
+//! take the lease ─▶ read the records ─▶ plan ─▶ run each planned migration ─▶ release the lease
+//!
+//! migration: record "applying", 0 steps done ─▶ run step 1 ─▶ record 1 step done ─▶ … ─▶ record "applied"
 //! ```
 //!
-//! A runner may be killed at any point, even within a step. The next runner continues from the record: [`step`] describes how each
-//! step continues after an interrupted run.
+//! A runner may be killed at any point, even within a step. The next runner continues from the record: [`step`]
+//! describes how each step continues after an interrupted run.
 
 mod copy;
 mod cost;
@@ -34,12 +34,12 @@ use step::Step;
 /// The default name of the version table.
 pub const VERSIONS_TABLE: &str = "versionData";
 
-/// Settings of a migrator. `..MigratorOptions::default()` fills the rest.
+/// Settings of a migrator.
 #[derive(Debug, Clone)]
 pub struct MigratorOptions {
-    /// The version table.
+    /// The name of the version table.
     pub versions_table: String,
-    /// The name of the runner. Records contain it, and other runners report it if they cannot take the lease.
+    /// The name of this runner. It is stored in records, and other runners report it if they cannot take the lease.
     pub who: String,
     /// Settings of the lease.
     pub lease: LeaseOptions,
@@ -50,7 +50,7 @@ pub struct MigratorOptions {
     pub pages_between_records: usize,
     /// Number of parallel writes where the order is irrelevant, at least 1.
     pub jobs: usize,
-    /// Use only the public protocol: renames always copy.
+    /// Whether to use only the public protocol. A rename then always copies the table.
     pub public_only: bool,
 }
 
@@ -76,14 +76,14 @@ pub enum Event<'a> {
     Migration(&'a Planned<'a>),
     /// A step begins or continues.
     Step {
-        /// The step, from 1.
+        /// The number of the step, from 1.
         step: usize,
-        /// The number of steps.
+        /// The number of steps of the migration.
         steps: usize,
-        /// Its operation.
+        /// The operation of the step.
         operation: &'a Operation,
     },
-    /// Rows of a step were written, deleted or compared.
+    /// A step has processed this number of rows.
     Rows(u64),
 }
 
@@ -93,7 +93,7 @@ pub trait Watch: Send + Sync {
     fn event(&self, event: &Event<'_>);
 }
 
-/// Ignores events.
+/// Ignores all events.
 impl Watch for () {
     fn event(&self, _: &Event<'_>) {}
 }
@@ -101,13 +101,13 @@ impl Watch for () {
 /// A migration that a run has finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// The migration's version.
+    /// The version of the migration.
     pub version: u64,
-    /// Its id.
+    /// The id of the migration.
     pub id: String,
-    /// Its direction.
+    /// The direction of the run.
     pub direction: Direction,
-    /// Steps that this run has finished.
+    /// Number of steps that this run has finished.
     pub steps: usize,
 }
 
@@ -156,8 +156,8 @@ impl Migrator {
         }
     }
 
-    /// Stops a run of this migrator or of a clone before its next write. The run releases its lease and ends with
-    /// [`MigrateError::Stopped`].
+    /// Stops the runs of this migrator and of its clones before their next write. A stopped run releases its lease and
+    /// ends with [`MigrateError::Stopped`].
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -190,8 +190,8 @@ impl Migrator {
         planned(migrations, &records, direction, to)
     }
 
-    /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the run stops as
-    /// if it had been killed, and the next run continues.
+    /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the
+    /// run stops as if it had been killed, and the next run continues.
     ///
     /// # Errors
     /// [`MigrateError`].
@@ -203,10 +203,11 @@ impl Migrator {
         self.run(migrations, Direction::Up, to).await
     }
 
-    /// Reverts every applied migration above `to`, the newest first; without `to`, only the newest. Otherwise like [`Self::up`].
+    /// Reverts every applied migration above `to`, the newest first; without `to`, only the newest one. The future may
+    /// be dropped like that of [`Self::up`].
     ///
     /// # Errors
-    /// [`MigrateError`]; if one of them has no down steps, nothing is reverted.
+    /// [`MigrateError`]. If one of these migrations has no down steps, none is reverted.
     pub async fn down(
         &self,
         migrations: &Migrations,
@@ -224,7 +225,7 @@ impl Migrator {
         let created = create_if_missing(&self.versions).await;
         created.map_err(record::failed)?;
         let mut lease = Lease::take(&self.versions, &self.options.who, &self.options.lease).await?;
-        // The lease ensures that the records do not change after they are read.
+        // The records are read only now: while this runner holds the lease, no other runner changes them.
         let done = self.run_all(migrations, direction, to, &mut lease).await;
         if !matches!(done, Err(MigrateError::Lost(_))) {
             lease.release().await;
@@ -348,7 +349,7 @@ fn step_error(
     source: StepError,
 ) -> MigrateError {
     let done = match index {
-        0 => "nothing".to_owned(),
+        0 => "no step".to_owned(),
         1 => "1 step".to_owned(),
         steps => format!("{steps} steps"),
     };

@@ -1,12 +1,12 @@
-//! The plan of a run, from the migrations and their records: pure functions.
+//! Plans a run: which migrations it applies or reverts, depending on the state of each.
 //!
 //! ```text
-//!             pending      halfway up     applied      halfway down    reverted
+//!             pending      applying       applied      reverting       reverted
 //! up          apply        continue       –            error           apply
 //! down        –            error          revert       continue        –
 //! ```
 //!
-//! A migration that ran or stopped halfway must be unchanged since.
+//! The definition of a migration that was applied, or stopped halfway, must not have changed since.
 
 use super::super::record::Record;
 use super::super::{
@@ -18,16 +18,16 @@ use super::super::{
 pub struct Planned<'a> {
     /// The migration.
     pub migration: &'a Migration,
-    /// Its direction.
+    /// The direction of the run.
     pub direction: Direction,
-    /// Steps that an earlier run has finished.
+    /// Number of steps that an earlier run has finished.
     pub steps_done: usize,
     /// Whether an earlier run stopped halfway.
     pub is_resumed: bool,
 }
 
 impl<'a> Planned<'a> {
-    /// All steps of the direction, finished or not.
+    /// All steps of the direction, including finished ones.
     pub fn steps(&self) -> &'a Steps {
         match self.direction {
             Direction::Up => &self.migration.up,
@@ -35,7 +35,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Whether a remaining step removes or overwrites data irrecoverably.
+    /// Whether a remaining step deletes or overwrites data that cannot be recovered.
     pub fn destroys(&self) -> bool {
         self.left().any(super::super::Operation::destroys)
     }
@@ -51,7 +51,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// The migrations to apply: each up to `to` that has not run, in the order of versions.
+/// The migrations to apply: those that are not applied, in the order of versions, up to `to`.
 pub(super) fn up<'a>(
     migrations: &'a Migrations,
     records: &[Record],
@@ -91,7 +91,7 @@ pub(super) fn up<'a>(
     Ok(planned)
 }
 
-/// The migrations to revert: each above `to` that ran, the newest first; without `to`, the newest one.
+/// The migrations to revert: those above `to` that are applied, the newest first; without `to`, only the newest one.
 pub(super) fn down<'a>(
     migrations: &'a Migrations,
     records: &[Record],
@@ -134,7 +134,7 @@ fn half_way(record: &Record) -> MigrateError {
     }
 }
 
-/// Checks that migrations that ran are unchanged.
+/// Returns an error if the definition of a migration has changed since it was applied or stopped halfway.
 fn check_same(migrations: &Migrations, records: &[Record]) -> Result<(), MigrateError> {
     for record in records.iter().filter(|it| it.state != State::Reverted) {
         let Some(migration) = migrations.get(record.version) else {
@@ -221,7 +221,7 @@ mod tests {
             (vec![(1, Applied), (2, Applying)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Reverted)], None, vec![2, 3]),
             (vec![(1, Applied), (2, Applied), (3, Applied)], None, vec![]),
-            // A record without a definition.
+            // The definition of migration 9 is missing.
             (
                 vec![(1, Applied), (2, Applied), (3, Applied), (9, Applied)],
                 None,
@@ -265,7 +265,7 @@ mod tests {
             (
                 up(&all, &[changed.clone()], None),
                 format!(
-                    "migration 1 \"m1\" has changed since it ran: its checksum is {}, what ran at 1970-01-01T00:00:00Z was \"m1\" with {short}",
+                    "migration 1 \"m1\" has changed since it ran: its checksum is now {}; \"m1\" ran at 1970-01-01T00:00:00Z with checksum {short}",
                     migration(1).checksum().short()
                 ),
             ),

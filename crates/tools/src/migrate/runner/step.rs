@@ -1,17 +1,17 @@
-//! Runs one step.
+//! Runs one step, or continues a step that an earlier run began.
 //!
-//! | step | when it runs again after an interrupted run |
+//! | step | how an interrupted step continues |
 //! | --- | --- |
-//! | create_table, delete_table | the earlier run created or deleted the table |
-//! | insert | equal rows that exist are from the earlier run |
-//! | upsert, delete, clear | repeating them changes nothing |
-//! | copy_table | continues from the recorded position; copying a row twice changes nothing; then compares |
-//! | rename_table | the same; the old table is deleted after the record says that the copy is equal |
+//! | create_table, delete_table | accepts that the table already exists, or is already deleted |
+//! | insert | accepts existing rows that are equal |
+//! | upsert, delete, clear | repeats the requests, which changes nothing |
+//! | copy_table | continues from the recorded position; copying a row twice changes nothing; then compares the tables |
+//! | rename_table | like copy_table; the old table is deleted after the record says that the copy is equal |
 //! | transform into a table | continues from the recorded position; writing a row twice changes nothing |
-//! | transform in place | a page is recorded before its rows change: rows that still match the record have not changed |
+//! | transform in place | changes only the rows of the recorded page whose ETags are unchanged, see `in_place.rs` |
 //!
-//! A step is *in doubt* if an earlier run may have done more of it than it recorded. Otherwise another program has made
-//! the state of the tables: for example, a table to create must not exist.
+//! A step is *in doubt* if an earlier run may have done more of it than it recorded. If a step is not in doubt, it does
+//! not accept these states: for example, a table to create must not exist.
 
 use super::super::lease::Lease;
 use super::super::record::{self, Progress, Record};
@@ -49,12 +49,12 @@ impl Step<'_> {
         }
     }
 
-    /// Records the failure, so that the next run knows whether the failed write may have happened.
+    /// Records the failure, and whether the failed write may have happened. Returns the error to report.
     pub(super) async fn failed(&mut self, error: StepError) -> StepError {
         let is_lost = |error: &StepError| matches!(error, StepError::Runner(error) if matches!(**error, MigrateError::Lost(_)));
         let is_stopped =
             matches!(&error, StepError::Runner(error) if matches!(**error, MigrateError::Stopped));
-        // The record of a stopped step already marks it as in doubt.
+        // Without the lease, the record must not be written. The record of a stopped step already has `in_doubt`.
         if is_lost(&error) || is_stopped {
             return error;
         }
@@ -66,12 +66,12 @@ impl Step<'_> {
         };
         match recorded.map_err(StepError::from) {
             Err(lost) if is_lost(&lost) => lost,
-            // The first failure explains the later ones.
+            // A failure to write the record usually has the same cause as the first failure.
             _ => error,
         }
     }
 
-    /// To be called before each write: fails if the run is stopped or the lease is lost.
+    /// Returns an error if the run is stopped or the lease is lost. Must be called before each write.
     pub(super) async fn before_write(&mut self) -> Result<(), StepError> {
         if self.migrator.stop.load(Ordering::Relaxed) {
             return Err(MigrateError::Stopped.into());
@@ -79,7 +79,7 @@ impl Step<'_> {
         Ok(self.lease.keep().await?)
     }
 
-    /// Records its progress.
+    /// Writes the progress of the step to the record.
     pub(super) async fn reached(&mut self, progress: Progress) -> Result<(), StepError> {
         self.record.progress = progress;
         self.record.in_doubt = true;
@@ -87,7 +87,7 @@ impl Step<'_> {
         Ok(record::write(&self.migrator.versions, self.record).await?)
     }
 
-    /// Whether the failed write may have succeeded in an earlier run or in an attempt without an answer.
+    /// Whether the failed write may have succeeded before: in an earlier run, or in an attempt whose answer was lost.
     pub(super) fn may_be_done(&self, error: &partita_client::Error) -> bool {
         self.in_doubt || error.outcome() == Outcome::MayHaveHappened
     }

@@ -6,7 +6,7 @@ use partita_client::Entity;
 use partita_model::check_key;
 
 impl Step<'_> {
-    /// Writes the changed rows into another table. An existing row there must be equal.
+    /// Writes the changed rows into another table. A row that already exists there must be equal.
     pub(super) async fn transform_into(
         &mut self,
         transform: &Transform,
@@ -21,7 +21,7 @@ impl Step<'_> {
     }
 }
 
-/// The changed row.
+/// Applies a transform to a row.
 pub(super) fn changed(transform: &Transform, row: Entity) -> Result<Entity, StepError> {
     let keys = (row.partition_key().to_owned(), row.row_key().to_owned());
     try_change(transform, row).map_err(|source| StepError::Row {

@@ -9,7 +9,7 @@ use futures::future::try_join_all;
 use partita_client::{Entity, TableClient, UpdateMode};
 
 impl Step<'_> {
-    /// Writes rows, one batch at a time, so that the progress of a failed insert is known.
+    /// Writes the rows of a step, one batch at a time, so that the progress is known if a batch fails.
     pub(super) async fn write_rows(&mut self, write: &WriteRows) -> Result<(), StepError> {
         if write.create_table {
             self.create_table_if_missing(&write.table).await?;
@@ -29,7 +29,7 @@ impl Step<'_> {
             self.before_write().await?;
             writer.write_rows(batch).await?;
             self.saw_rows(batch.len());
-            // A failure stores this progress with the record.
+            // This progress is stored only if a later batch fails.
             self.record.progress = Progress {
                 batches: index + 1,
                 ..Progress::default()
@@ -38,7 +38,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Writes the rows of a page into another table, several batches at a time.
+    /// Writes the rows of a page into a table, several batches at a time.
     pub(super) async fn write_page(
         &mut self,
         table: &TableClient,

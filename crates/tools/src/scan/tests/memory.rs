@@ -1,7 +1,8 @@
 //! A table in memory that answers as the service does, for tests and examples.
 //!
-//! It parses `$filter` with the parser of the protocol and evaluates it row by row, so that tests cover the text that a scan sends.
-//! Continuation tokens have the service's form, name the next row, and may come with an empty page.
+//! The table parses `$filter` with the parser of `partita-wire` and evaluates it row by row, so that tests cover the
+//! text that a scan sends. Continuation tokens have the service's form and contain the keys of the next row. A page
+//! with a token may be empty.
 
 use super::{Keyed, Page, PageRequest, PageSource, SourceError};
 use partita_model::{
@@ -51,9 +52,9 @@ pub(crate) struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// A table with these rows; of two rows with the same keys the first stays. A page ends after `examined_max` rows
-    /// within its bounds, at least 1, whether or not they pass the filter, because the service's pages end after a
-    /// time.
+    /// A table with these rows; of rows with the same keys only the first is kept. A page ends after it has examined
+    /// `examined_max` rows (at least 1) within its bounds, including rows that do not pass the filter. This simulates
+    /// the service, whose pages end after a time.
     pub(crate) fn new(mut rows: Vec<MemoryRow>, examined_max: usize) -> Self {
         rows.sort_by(|a, b| {
             let partitions = compare_utf16(&a.partition_key, &b.partition_key);
@@ -74,8 +75,7 @@ impl MemoryTable {
         &self.rows
     }
 
-    /// Answers a request for a page. Fails like the service: for an invalid filter or token, or a page size out of
-    /// range.
+    /// Answers a request for a page. Like the service, returns an error for an invalid filter, token or page size.
     pub(crate) fn answer(&self, request: &PageRequest) -> Result<Page<MemoryRow>, SourceError> {
         if !(1..=partita_model::limits::PAGE_ENTITIES_MAX).contains(&request.top) {
             return Err("the page size is out of range".into());
@@ -99,8 +99,8 @@ impl MemoryTable {
         })
     }
 
-    /// The rows that a server would examine: the rows from the token on, within the PartitionKey bounds in the filter's
-    /// conjuncts.
+    /// The rows that a server would examine: from the token on, and within the bounds that the filter sets on the
+    /// PartitionKey.
     fn candidates<'a>(
         &'a self,
         filter: &Filter,

@@ -1,4 +1,4 @@
-//! Tests of the scan as a whole.
+//! Tests of complete scans, and their helpers.
 
 mod memory;
 mod odd_servers;

@@ -1,4 +1,4 @@
-//! Servers that violate the protocol.
+//! Scans of servers that violate the protocol, or whose tokens have another form.
 
 use super::{MemoryRow, query, row};
 use crate::scan::{
@@ -30,8 +30,8 @@ impl PageSource for Stubborn {
 
 #[test]
 fn a_page_that_would_lose_rows_is_an_error() {
-    let mut behind = begin();
-    behind.part = Part::Range {
+    let mut range = begin();
+    range.part = Part::Range {
         bounds: Bounds::of_prefix("b"),
     };
     let cases = [
@@ -43,7 +43,7 @@ fn a_page_that_would_lose_rows_is_an_error() {
             vec![("\u{FFFD}", ""), ("\u{1F600}", "")],
             ("\u{1F600}", ""),
         ),
-        (behind, vec![("a", "")], ("a", "")),
+        (range, vec![("a", "")], ("a", "")),
     ];
     for (step, rows, culprit) in cases {
         let query = query(|_| {});
@@ -85,7 +85,7 @@ fn token(partition_key: &str, row_key: Option<&str>) -> ContinuationToken {
     })
 }
 
-/// The steps after the row ("ab", "5") of a part, if its page had this token.
+/// The filters of the steps that remain after a page that ends with ("ab", "5") and has this token.
 fn left(part: &Part, continuation: ContinuationToken) -> Vec<String> {
     let query = query(|options| options.tokens = Tokens::NextRow);
     let source = Stubborn(vec![("ab", "5")], Some(continuation));
@@ -114,15 +114,16 @@ fn a_token_with_the_next_row_saves_requests() {
     );
     assert_eq!(left(&part, token("x", Some("1"))), ["PartitionKey ge 'x'"]);
     let unknown = ContinuationToken {
-        next_partition_key: "a form of its own".to_owned(),
+        next_partition_key: "another form".to_owned(),
         next_row_key: None,
     };
-    for says_nothing in [
+    // Tokens of an unknown form, or that do not advance beyond the row ("ab", "5").
+    for useless in [
         unknown,
         token("ab", None),
         token("ab", Some("5")),
         token("a", Some("9")),
     ] {
-        assert_eq!(left(&part, says_nothing), everything);
+        assert_eq!(left(&part, useless), everything);
     }
 }

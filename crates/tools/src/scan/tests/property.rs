@@ -1,5 +1,5 @@
-//! For every table, strategy and order of answers, failures and resumptions, a scan returns exactly the expected rows,
-//! each once.
+//! Property test: a scan returns exactly the expected rows, each once, for random tables, strategies, orders of
+//! answers, failures and resumptions.
 
 use super::{MemoryRow, MemoryTable, query, row, sort};
 use crate::scan::{
@@ -12,7 +12,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::sync::Mutex;
 
-/// Edges of UTF-8 and UTF-16, quotes, surrogate pairs with the same first half, noncharacters, NUL.
+/// The pattern of random keys: characters that UTF-8 and UTF-16 order differently, quotes, surrogate pairs with the
+/// same first half, noncharacters and NUL.
 const KEY: &str = "[\u{0}'ab\u{D7FF}\u{E000}\u{FFFE}\u{FFFF}\u{10000}\u{10001}\u{10FFFF}]{0,4}";
 
 fn rows(key: &'static str) -> impl Strategy<Value = Vec<MemoryRow>> {
@@ -54,11 +55,11 @@ pub(crate) struct Case {
     pub(crate) strategy: scan::Strategy,
     pub(crate) query: Query,
     pub(crate) frontier: FrontierOptions,
-    /// The events, in order; after them the scan runs to its end.
+    /// What happens to the scan, in order; see `World::happen`. After the last event, the scan runs to its end.
     events: Vec<u16>,
 }
 
-/// Scans of tables whose PartitionKeys fit the pattern.
+/// Random scans of random tables whose PartitionKeys match the regular expression `key`.
 pub(crate) fn case(key: &'static str) -> impl Strategy<Value = Case> {
     let strategy = prop_oneof![
         1 => Just(scan::Strategy::Serial),
@@ -121,7 +122,7 @@ pub(crate) fn case(key: &'static str) -> impl Strategy<Value = Case> {
     )
 }
 
-/// A table that can fail, and that checks that each token is used with the filter of its own request.
+/// A table whose requests can fail. It checks that a scan sends each token with the filter that it was returned for.
 struct Flaky {
     table: MemoryTable,
     /// Whether the next page succeeds.
@@ -156,7 +157,7 @@ impl PageSource for Mutex<Flaky> {
     }
 }
 
-/// A scan driven step by step.
+/// A scan that the test drives step by step.
 struct World<'a> {
     case: &'a Case,
     source: Mutex<Flaky>,
@@ -228,7 +229,7 @@ impl<'a> World<'a> {
         );
     }
 
-    /// Simulates a crash: another process resumes from the last token.
+    /// Simulates a crash, and another process that resumes from the last token.
     fn resume(&mut self) {
         let token = ResumeToken::new(&self.case.query, self.frontier.open_steps()).to_string();
         let token: ResumeToken = token.parse().unwrap();

@@ -1,4 +1,4 @@
-//! Scans as tasks of a runtime: requests end in any order, fail, hang and are dropped.
+//! Tests of running scans, whose requests end in any order, fail, hang and are dropped.
 
 use super::{MemoryRow, MemoryTable, query, row, sort, table};
 use crate::scan::{
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 
-/// 16 prefixes of two characters, partitions of 1 to 4 rows.
+/// The rows of 64 partitions: 16 prefixes of two characters, and 1 to 4 rows in each partition.
 fn rows() -> Vec<MemoryRow> {
     let mut rows = Vec::new();
     for key in 0..64 {
@@ -23,7 +23,7 @@ fn rows() -> Vec<MemoryRow> {
     rows
 }
 
-/// Sometimes answers later requests first, and fails every `fails_each`th request.
+/// A table that sometimes answers later requests first, and fails every `fails_each`th request.
 struct Uneven {
     table: MemoryTable,
     asked: AtomicUsize,
@@ -175,7 +175,7 @@ async fn partitions_are_counted_across_batches_and_a_resumption() {
     assert_eq!(counted, expected);
 }
 
-/// Never answers, and reports when the request is dropped.
+/// A table that never answers, and reports when a request is dropped.
 struct Silent(mpsc::Sender<&'static str>);
 
 struct Waiting(mpsc::Sender<&'static str>);
@@ -243,7 +243,7 @@ async fn progress_counts_empty_pages_but_not_failed_ones() {
     assert_eq!((progress.queries, progress.pages), (1, 0));
 }
 
-/// Breadth-first order alone would leave a step open for nearly every row.
+/// The number of open steps stays small. Breadth-first order alone would leave a step open for nearly every row.
 #[test]
 fn a_scan_in_any_order_has_few_open_steps() {
     let (jobs, characters) = (2, 3);

@@ -31,7 +31,7 @@ fn filters(steps: &[Step]) -> Vec<String> {
     filters.map(Option::unwrap_or_default).collect()
 }
 
-/// Four queries find the first characters, and leave steps for the rest of their pages.
+/// Four queries find all first characters of the PartitionKeys. The steps that remain read the rest of each prefix.
 #[test]
 fn four_queries_find_the_prefixes() {
     let (people, query) = (table(&PEOPLE, 1000), query(|options| options.page_rows = 2));
@@ -41,7 +41,7 @@ fn four_queries_find_the_prefixes() {
         let mut result = run(&people, &query, &step);
         queries += 1;
         rows.append(&mut result.rows);
-        // The last remaining step is the root prefix itself, after the branch found.
+        // The last step is the rest of the root prefix, after the first character just found.
         next = result.steps.pop();
         open.append(&mut result.steps);
     }
@@ -66,7 +66,7 @@ fn four_queries_find_the_prefixes() {
     assert_eq!(keys(&left), [("Davis", "Loralee"), ("Dodge", "Lowell")]);
 }
 
-/// Executing steps from a stack gives the table's order.
+/// Executes the steps from a stack, so that rows come in the table's order. Returns the rows and the number of queries.
 fn depth_first(table: &MemoryTable, query: &Query) -> (Vec<MemoryRow>, usize) {
     let (mut stack, mut rows, mut queries) = (vec![begin()], Vec::new(), 0);
     while let Some(step) = stack.pop() {
@@ -85,7 +85,7 @@ fn steps_from_a_stack_give_the_table_order() {
     let opaque = query(|options| options.page_rows = 2);
     let (rows, queries) = depth_first(&people, &opaque);
     assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 10));
-    // Tokens with the next row show that no rows of N and S remain.
+    // Tokens that contain the next row show that no rows with the prefixes N and S remain, which saves four queries.
     let read = query(|options| {
         options.page_rows = 2;
         options.tokens = Tokens::NextRow;

@@ -1,9 +1,9 @@
-//! The metrics of a run, in bounded memory for any duration.
+//! The metrics of a run. Their memory is bounded, independent of the duration of the run.
 //!
-//! - No clock: the caller passes each time, measured from the start of the run.
-//! - *Response* time starts when an operation is due and ends when its answer is complete, including the waits of the
-//!   retry policy; *service* time starts when the operation begins. In a closed loop both are the same; see
-//!   [`partita_load::Schedule`].
+//! - The module does not read a clock: the caller passes each time, measured from the start of the run.
+//! - *Response* time starts when an operation is due, and ends when its answer is complete. *Service* time starts when
+//!   the operation begins, and has the same end. Both include retries and the waits before them. In a closed loop, both
+//!   are the same; see [`partita_load::Schedule`].
 
 mod partitions;
 mod series;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use series::{Series, tenths};
 use std::time::Duration;
 
-/// Number of partitions that a report lists.
+/// Maximum number of partitions that a report lists.
 const PARTITIONS_NAMED: usize = 50;
 
 /// The metrics of operations of one kind, or of all kinds.
@@ -46,17 +46,17 @@ pub struct OperationMetrics {
     pub response: LatencySummary,
     /// Service time: latency from the time the operation began.
     pub service: LatencySummary,
-    /// In a closed loop: the response time of callers that do not wait for each other, corrected with the median as
-    /// their interval.
+    /// In a closed loop: the service time corrected for coordinated omission, see [`LatencyHistogram::corrected`].
+    /// `None` at a fixed rate.
     pub corrected: Option<LatencySummary>,
 }
 
 /// How an operation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded.
+    /// The operation succeeded.
     Done,
-    /// It succeeded, and the row does not exist.
+    /// The operation succeeded, but the row to read does not exist.
     Missing,
     /// The operation failed, for this reason.
     Failed(String),
@@ -65,9 +65,9 @@ pub enum Outcome {
 /// The result of an operation.
 #[derive(Debug)]
 pub struct Performed {
-    /// How it ended.
+    /// How the operation ended.
     pub outcome: Outcome,
-    /// Entities that were read or written, by partition; `None` if the partition is unknown.
+    /// The number of entities that were read or written in each partition; `None` for an unknown partition.
     pub served: Vec<(Option<String>, u64)>,
 }
 
@@ -91,24 +91,24 @@ pub(super) struct Metrics {
     failures: Counts,
 }
 
-/// The figures of a running run.
+/// The current figures of a run.
 #[derive(Debug, Clone)]
 pub struct Live {
     /// Seconds since the start of the run.
     pub seconds: f64,
-    /// Operations that succeeded so far.
+    /// Number of operations that succeeded so far.
     pub done: u64,
-    /// Operations that failed so far.
+    /// Number of operations that failed so far.
     pub failed: u64,
     /// Outcomes of attempts.
     pub tries: Tries,
-    /// Why operations failed.
+    /// Numbers of failed operations, by reason.
     pub failures: Counts,
-    /// The busiest partition of this second, and the entities asked of it.
+    /// The busiest partition of the current second, and the number of entities requested from it.
     pub busiest: Option<(String, u64)>,
-    /// The last complete window.
+    /// The metrics of the last complete window.
     pub latest: Option<Point>,
-    /// The windows so far.
+    /// The metrics of all windows so far.
     pub points: Vec<Point>,
 }
 
@@ -167,12 +167,12 @@ impl Metrics {
         }
     }
 
-    /// Counts a partition with a row from before the run.
+    /// Records that the partition had rows before the run.
     pub(super) fn found(&mut self, partition_key: &str) {
         self.partitions.found(partition_key);
     }
 
-    /// An operation begins. The entities of queries are counted after they have been read.
+    /// Records that an operation begins. The entities of queries are counted when they have been read.
     pub(super) fn began(&mut self, at: Duration, kind: Kind, partition_key: &str, entities: u64) {
         let second = at.as_secs();
         if matches!(kind, Kind::Get | Kind::Insert | Kind::Upsert | Kind::Batch) {
@@ -183,7 +183,7 @@ impl Metrics {
         }
     }
 
-    /// An attempt of an operation has ended; the partition is `None` for a scan.
+    /// Records that an attempt of an operation has ended. The partition is `None` for a scan.
     pub(super) fn attempted(
         &mut self,
         at: Duration,
@@ -196,7 +196,7 @@ impl Metrics {
         }
     }
 
-    /// An operation has ended.
+    /// Records that an operation has ended.
     pub(super) fn ended(&mut self, kind: Kind, times: &Times, performed: &Performed) {
         let Performed { outcome, served } = performed;
         let response = times.response();
@@ -255,12 +255,12 @@ impl Metrics {
         }
     }
 
-    /// No operation begins after this time. Answers may still arrive.
+    /// Records that no operation begins after this time. Answers may still arrive.
     pub(super) fn stopped(&mut self, at: Duration) {
         self.partitions.stopped(at.as_secs());
     }
 
-    /// Ends the run at this time.
+    /// Ends the run at this time, and returns its metrics.
     pub(super) fn end(&mut self, at: Duration, attempts: u64, is_closed: bool) -> Measured {
         let seconds = at.as_secs_f64();
         self.partitions.end(seconds);

@@ -1,12 +1,12 @@
 //! Load by partition, and growth at the ends of the table.
 //!
-//! - Partitions are counted for each second. So the metrics find partitions that are hot only for some seconds, as in a
+//! - Each second is counted separately. So the metrics find partitions that are hot only for some seconds, as in a
 //!   table that grows at one end.
-//! - Growth is measured, not derived from the pattern: entities written after the greatest PartitionKey of all earlier
-//!   seconds, or in that partition if the run has created it; and likewise before the smallest one. Writes to a hot
-//!   partition that was at an end from the start are not growth.
-//! - Memory is bounded: [`SECOND_MAX`] partitions in a second and [`KEPT_MAX`] in the run. The least loaded partitions
-//!   are dropped first, and count as others. If a dropped partition appears again, its count starts from zero.
+//! - Growth is measured: entities written beyond the greatest or smallest PartitionKey of all earlier seconds, or into
+//!   that partition if the run created it. Writes to an end partition that existed before are not growth.
+//! - Memory is bounded: at most [`SECOND_MAX`] partitions have their own counts in a second. If more than [`KEPT_MAX`]
+//!   partitions have totals, the less loaded half of them is dropped. If a dropped partition appears again, its totals
+//!   start from zero.
 
 use super::series::tenths;
 use partita_model::compare_utf16;
@@ -14,26 +14,26 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Maximum number of partitions that are counted separately within a second.
+/// Maximum number of partitions with their own counts in a second; further ones are counted together.
 const SECOND_MAX: usize = 20_000;
-/// Maximum number of partitions that are counted separately in a run.
+/// Number of partitions with their own totals, above which the less loaded half is dropped.
 const KEPT_MAX: usize = 20_000;
 
-/// The load of a partition.
+/// The load of a partition in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionMetrics {
-    /// Its PartitionKey.
+    /// The PartitionKey.
     pub partition_key: String,
     /// Entities per second that operations requested, in the steady part of the run.
     pub asked_per_second: f64,
-    /// Entities per second that were read or written, in the same time.
+    /// Entities per second that were read or written, in the steady part of the run.
     pub served_per_second: f64,
-    /// Entities requested in its busiest second.
+    /// Number of entities requested in the partition's busiest second.
     pub peak_asked: u64,
-    /// Its share of all entities requested in the run, 0 to 1.
+    /// The partition's share (0 to 1) of all entities requested in the run.
     pub share: f64,
-    /// Attempts on this partition that the server refused, in the whole run.
+    /// Number of attempts on this partition that the server refused, in the whole run.
     pub refused: u64,
 }
 
@@ -41,46 +41,52 @@ pub struct PartitionMetrics {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
-    /// Entities per second that were written, in the steady part.
+    /// Entities per second that were written, in the steady part of the run.
     pub written_per_second: f64,
-    /// The share of these writes after the greatest earlier PartitionKey, or in that partition if the run has created
-    /// it, 0 to 1.
+    /// The share (0 to 1) of these entities that were written after the greatest earlier PartitionKey, or into that
+    /// partition if the run created it.
     pub tail_share: f64,
-    /// The share of these writes before the smallest earlier PartitionKey, or in that partition if the run has created
-    /// it, 0 to 1.
+    /// The share (0 to 1) of these entities that were written before the smallest earlier PartitionKey, or into that
+    /// partition if the run created it.
     pub head_share: f64,
 }
 
-/// The load of a partition, in entities.
+/// The counts of a partition.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartitionLoad {
+    /// Entities that were requested.
     asked: u64,
+    /// Entities that were read or written.
     served: u64,
+    /// Attempts that the server refused.
     refused: u64,
 }
 
 /// The totals of a partition.
 #[derive(Debug, Clone, Copy, Default)]
 struct PartitionTotals {
+    /// In the whole run.
     all: PartitionLoad,
+    /// In the steady part of the run.
     steady: PartitionLoad,
+    /// Entities requested in the busiest second.
     peak_asked: u64,
 }
 
-/// Sums of the steady part.
+/// Sums over all partitions in the steady part of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SteadySums {
     pub(super) seconds: f64,
     pub(super) asked: u64,
     pub(super) served: u64,
-    /// Entities requested from the busiest partition of each second.
+    /// The sum, over all seconds, of the entities requested from the busiest partition of the second.
     pub(super) busiest_asked: u64,
     written: u64,
     tail: u64,
     head: u64,
 }
 
-/// The smallest and the greatest PartitionKey; `None` without rows.
+/// The smallest and the greatest PartitionKey of the table; `None` without rows.
 type Ends = Option<(String, String)>;
 
 /// The load of all partitions.
@@ -88,25 +94,31 @@ type Ends = Option<(String, String)>;
 pub(super) struct Partitions {
     /// The first second that counts as steady.
     steady_from: u64,
+    /// The current second.
     second: u64,
-    /// The last second: later events count in it.
+    /// The last second of the run. Later events are counted in this second.
     last: u64,
+    /// The counts of the current second.
     now: HashMap<String, PartitionLoad>,
-    /// The partitions of this second that are not counted separately, and the load without a known partition.
+    /// The load in the current second of further partitions, and of operations without a known partition.
     others: PartitionLoad,
+    /// Entities written in the current second: all, at the tail, at the head.
     written: [u64; 3],
+    /// The totals of earlier seconds.
     kept: HashMap<String, PartitionTotals>,
     steady: SteadySums,
+    /// Entities requested in the whole run.
     asked: u64,
-    /// The ends of the table at the start of the run (after its first second, if the table was empty), of this second,
-    /// and now.
+    /// The ends of the table at the start of the run; after its first second if the table was empty.
     ends_first: Ends,
+    /// The ends at the start of this second.
     ends: Ends,
+    /// The ends, including the writes of this second.
     ends_now: Ends,
 }
 
 impl Partitions {
-    /// Metrics without load. Seconds before `steady_from` belong to the ramp.
+    /// Starts a run. Seconds before `steady_from` belong to the ramp.
     pub(super) fn new(steady_from: u64) -> Self {
         Self {
             steady_from,
@@ -115,21 +127,21 @@ impl Partitions {
         }
     }
 
-    /// Counts a partition with a row from before the run.
+    /// Records that the partition had rows before the run.
     pub(super) fn found(&mut self, partition_key: &str) {
         stretch(&mut self.ends_now, partition_key);
         self.ends.clone_from(&self.ends_now);
         self.ends_first.clone_from(&self.ends_now);
     }
 
-    /// Counts requested entities; the partition is `None` if it is unknown.
+    /// Counts requested entities. The partition is `None` if it is unknown.
     pub(super) fn asked(&mut self, second: u64, partition_key: Option<&str>, entities: u64) {
         self.advance(second);
         self.asked += entities;
         self.load(partition_key).asked += entities;
     }
 
-    /// Counts writes at the ends of the table.
+    /// Counts written entities, and whether they are at an end of the table.
     pub(super) fn writes(&mut self, second: u64, partition_key: &str, entities: u64) {
         self.advance(second);
         let (mut is_head, mut is_tail) = (false, false);
@@ -161,7 +173,7 @@ impl Partitions {
         self.load(partition_key).refused += 1;
     }
 
-    /// The busiest partition of the current second.
+    /// The busiest partition of the current second, and the number of entities requested from it.
     pub(super) fn busiest_now(&self) -> Option<(&str, u64)> {
         let loads = self
             .now
@@ -180,14 +192,14 @@ impl Partitions {
         self.now.entry(key.to_owned()).or_default()
     }
 
-    /// No operation begins after this second. Later answers must not extend the steady part, because without new
-    /// operations the load would seem lighter.
+    /// Records that no operation begins after this second. Later answers do not extend the steady part: seconds without
+    /// new operations would make the load seem lighter.
     pub(super) fn stopped(&mut self, second: u64) {
         self.advance(second);
         self.last = self.last.min(second);
     }
 
-    /// Advances to this second.
+    /// Ends the current second if this second is later, and starts this one.
     fn advance(&mut self, second: u64) {
         let second = second.min(self.last);
         if second <= self.second {
@@ -207,7 +219,7 @@ impl Partitions {
         }
     }
 
-    /// Adds the current second to the totals.
+    /// Adds the counts of the current second to the totals.
     fn fold(&mut self, is_steady: bool) {
         let steady = &mut self.steady;
         let others = std::mem::take(&mut self.others);
@@ -236,7 +248,7 @@ impl Partitions {
         }
     }
 
-    /// Drops the half of the partitions with the least load.
+    /// Drops the totals of the less loaded half of the partitions.
     fn drop_least_loaded(&mut self) {
         let mut loads: Vec<u64> = self.kept.values().map(|kept| kept.all.asked).collect();
         let middle = loads.len() / 2;
@@ -245,7 +257,8 @@ impl Partitions {
         self.kept.retain(|_, kept| kept.all.asked > bound);
     }
 
-    /// Ends the run at this time, in seconds. If no second is steady, the whole run counts as steady.
+    /// Ends the run at this time, in seconds. If the run has no complete second after its ramp, the whole run counts as
+    /// steady.
     pub(super) fn end(&mut self, end_seconds: f64) {
         let has_steady = self.steady.seconds > 0.0;
         self.fold(!has_steady);
@@ -270,12 +283,12 @@ impl Partitions {
         self.steady
     }
 
-    /// The number of partitions.
+    /// The number of partitions with their own totals.
     pub(super) fn len(&self) -> u64 {
         self.kept.len() as u64
     }
 
-    /// The busiest partitions, by requested entities.
+    /// The metrics of the busiest partitions, by requested entities.
     pub(super) fn busiest(&self, count_max: usize) -> Vec<PartitionMetrics> {
         let mut all: Vec<(&String, &PartitionTotals)> = self.kept.iter().collect();
         // The verdict uses the steady part, so the steady load is compared first.
@@ -401,13 +414,13 @@ mod tests {
         assert_eq!(append.written_per_second, 1_000.0);
         let prepend = growth(|number| format!("{:06}", 9_999 - number));
         assert_eq!((prepend.tail_share, prepend.head_share), (0.0, 1.0));
-        // Few partitions, each active for some seconds.
+        // Few partitions, one after the other, each for 1.5 seconds.
         let slow = growth(|number| format!("{:02}", number / 1_500));
         assert!(
             (0.83..0.84).contains(&slow.tail_share) && slow.head_share == 0.0,
             "{slow:?}"
         );
-        // A hot partition at an end is not growth.
+        // A hot partition that is at an end of the table from the start is not growth.
         let hot = growth(|number| format!("p{}", if number % 10 == 0 { number % 70 } else { 0 }));
         assert!(hot.tail_share < 0.02 && hot.head_share < 0.01, "{hot:?}");
         let single = growth(|_| "single".to_owned());

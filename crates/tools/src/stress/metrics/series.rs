@@ -1,11 +1,11 @@
-//! Metrics over time, in windows of one second, or longer windows in a long run.
+//! Metrics over time, in windows of one second; in a long run, of 2, 4, 8 … seconds.
 
 use super::super::mix::Kind;
 use partita_load::WindowHistogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Maximum number of windows. If there are more, pairs are merged into windows of double length, so memory is bounded.
+/// Maximum number of windows. When more are needed, pairs of windows are merged into windows of double length.
 const WINDOWS_MAX: usize = 600;
 
 /// The metrics of a window.
@@ -14,7 +14,7 @@ const WINDOWS_MAX: usize = 600;
 pub struct Point {
     /// The start of the window, in seconds from the start of the run.
     pub at_seconds: f64,
-    /// The length of the window; the last one may be shorter.
+    /// The length of the window, in seconds; the last one may be shorter.
     pub seconds: f64,
     /// Operations per second that succeeded, for each kind in the order of [`Kind::ALL`].
     pub done_per_second: [f64; 7],
@@ -26,9 +26,9 @@ pub struct Point {
     pub entities_per_second: f64,
     /// The median latency of the operations that ended in the window, in microseconds; `None` without operations.
     pub p50_us: Option<u64>,
-    /// The 99th percentile.
+    /// The 99th percentile of these latencies.
     pub p99_us: Option<u64>,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of these latencies.
     pub p999_us: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ impl Series {
         }
     }
 
-    /// The window that contains this time.
+    /// The window that contains this time; created if necessary.
     pub(super) fn at(&mut self, at: Duration) -> &mut Window {
         let mut index = self.index(at);
         while index >= WINDOWS_MAX {
@@ -112,11 +112,11 @@ impl Series {
         self.length *= 2;
     }
 
-    /// The windows up to the end of the run.
+    /// The metrics of all windows up to `end`, the current end of the run.
     pub(super) fn points(&self, end: Duration) -> Vec<Point> {
         let begins = (0_u32..).map(|number| self.length * number);
         let windows = begins.zip(&self.windows);
-        // A very short last window has no meaningful rates.
+        // Rates of a very short last window are not meaningful, so it is omitted.
         let shortest = self.length / 10;
         let points = windows.filter_map(|(at, one)| {
             let length = self.length.min(end.saturating_sub(at));
@@ -125,7 +125,7 @@ impl Series {
         points.collect()
     }
 
-    /// The last complete window, or the current one if no window is complete.
+    /// The metrics of the last complete window, or of the current one if no window is complete.
     pub(super) fn latest(&self, now: Duration) -> Option<Point> {
         let under_way = self.index(now);
         let index = under_way

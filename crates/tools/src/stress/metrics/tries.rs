@@ -1,4 +1,4 @@
-//! Outcomes of attempts: refusals by reason, and decisions of the retry policy.
+//! Outcomes of attempts: refused attempts by reason, and decisions of the retry policy.
 
 use partita_client::{AttemptEvent, Decision, Error, ErrorKind, GiveUp, RetryReason};
 use partita_load::{Counts, count};
@@ -8,25 +8,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tries {
-    /// Attempts, each an HTTP request.
+    /// Number of attempts. Each is an HTTP request.
     pub attempts: u64,
-    /// Attempts that a busy server refused, with 503 or 429, by reason: a word of `x-partita-reason`, otherwise status
-    /// and code.
+    /// Attempts that the server answered with 503 or 429, by reason: the word in `x-partita-reason`, or status and
+    /// error code.
     pub refused: Counts,
     /// Attempts that were retried, by reason.
     pub retried: Counts,
     /// The total time of the waits before retries, in milliseconds.
     pub waited_ms: u64,
-    /// Waits whose length the server requested.
+    /// Number of waits whose length the server requested.
     pub waits_asked: u64,
-    /// Operations that succeeded after a retry.
+    /// Number of operations that succeeded after a retry.
     pub saved: u64,
-    /// Operations that failed, by the reason why they were not retried.
+    /// Operations that failed, by the reason why they were not retried again.
     pub given_up: Counts,
 }
 
 impl Tries {
-    /// Counts an attempt that failed, or that succeeded after failed ones. Returns whether a busy server refused it.
+    /// Counts an attempt that failed, or that succeeded after failed ones. Returns whether the server refused it
+    /// because it was busy.
     pub(super) fn count(&mut self, event: &AttemptEvent<'_>) -> bool {
         let refusal = refusal(event);
         if let Some(word) = &refusal {
@@ -48,18 +49,18 @@ impl Tries {
         refusal.is_some()
     }
 
-    /// All refusals.
+    /// The number of refused attempts, for all reasons.
     pub fn refused_sum(&self) -> u64 {
         self.refused.values().sum()
     }
 
-    /// All retries.
+    /// The number of retried attempts, for all reasons.
     pub fn retried_sum(&self) -> u64 {
         self.retried.values().sum()
     }
 }
 
-/// The reason of a refusal; `None` unless the server refused because it was busy.
+/// Why the server refused an attempt; `None` unless it answered 503 or 429.
 fn refusal(event: &AttemptEvent<'_>) -> Option<String> {
     let status = event.error.and_then(Error::status).or(event.status)?;
     if !matches!(status, 429 | 503) {
@@ -76,9 +77,9 @@ fn status_and_code(status: u16, code: &str) -> String {
 
 fn cause(reason: RetryReason) -> String {
     match reason {
-        RetryReason::Connect => "no connection".to_owned(),
-        RetryReason::Broken => "connection broke".to_owned(),
-        RetryReason::TimedOut => "no answer in time".to_owned(),
+        RetryReason::Connect => "cannot connect".to_owned(),
+        RetryReason::Broken => "connection broken".to_owned(),
+        RetryReason::TimedOut => "timed out".to_owned(),
         RetryReason::Status(status) => format!("status {status}"),
     }
 }
@@ -88,7 +89,7 @@ const fn given_up(why: GiveUp) -> &'static str {
         GiveUp::NotRetried => "not worth another attempt",
         GiveUp::AttemptsUsedUp => "attempts used up",
         GiveUp::BudgetUsedUp => "retry budget used up",
-        GiveUp::AskedTooLong => "asked to wait too long",
+        GiveUp::AskedTooLong => "the server requested too long a wait",
         GiveUp::OutOfTime => "out of time",
     }
 }
@@ -99,13 +100,13 @@ pub(in crate::stress) fn failure(error: &Error) -> String {
         return status_and_code(status, error.code_text());
     }
     let word = match error.kind() {
-        ErrorKind::Input => "cannot be sent",
+        ErrorKind::Input => "invalid request",
         ErrorKind::Credential => "no credential",
-        ErrorKind::Connect => "no connection",
-        ErrorKind::Tls => "no trust in the server",
-        ErrorKind::Broken => "connection broke",
-        ErrorKind::TimedOut => "no answer in time",
-        ErrorKind::Service | ErrorKind::Unreadable => "answer cannot be read",
+        ErrorKind::Connect => "cannot connect",
+        ErrorKind::Tls => "TLS failed",
+        ErrorKind::Broken => "connection broken",
+        ErrorKind::TimedOut => "timed out",
+        ErrorKind::Service | ErrorKind::Unreadable => "invalid answer",
     };
     word.to_owned()
 }

@@ -1,4 +1,4 @@
-//! Axes with tick marks at round numbers.
+//! The axes of a plot, with tick marks at round numbers.
 
 use crate::stress::display;
 
@@ -8,13 +8,14 @@ pub(super) struct Axis {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Coordinates of the two ends.
+    /// The coordinate of `low`.
     from: f64,
+    /// The coordinate of `high`.
     to: f64,
 }
 
 impl Axis {
-    /// A linear axis from 0 to a round value at or above the highest.
+    /// A linear axis from 0 to a round value, which is `highest` or above.
     pub(super) fn even(highest: f64, from: f64, to: f64, marks_max: usize) -> Self {
         let axis = Self::exact(highest, from, to);
         let step = step(axis.high, marks_max);
@@ -24,7 +25,7 @@ impl Axis {
         }
     }
 
-    /// A linear axis from 0 to exactly the highest value.
+    /// A linear axis from 0 to exactly `highest`.
     pub(super) fn exact(highest: f64, from: f64, to: f64) -> Self {
         Self {
             low: 0.0,
@@ -58,7 +59,8 @@ impl Axis {
         self.from + part.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The values of the tick marks: at most `marks_max` on a linear axis, the powers of ten on a logarithmic axis.
+    /// The values of the tick marks. On a linear axis, 0 and at most `marks_max` more; on a logarithmic axis, the
+    /// powers of ten.
     pub(super) fn marks(&self, marks_max: usize) -> Vec<f64> {
         if self.is_log {
             let decades = (self.high / self.low).log10().round() as i32;
@@ -72,7 +74,7 @@ impl Axis {
     }
 }
 
-/// The distance of tick marks, 1, 2 or 5 times a power of ten, so that there are at most `marks_max`.
+/// The distance between tick marks: 1, 2 or 5 times a power of ten, so that at most `marks_max` marks are above 0.
 fn step(highest: f64, marks_max: usize) -> f64 {
     let least = highest / marks_max.max(1) as f64;
     let power = 10_f64.powf(least.log10().floor());
@@ -105,7 +107,8 @@ pub(super) fn latency_label(us: f64) -> String {
     }
 }
 
-/// A time of a run as a label: `30 s`, `2 min`, `1:30 min`. `whole` is the duration of the run.
+/// A time of a run as a label. The unit depends on the duration of the run, `whole`: `30 s`, `1:30` (minutes), `2:00
+/// h`.
 pub(super) fn time_label(seconds: f64, whole: f64) -> String {
     if whole <= 180.0 {
         return format!(

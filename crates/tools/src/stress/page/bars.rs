@@ -1,4 +1,4 @@
-//! The busiest partitions as bars, with the target as a line.
+//! The chart of the busiest partitions: a bar for each, and the target as a line.
 
 use super::axis::{Axis, rate_label};
 use super::frame::{Size, both};
@@ -7,13 +7,17 @@ use super::text::{Text, shortened};
 use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 
-/// Maximum number of bars; the table below them lists more partitions.
+/// Maximum number of bars. The table below the chart lists more partitions.
 const BARS_MAX: usize = 12;
+/// Height of a bar. All sizes are in units of the picture: pixels on a wide screen.
 const BAR: f64 = 18.0;
+/// Distance between the tops of two bars.
 const PITCH: f64 = 27.0;
+/// Height of the space above the bars.
 const TOP: f64 = 24.0;
+/// Height of the space below the bars.
 const BOTTOM: f64 = 26.0;
-/// Room for the number to the right of a bar.
+/// Width of the space to the right of the bars, for their numbers.
 const RIGHT: f64 = 64.0;
 
 /// The bars in both sizes, with the legend of their colours.
@@ -32,8 +36,9 @@ pub(super) fn bars(report: &Report) -> String {
 struct Bars {
     size: Size,
     axis: Axis,
-    /// The start of the bars, and the number of characters of a key that fit before it.
+    /// Where the bars begin.
     left: f64,
+    /// The number of characters of a key that fit to the left of the bars.
     key_chars: usize,
     bottom: f64,
 }
@@ -44,7 +49,7 @@ fn picture(report: &Report, size: Size) -> String {
         .get(..BARS_MAX)
         .unwrap_or(&report.partitions);
     let highest = partitions.iter().map(length).fold(0.0, f64::max);
-    // A target far beyond the load would make all bars invisible, so it is not drawn.
+    // With a target far above the load, all bars would be too short to see, so such a target is not drawn.
     let target = report.settings.targets.partition;
     let target = target.filter(|target| *target <= highest * 8.0);
     let is_wide = size.class == "wide";
@@ -79,7 +84,7 @@ fn picture(report: &Report, size: Size) -> String {
     svg
 }
 
-/// The length of a bar: entities per second.
+/// The length of a bar, in entities per second.
 fn length(one: &PartitionMetrics) -> f64 {
     one.asked_per_second.max(one.served_per_second)
 }

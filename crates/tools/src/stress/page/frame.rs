@@ -1,4 +1,4 @@
-//! The frame of a plot over time: axes with labels, grid lines, the ramp, and the legend.
+//! The parts that all plots over time share: axes with labels, grid lines, the ramp, and the legend.
 
 use super::axis::{Axis, time_label};
 use super::shapes::{label, line, rect};
@@ -6,7 +6,7 @@ use super::text::Text;
 use crate::stress::Report;
 use std::fmt::Write as _;
 
-/// Margins around the plot, in units of the picture: pixels on a wide screen.
+// Margins around the plot, in units of the picture: pixels on a wide screen.
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 12.0;
@@ -21,7 +21,7 @@ pub(super) struct Size {
     pub(super) time_marks: usize,
 }
 
-/// Both sizes; the page shows one of the two, by the width of the screen.
+/// Both sizes. The page shows one of them, depending on the width of the screen.
 const SIZES: [Size; 2] = [
     Size {
         class: "wide",
@@ -37,7 +37,7 @@ const SIZES: [Size; 2] = [
     },
 ];
 
-/// A picture in both sizes, below its legend.
+/// A legend, and below it a picture in both sizes.
 pub(super) fn both(entries: &[(&str, &str)], picture: impl Fn(Size) -> String) -> String {
     legend(entries) + &SIZES.map(picture).concat()
 }
@@ -54,7 +54,7 @@ impl Size {
     }
 }
 
-/// A plot: `draw` draws the content of its frame. `title` and `what` are for screen readers.
+/// A plot, whose content `draw` draws. Screen readers read `title` and `what`.
 pub(super) fn plot(
     report: &Report,
     size: Size,
@@ -87,7 +87,7 @@ pub(super) fn plot(
     svg
 }
 
-/// Marks the ramp.
+/// Draws the ramp as a labelled rectangle behind the plot.
 fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     let (bottom, top) = size.vertical();
     let ramp = report.settings.schedule.ramp().as_secs_f64();
@@ -103,7 +103,7 @@ fn ramp(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     }
 }
 
-/// The axis of time, drawn over the plot.
+/// Draws the axis of time, on top of the plot.
 fn times(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     let (bottom, _) = size.vertical();
     line(svg, "axis", (LEFT, bottom), (size.width - RIGHT, bottom));
@@ -115,7 +115,7 @@ fn times(report: &Report, size: Size, time: &Axis, svg: &mut String) {
     }
 }
 
-/// The legend: pairs of a style sheet class and a name.
+/// The legend. Each entry is a style sheet class and a name.
 fn legend(entries: &[(&str, &str)]) -> String {
     let mut list = "<ul class=\"legend\">".to_owned();
     for (class, name) in entries {

@@ -5,6 +5,7 @@ use super::frame::{Size, both, plot};
 use crate::stress::{Point, Report, display};
 use std::fmt::Write as _;
 
+/// A style sheet class, a name, and the function that gives the value of a point.
 type Line = (&'static str, &'static str, fn(&Point) -> Option<u64>);
 
 const LINES: [Line; 3] = [
@@ -50,8 +51,8 @@ fn picture(report: &Report, size: Size) -> String {
     )
 }
 
-/// A line through the middle of each window, with gaps where no operation ended. A single window between gaps is a
-/// short line.
+/// A line through the middle of each window, with gaps where no operation ended. A single window between two gaps is
+/// drawn as a short horizontal line.
 fn line(points: &[Point], of: fn(&Point) -> Option<u64>, time: &Axis, axis: &Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;

@@ -1,11 +1,11 @@
-//! A report as one page of HTML: the verdict, plots, tables of their figures, and the settings.
+//! A report as one HTML page: the verdict, plots, tables of their figures, and the settings.
 //!
-//! - It loads no other files and needs no script: it contains its style and pictures, and its content security policy
-//!   forbids everything else.
-//! - It follows the browser's light or dark setting. Wide screens and phones get plots of different sizes, so that text
-//!   stays legible.
-//! - Names of tables and keys are escaped ([`text::Text`]).
-//! - Pictures are SVG from this module, because plotting crates support only one size and one background colour.
+//! - The page contains its style and pictures, has no scripts, and loads no other files. Its content security policy
+//!   forbids both.
+//! - The page follows the browser's light or dark setting. Wide screens and phones get plots of different sizes, so
+//!   that text stays legible.
+//! - All texts of the report, such as table names and keys, are escaped ([`text::Text`]).
+//! - This module writes the SVG of the plots itself: plotting crates support only one size and one background colour.
 
 mod axis;
 mod bars;
@@ -24,7 +24,7 @@ use text::Text;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page.
+/// The HTML page of a report.
 pub fn html(report: &Report) -> String {
     let table = Text(&report.settings.table);
     let mut page = format!(
@@ -115,7 +115,7 @@ fn head(report: &Report, page: &mut String) {
 
 fn verdict(report: &Report, page: &mut String) {
     let verdict = &report.verdict;
-    // A headline begins with a summary and a colon.
+    // A headline begins with a summary and a colon, except if operations failed without an exceeded target.
     let (word, rest) = verdict
         .headline
         .split_once(": ")
@@ -142,9 +142,9 @@ fn verdict(report: &Report, page: &mut String) {
     page.push_str("</section>\n");
 }
 
-/// Draws a load and its target: the bar is the load, the mark is the target.
+/// Draws a load as a bar, with a mark at its target.
 fn meter(one: &Judged, page: &mut String) {
-    // The mark is in the middle if the load is twice the target, and further left for larger loads.
+    // The full width is the load, or 1.25 times the target if that is more.
     let whole = one.ratio().max(1.25);
     let (bar, mark) = (one.ratio() / whole * 100.0, 100.0 / whole);
     let _ = writeln!(

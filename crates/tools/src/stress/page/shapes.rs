@@ -1,4 +1,4 @@
-//! Lines, labels and bars of a picture, as SVG.
+//! Draws lines, labels and rectangles as SVG.
 
 use std::fmt::{Display, Write as _};
 
@@ -11,7 +11,7 @@ pub(super) fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f6
     );
 }
 
-/// Writes a text at a point. It must not contain markup.
+/// Writes a text at a point. The text is not escaped, so it must not contain markup.
 pub(super) fn label(svg: &mut String, class: &str, at: (f64, f64), text: impl Display) {
     let (x, y) = at;
     let _ = writeln!(

@@ -1,14 +1,15 @@
-//! The figures of the plots, as tables.
+//! The tables of the page: the figures of the plots, refusals and retries, and the settings.
 
 use super::text::Text;
 use crate::stress::{LatencySummary, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
-/// Number of partitions up to which a table is open at first. A longer table would push the rest of the page down.
+/// Maximum number of partitions in a table that is open when the page loads. A longer table would push the rest of the
+/// page down, so it is collapsed.
 const PARTITIONS_OPEN: usize = 12;
 
-/// A table: its caption, column names and rows. The first column names the row; `is_text` lists the other columns that
-/// contain text. Cells are escaped.
+/// A table with a caption, column names and rows. The first column names the row; `is_text` lists the other columns
+/// that contain text, not numbers. Cells are escaped.
 pub(super) fn table(
     caption: &str,
     head: &[&str],
@@ -57,7 +58,7 @@ fn count(count: u64) -> String {
     display::thousands(count as f64)
 }
 
-/// Counts and latency of the operations.
+/// The table of operations: counts and latencies of each kind.
 pub(super) fn operations(report: &Report) -> String {
     let head = [
         "Operation",
@@ -95,10 +96,10 @@ fn tail(latency: LatencySummary) -> [String; 3] {
     [latency.p99_us, latency.p999_us, latency.max_us].map(display::latency)
 }
 
-/// Latency of all operations: response, service, corrected.
+/// The table of the latency of all operations: response, service and corrected.
 pub(super) fn service(report: &Report) -> String {
     let all = &report.all;
-    let corrected = "corrected, for callers that do not wait for each other";
+    let corrected = "corrected for requests that were not sent during slow answers";
     let measured = [
         (
             "from the time the operation was due (response)",
@@ -124,11 +125,11 @@ pub(super) fn service(report: &Report) -> String {
     )
 }
 
-/// The busiest partitions.
+/// The table of the busiest partitions.
 pub(super) fn partitions(report: &Report) -> String {
     let head = [
         "PartitionKey",
-        "Asked/s",
+        "Requested/s",
         "Served/s",
         "Busiest second",
         "Share",
@@ -160,16 +161,16 @@ pub(super) fn partitions(report: &Report) -> String {
     )
 }
 
-/// Refusals, and the decisions of the retry policy.
+/// The table of refused attempts, and of decisions of the retry policy.
 pub(super) fn tries(report: &Report) -> String {
     let tries = &report.tries;
     let row = |what: &str, why: &str, value: String| vec![what.to_owned(), why.to_owned(), value];
     let mut rows = vec![row("Attempts", "", count(tries.attempts))];
     for (what, counts) in [
         ("Refused by the server", &tries.refused),
-        ("Tried again after", &tries.retried),
-        ("Given up", &tries.given_up),
-        ("Operations failed of", &report.failures),
+        ("Retried after", &tries.retried),
+        ("Given up because", &tries.given_up),
+        ("Operations failed with", &report.failures),
     ] {
         rows.extend(
             counts
@@ -194,13 +195,13 @@ pub(super) fn tries(report: &Report) -> String {
     }
     table(
         "Attempts, refusals and retries",
-        &["What", "Why", "Count"],
+        &["Event", "Reason", "Count"],
         &rows,
         &[1],
     )
 }
 
-/// The settings of the run.
+/// The table of the settings of the run.
 pub(super) fn settings(report: &Report) -> String {
     let rows = keys_and_rows(report).into_iter().chain(load(report));
     let rows: Vec<_> = rows
@@ -222,8 +223,8 @@ fn keys_and_rows(report: &Report) -> Vec<Setting> {
         ("Seed", settings.seed.to_string()),
         ("Rows loaded", count(settings.rows)),
         ("New rows of the run", count(report.new_rows)),
-        ("Bytes of text in a row", count(settings.row_bytes)),
-        ("Partition worked on", aim),
+        ("Bytes of text per row", count(settings.row_bytes)),
+        ("Partitions used", aim),
     ]
 }
 
@@ -250,16 +251,16 @@ fn load(report: &Report) -> Vec<Setting> {
     } else {
         ""
     };
-    let measured = format!("{all}, {steady} of them steady{stopped}");
-    let operations = or(settings.operations.map(count), "no bound");
+    let measured = format!("{all}, of which {steady} steady{stopped}");
+    let operations = or(settings.operations.map(count), "no limit");
     vec![
         ("Mix", settings.mix.to_string()),
-        ("Rows of a batch, of a range", format!("{batch}, {range}")),
+        ("Rows per batch, per range", format!("{batch}, {range}")),
         ("Schedule", format!("{}: {how}", settings.schedule)),
         ("Workers", settings.workers.to_string()),
         ("Duration", or(duration, "until all operations are done")),
-        ("Operations at most", operations),
-        ("Retries of a request", settings.retries.to_string()),
+        ("Maximum operations", operations),
+        ("Retries per request", settings.retries.to_string()),
         ("Target of a partition", target(settings.targets.partition)),
         ("Target of the account", target(settings.targets.account)),
         ("Measured", measured),

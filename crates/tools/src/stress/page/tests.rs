@@ -1,7 +1,7 @@
 use super::super::example::report;
 use super::*;
 
-/// Texts that would be markup, or move the text around them.
+/// Texts that would be markup, or change the direction of the text around them, if they were not escaped.
 const HOSTILE: [&str; 4] = [
     "</style><script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",

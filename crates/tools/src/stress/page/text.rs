@@ -1,9 +1,9 @@
-//! Escapes text for a page.
+//! Escapes and shortens texts for a page.
 
 use std::fmt;
 
-/// Displays a text with its markup escaped, for content and quoted attributes. U+FFFD replaces control characters, which a page must
-/// not contain.
+/// Displays a text with its markup escaped, for content and quoted attributes. U+FFFD replaces control characters,
+/// which a page must not contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a>(pub(super) &'a str);
 
@@ -18,7 +18,7 @@ impl fmt::Display for Text<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 c if c.is_control() => f.write_char('\u{FFFD}')?,
-                // Direction overrides would affect the text after them.
+                // Characters that change the text direction would affect the text after them.
                 '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
                 c => f.write_char(c)?,
             }

@@ -1,4 +1,4 @@
-//! Operations over time, stacked by kind, with refused attempts on top.
+//! The plot of operations over time, stacked by kind, with refused attempts on top.
 
 use super::axis::{Axis, rate_label};
 use super::frame::{Size, both, plot};
@@ -122,7 +122,7 @@ fn area(points: &[Point], below: &[f64], above: &[f64], time: &Axis, axis: &Axis
     path
 }
 
-/// The target rate over time.
+/// The line of the scheduled rate over time; `None` in a closed loop.
 fn wanted_line(report: &Report, time: &Axis, axis: &Axis) -> Option<String> {
     report.settings.schedule.rate_at(0.0)?;
     let mut path = String::new();

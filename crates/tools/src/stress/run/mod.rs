@@ -1,7 +1,7 @@
-//! A run on tokio: the workers of [`partita_load::Run`] send operations to a [`Target`] until the end.
+//! Runs the workers of [`partita_load::Run`] as tokio tasks. They send operations to a [`Target`] until the end.
 //!
-//! The run ends after its time or its number of operations, or when it is stopped. Running operations then have
-//! [`GRACE`] to finish; after that they count as failed, with their duration up to then.
+//! The run ends after its duration or its number of operations, or when it is stopped. Running operations then have
+//! [`GRACE`] to finish. After that they are cancelled and count as failed, with their duration until then.
 
 use super::metrics::{Outcome, Performed};
 use super::mix::Kind;
@@ -15,17 +15,18 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// The time that running operations have to finish at the end: longer than a server's time limit for a page.
+/// How long running operations may take to finish after the end. Longer than the 5 seconds that a server may take for a
+/// page.
 pub const GRACE: Duration = Duration::from_secs(6);
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunEnd {
-    /// The end of the run, measured from its start.
+    /// The time from the start of the run to its end, without the grace period.
     pub at: Duration,
-    /// Whether it was stopped before its end.
+    /// Whether the run was stopped before its end.
     pub is_interrupted: bool,
-    /// Operations that were due before the end but never began, because all workers were busy.
+    /// Number of operations that were due before the end but never began, because all workers were busy.
     pub not_begun: u64,
 }
 
@@ -33,16 +34,16 @@ pub struct RunEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signal {
     Go,
-    /// Begin no operation.
+    /// Do not begin further operations.
     Stop,
-    /// End now.
+    /// Cancel running operations.
     Abort,
 }
 
-/// Runs operations until the end. When `stop` completes, the run ends after the grace period; when `stop` completes
-/// again, it ends at once.
+/// Runs operations until the end. When `stop` completes, the run ends as soon as running operations have finished, at
+/// the latest after the grace period. When `stop` completes again, the run ends at once.
 ///
-/// Cancel safe: if the future is dropped, nothing keeps running; running writes may have happened.
+/// Cancel safe: if the future is dropped, all workers end. Running writes may have happened.
 pub async fn run<T: Target>(
     target: T,
     requests: Arc<Requests>,
@@ -108,7 +109,7 @@ pub async fn run<T: Target>(
     }
 }
 
-/// Waits until all workers have ended. A worker that panicked makes the run panic.
+/// Waits until all workers have ended. If a worker panicked, continues the panic.
 async fn joined(workers: &mut JoinSet<()>) {
     while let Some(ended) = workers.join_next().await {
         if let Err(error) = ended
@@ -119,7 +120,7 @@ async fn joined(workers: &mut JoinSet<()>) {
     }
 }
 
-/// The time of a run, by tokio's clock, which tests can pause.
+/// The time of a run by tokio's clock, which tests can simulate.
 struct TokioClock {
     begin: Instant,
     signal: watch::Receiver<Signal>,

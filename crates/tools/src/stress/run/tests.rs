@@ -1,4 +1,4 @@
-//! Runs on virtual time: simulated seconds take no real time, and every figure is exact.
+//! Tests of runs on virtual time: simulated seconds take no real time, and every figure is exact.
 
 use super::*;
 use crate::stress::metrics::{Measured, Point};
@@ -66,7 +66,7 @@ async fn never() {
 #[tokio::test(start_paused = true)]
 async fn a_closed_loop_is_as_fast_as_its_answers() {
     let (end, measured) = ran(|_| ms(20), options(Schedule::CLOSED, 4, 10), never).await;
-    // Four workers, with fifty operations per second each.
+    // Each of the four workers performs 50 operations per second.
     assert_eq!(measured.all.done, 2_000);
     assert_eq!(
         (end.at, end.not_begun, end.is_interrupted),
@@ -90,8 +90,8 @@ async fn a_rate_does_not_depend_on_the_duration_of_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn operations_delayed_by_a_stalled_server_are_counted() {
-    // At second 2, nothing is answered for one second. A closed loop with one worker would have only one slow answer of
-    // a thousand.
+    // From second 2 to second 3, the server does not answer. A closed loop with one worker measures this stall as a
+    // single slow answer.
     let stall = |at: Duration| {
         if (ms(2_000)..ms(3_000)).contains(&at) {
             ms(3_000).saturating_sub(at) + ms(1)
@@ -102,7 +102,7 @@ async fn operations_delayed_by_a_stalled_server_are_counted() {
     let (end, measured) = ran(stall, options(rate(100.0, 0.0), 1, 10), never).await;
     assert_eq!((measured.all.done, end.not_begun), (1_000, 0));
     let all = &measured.all;
-    // A hundred of a thousand operations were due during the stall, and waited half a second on average.
+    // 100 of the 1,000 operations were due during the stall. They waited half a second on average.
     assert!(
         (850_000..1_001_000).contains(&all.response.p99_us),
         "{all:?}"
@@ -126,10 +126,10 @@ async fn operations_delayed_by_a_stalled_server_are_counted() {
 #[tokio::test(start_paused = true)]
 async fn operations_that_were_due_but_never_began_are_counted() {
     let (end, measured) = ran(|_| ms(100), options(rate(100.0, 0.0), 2, 10), never).await;
-    // Two workers complete twenty operations per second.
+    // Two workers complete 20 operations per second.
     assert_eq!(measured.all.done, 200);
     assert_eq!(end.not_begun, 800);
-    // The last operation waited eight seconds: the 200th was due at second 2.
+    // The 200th operation was due at second 2, and ended at second 10.
     assert!(
         (7_900_000..8_200_000).contains(&measured.all.response.max_us),
         "{:?}",
@@ -192,7 +192,7 @@ async fn a_stopped_run_finishes_running_operations() {
         async || sleep(ms(1_000)).await,
     )
     .await;
-    // Each worker was at its second operation; the second stop came after these had ended.
+    // At the stop, each worker was at its second operation. These operations ended before `stop` completed again.
     assert_eq!((measured.all.done, measured.all.failed), (6, 0));
     assert_eq!((end.at, end.is_interrupted), (ms(1_400), true));
 }
@@ -208,7 +208,7 @@ async fn operations_that_hang_at_the_end_count_as_failed() {
         measured.all
     );
     assert_eq!(end.at, Duration::from_secs(5));
-    // Stopped twice, the run ends at once.
+    // A run that is stopped twice ends at once.
     let stopped = ran(
         |_| ms(100_000),
         options(Schedule::CLOSED, 2, 50),

@@ -1,16 +1,17 @@
-//! Advice on a table's design. Each advice states the observation, the remedy and its cost.
+//! Advice on a table's design. Each piece of advice states the observation, the remedy and its cost.
 
 use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State};
 use crate::stress::mix::Kind;
 use partita_load::thousands;
 
-/// The planned load of a bucket as a share of the target: hashes are uneven, and load has peaks.
+/// The planned load of a bucket as a share of the target. The rest is a reserve, because hashes are uneven and load has
+/// peaks.
 const BUCKET_FILL: f64 = 0.7;
-/// The minimum share of refusals that the advice mentions.
-const WORTH_A_WORD: f64 = 0.05;
-/// The share above which a reason or kind dominates.
+/// The minimum share of refused attempts at which their reason affects the advice.
+const MENTIONED_SHARE_MIN: f64 = 0.05;
+/// The share from which a refusal reason, a kind of operation or a partition dominates.
 const MOSTLY: f64 = 0.5;
-/// Maximum number of buckets; more are not practical.
+/// Maximum number of buckets to advise; more are not practical.
 const BUCKETS_MAX: u64 = 10_000;
 
 /// The advice, the most important first.
@@ -28,7 +29,7 @@ pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// A PartitionKey, or an end of the table, exceeds its target.
+/// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target.
 fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let of = |scope| judged.iter().find(|one| one.scope == scope);
     let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);
@@ -55,7 +56,7 @@ fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let Some((end, written)) = evidence.grows() else {
         let name = name(evidence);
         return Some(format!(
-            "{name} exceeds the target of a partition. Put a hash of the RowKey before or behind it: \
+            "{name} exceeds the target of a partition. Put a hash of the RowKey before or after it: \
              PartitionKey = hash(RowKey) % {buckets} + '-' + key, {how_many}. Reading all of its rows then takes {buckets} parallel \
              queries; one point get still finds a row by its RowKey."
         ));
@@ -81,7 +82,7 @@ fn headroom(server: &Judged) -> String {
     )
 }
 
-/// The busiest partition by name, if it is the same in most seconds.
+/// The name of the busiest partition, or a description if it changes from second to second.
 fn name(evidence: &Evidence<'_>) -> String {
     match evidence.partitions.first() {
         Some(busiest) if evidence.busiest_asked_per_second <= 2.0 * busiest.asked_per_second => {
@@ -109,7 +110,7 @@ fn batches(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// Advice for an account over its target.
+/// Advises several accounts if the total load exceeds the target of an account.
 fn account(judged: &[Judged]) -> Option<String> {
     let account = judged.iter().find(|one| one.scope == Scope::Account)?;
     (account.state == State::Over).then(|| {
@@ -121,7 +122,7 @@ fn account(judged: &[Judged]) -> Option<String> {
     })
 }
 
-/// Queries without bounds.
+/// Advises bounded queries if operations scan the whole table.
 fn scans(evidence: &Evidence<'_>) -> Option<String> {
     let (_, _, p99_us) = evidence
         .kinds
@@ -132,13 +133,13 @@ fn scans(evidence: &Evidence<'_>) -> Option<String> {
         share(evidence, Kind::Scan) * 100.0,
     );
     Some(format!(
-        "{part:.1} % of the operations scan the whole table (p99 {} ms, and growing with the table). Give the query both ends of its \
-         PartitionKey, keep a second table with the searched property as its key, or read by keys.",
+        "{part:.1} % of the operations scan the whole table (p99 {} ms, and growing with the table). Give the query a lower and an upper \
+         bound of the PartitionKey, keep a second table with the searched property as its key, or read by keys.",
         thousands(ms)
     ))
 }
 
-/// Advice for refusals without an exceeded target, or for other reasons.
+/// Explains refused attempts whose reason is not an exceeded target.
 fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if !evidence.is_refused() {
         return None;
@@ -146,37 +147,37 @@ fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if refused_as(evidence, "range-in-transit") > MOSTLY {
         return Some(
             "Most refusals came from ranges that were being split or moved, which lasts under a second; the usual retries cover it. \
-             Run again: a table whose ranges are settled gets no more of these refusals."
+             Run again: when the ranges no longer change, these refusals end."
                 .to_owned(),
         );
     }
     if refused_as(evidence, "overloaded") > MOSTLY {
         return Some(
-            "The server was overloaded as a whole, independent of the keys: use fewer workers, a lower rate, or a larger machine.".to_owned(),
+            "The server was overloaded as a whole, whatever the keys are: use fewer workers, a lower rate, or a larger machine.".to_owned(),
         );
     }
     let is_over = judged.iter().any(|one| one.state == State::Over);
     let is_named = refused_as(evidence, "-target") > 0.0;
     (!is_over && !is_named).then(|| {
-        "The server refused attempts although the average load exceeds no target: bursts within a second, other load on the account, or a server that \
-         moves ranges. A slower --ramp shows which."
+        "The server refused attempts although the average load exceeds no target. Possible causes are bursts within a second, other load on the \
+         account, and ranges that the server moves. Run with a longer --ramp to find out which."
             .to_owned()
     })
 }
 
-/// Advice for operations that failed after retries.
+/// Explains operations that failed because the retry budget was empty.
 fn retries(evidence: &Evidence<'_>) -> Option<String> {
     let budget = given_up(evidence, "retry budget used up");
     (budget > 0).then(|| {
         format!(
             "{} operations failed because the client's retry budget was empty: more than a fifth of the requests were refused, and retries \
-             would only have added load. Programs with other clients would have waited longer and longer instead.",
+             would only have added load. Clients without such a budget would have retried with longer and longer waits.",
             thousands(budget as f64)
         )
     })
 }
 
-/// Advice for a run that did not keep its rate.
+/// Explains why a run did not keep its rate.
 fn rate(evidence: &Evidence<'_>) -> Option<String> {
     (evidence.due_for_begun > DUE_FOR_BEGUN_MAX).then(|| {
         format!(
@@ -187,12 +188,12 @@ fn rate(evidence: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// Advice for failures that are not retried.
+/// Points to failures that are not caused by load.
 fn failures(evidence: &Evidence<'_>) -> Option<String> {
     let other = given_up(evidence, "not worth another attempt");
     (other > 0).then(|| {
         format!(
-            "{} operations failed for reasons that have nothing to do with load; the list of failures names them.",
+            "{} operations failed for reasons that have nothing to do with load; see the list of failures.",
             thousands(other as f64)
         )
     })
@@ -203,7 +204,7 @@ fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
     counts.get(reason).copied().unwrap_or_default()
 }
 
-/// The share of refusals whose reason ends with `reason`.
+/// The share (0 to 1) of refused attempts whose reason ends with `reason`; 0 if it is below [`MENTIONED_SHARE_MIN`].
 fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries
@@ -212,10 +213,14 @@ fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
         .filter(|(word, _)| word.ends_with(reason));
     let count: u64 = of_it.map(|(_, count)| count).sum();
     let share = count as f64 / evidence.tries.refused_sum().max(1) as f64;
-    if share < WORTH_A_WORD { 0.0 } else { share }
+    if share < MENTIONED_SHARE_MIN {
+        0.0
+    } else {
+        share
+    }
 }
 
-/// The share of this kind of operation.
+/// The share (0 to 1) of this kind among all operations.
 fn share(evidence: &Evidence<'_>, wanted: Kind) -> f64 {
     let all: u64 = evidence.kinds.iter().map(|(_, count, _)| count).sum();
     let of_it = evidence.kinds.iter().filter(|(kind, ..)| *kind == wanted);

@@ -1,12 +1,13 @@
-//! The verdict on a table's design: its load compared with the targets of a service, and advice on the keys.
+//! The verdict on a table's design: compares its load with the targets of a service, and gives advice on the keys.
 //!
 //! | scope | compared load |
 //! | --- | --- |
 //! | partition | entities per second requested from the busiest PartitionKey |
-//! | server | entities per second that one server receives for any split of the table: those of the busiest partition, or the writes at one end of a growing table. The target of a partition applies, because a range has none |
+//! | server | entities per second that one server receives, however the table is split: see [`Scope::Server`] |
 //! | account | entities per second requested from the table |
 //!
-//! The verdict depends only on a report's figures, so a stored report can be judged by other targets.
+//! The load of a server is compared with the target of a partition, because the service states no target for a server.
+//! The verdict depends only on a report's figures, so a stored report can also be judged by other targets.
 
 mod advice;
 
@@ -16,33 +17,34 @@ use crate::named_enum::named_enum;
 use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 
-/// The maximum ratio of operations due to operations begun at which a rate counts as kept.
+/// The rate of a run counts as kept up to this number of due operations for each operation that began.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
-/// The share of a target above which the load counts as near: measurements on one machine and one day are not exact.
+/// The share of a target from which the load counts as near the target. Measurements on one machine and one day are not
+/// exact.
 const NEAR: f64 = 0.8;
 /// The minimum share of refused attempts that affects the verdict.
 const REFUSED_SHARE: f64 = 0.001;
-/// The share of writes at one end above which a table counts as growing there.
+/// The share of writes at one end of a table from which the table counts as growing there.
 const GROWS: f64 = 0.5;
 
 /// The targets of a service, in entities per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Targets {
-    /// For each partition; `None` to ignore partitions.
+    /// The target of each partition; `None` to ignore partitions.
     pub partition: Option<f64>,
-    /// For the account; `None` to ignore it.
+    /// The target of the account; `None` to ignore it.
     pub account: Option<f64>,
 }
 
 impl Targets {
-    /// The current targets ("Scalability and performance targets for Table storage").
+    /// The current targets of Azure ("Scalability and performance targets for Table storage").
     pub const AZURE: Self = Self {
         partition: Some(2_000.0),
         account: Some(20_000.0),
     };
-    /// The targets of the service's first years.
+    /// The targets of Azure in the first years of the service.
     pub const CLASSIC: Self = Self {
         partition: Some(500.0),
         account: Some(5_000.0),
@@ -57,15 +59,16 @@ impl Targets {
 /// The figures on which a verdict is based.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence<'a> {
-    /// The targets.
+    /// The targets to compare with.
     pub targets: Targets,
     /// Whether operations had a fixed rate. In a closed loop the load depends on the server.
     pub at_a_rate: bool,
     /// Entities per second requested in the steady part, including operations that were due but never began.
     pub asked_per_second: f64,
-    /// Entities per second requested from the busiest partition of each second, on average.
+    /// Entities requested from the busiest partition of each second, on average over all seconds.
     pub busiest_asked_per_second: f64,
-    /// Operations that were due, divided by those that began: 1, or more if the run could not keep its rate.
+    /// The number of operations that were due, divided by the number that began: above 1 if the run could not keep its
+    /// rate.
     pub due_for_begun: f64,
     /// The partitions, the busiest first.
     pub partitions: &'a [PartitionMetrics],
@@ -73,10 +76,9 @@ pub struct Evidence<'a> {
     pub growth: Growth,
     /// Outcomes of attempts.
     pub tries: &'a Tries,
-    /// Operations that failed.
+    /// Number of operations that failed.
     pub failed: u64,
-    /// For each kind of operation: how many succeeded or failed, and the 99th percentile of their latency in
-    /// microseconds.
+    /// For each kind of operation: the number of operations, and the 99th percentile of their latency in microseconds.
     pub kinds: &'a [(Kind, u64, u64)],
 }
 
@@ -85,12 +87,12 @@ named_enum! {
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum State {
-        /// Below four fifths of the target.
+        /// Below 80 % of the target.
         #[default]
         Within = "within",
-        /// Below the target, but not by much.
+        /// From 80 % to 100 % of the target.
         Near = "near",
-        /// Over the target, or refused.
+        /// Above the target, or the server refused attempts.
         Over = "over",
     }
 }
@@ -100,16 +102,16 @@ named_enum! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Scope {
-        /// One PartitionKey.
+        /// The busiest partition.
         Partition = "partition",
-        /// The server that one end, or one partition, of the table is on.
+        /// The server of the busiest partition; if the table grows at one end, the server that gets all new rows.
         Server = "server",
-        /// The account.
+        /// The whole account.
         Account = "account",
     }
 }
 
-/// A judged load.
+/// A load compared with its target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judged {
@@ -117,7 +119,7 @@ pub struct Judged {
     pub scope: Scope,
     /// A description of the partition, server or account.
     pub what: String,
-    /// Entities per second requested from it.
+    /// Entities per second requested from this partition, server or account.
     pub asked_per_second: f64,
     /// The target, in entities per second.
     pub target_per_second: f64,
@@ -152,11 +154,11 @@ impl Judged {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// The worst state.
+    /// The worst state of all loads; `over` also if the server refused attempts or operations failed.
     pub state: State,
     /// A summary in one sentence.
     pub headline: String,
-    /// The judged loads.
+    /// The loads, each compared with its target.
     pub judged: Vec<Judged>,
     /// Advice, the most important first.
     pub advice: Vec<String>,
@@ -183,7 +185,7 @@ impl Verdict {
 }
 
 impl Evidence<'_> {
-    /// The share of refused attempts.
+    /// The share (0 to 1) of attempts that the server refused.
     fn refused_share(&self) -> f64 {
         self.tries.refused_sum() as f64 / self.tries.attempts.max(1) as f64
     }
@@ -192,7 +194,8 @@ impl Evidence<'_> {
         self.refused_share() >= REFUSED_SHARE
     }
 
-    /// Entities per second requested from the busiest partition of the run, or of each second if that is more.
+    /// Entities per second requested from the busiest partition of the run, or from the busiest of each second if that
+    /// is more.
     fn busiest(&self) -> f64 {
         let steady = self
             .partitions
@@ -201,7 +204,8 @@ impl Evidence<'_> {
         steady.max(self.busiest_asked_per_second)
     }
 
-    /// The end at which the table grows, and its writes in entities per second.
+    /// The end at which the table grows, and the entities per second that are written there; `None` if it does not
+    /// grow.
     fn grows(&self) -> Option<(End, f64)> {
         let growth = self.growth;
         let (end, share) = match growth.tail_share >= growth.head_share {
@@ -236,7 +240,7 @@ impl Evidence<'_> {
             judged.push(Judged::new(Scope::Server, what, asked, target));
         }
         if let Some(target) = self.targets.account {
-            let what = "all of the table".to_owned();
+            let what = "the whole table".to_owned();
             let asked = self.asked_per_second;
             judged.push(Judged::new(Scope::Account, what, asked, target));
         }
@@ -253,7 +257,7 @@ enum End {
 
 fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
     let refused = evidence.refused_share();
-    // The first of equal ratios counts.
+    // `max_by` returns the last of equal ratios. In reverse order, that is the first one.
     let worst = judged.iter().rev();
     let worst = worst.max_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let load = worst.map(|one| {
@@ -279,7 +283,7 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
                 }
                 _ => "a server that enforces the target would",
             };
-            format!("Over the target: {load}; this server did not refuse it, {then}")
+            format!("Over the target: {load}; this server did not refuse it, but {then}")
         }
         State::Over => format!("{} failed; {load}", operations(evidence.failed)),
         State::Near => format!("Near the target: {load}"),

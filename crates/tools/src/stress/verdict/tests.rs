@@ -1,14 +1,15 @@
-//! Table designs, and their verdicts.
+//! Tests the verdicts on several table designs.
 
 use super::*;
 
 /// The metrics of a design.
 struct Case {
     name: &'static str,
-    /// Entities per second, and the share of the busiest partition.
+    /// Entities requested per second.
     asked: f64,
+    /// The share of the busiest partition.
     share: f64,
-    /// The load of the busiest partition, if another one is busiest in each second.
+    /// The load of the busiest partition of each second, if that partition changes from second to second.
     moving: f64,
     tail: f64,
     head: f64,
@@ -74,7 +75,8 @@ fn verdict(case: &Case, targets: Targets) -> Verdict {
     })
 }
 
-/// Checks that there is one piece of advice for each of these words, and no other.
+/// Asserts that the verdict has this state, that its headline contains this text, and that each piece of advice
+/// contains its text.
 fn assert_verdict(case: &Case, targets: Targets, expected: (State, &str, &[&str])) {
     let verdict = verdict(case, targets);
     let (state, headline, advice) = expected;
@@ -90,7 +92,7 @@ fn assert_advice(case: &Case, verdict: &Verdict, expected: &[&str]) {
     for (found, words) in found.iter().zip(expected) {
         assert!(
             found.contains(words),
-            "{}: {found:?} has no {words:?}",
+            "{}: {found:?} does not contain {words:?}",
             case.name
         );
     }
@@ -161,7 +163,7 @@ fn designs_have_expected_verdicts() {
             State::Over,
             "4,500 entities/s requested from one partition, target 2,000 (2.2 times)",
             &[
-                "PartitionKey \"hot\" exceeds the target of a partition. Put a hash of the RowKey before or behind it: PartitionKey = hash(RowKey) % 4",
+                "PartitionKey \"hot\" exceeds the target of a partition. Put a hash of the RowKey before or after it: PartitionKey = hash(RowKey) % 4",
             ],
         ),
         (
@@ -303,7 +305,7 @@ fn without_targets_only_refusals_and_failures_count() {
         "1 operation failed; no targets to compare with"
     );
     assert!(verdict.advice[0].contains("nothing to do with load"));
-    // A share of nine in ten thousand is ignored.
+    // 9 refused attempts of 10,000 are below the minimum share.
     let hiccup = Case {
         refused: &[("overloaded", 9)],
         ..QUIET

@@ -1,7 +1,7 @@
 //! Converts fetched rows into the requested files, on a separate thread.
 //!
-//! Each fetched file becomes one part, and the manifest is replaced after each part, so a resumed export makes only the
-//! remaining parts. A single file is made in one pass; after an interruption it is made again from the start.
+//! Each fetched file becomes one part. The manifest is replaced after each part, so a resumed export writes only the
+//! remaining parts. A single file is written in one pass. After an interruption, it is written again from the start.
 
 use super::Work;
 use crate::formats::{EntityReader, Format};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Number of rows between two progress events.
 const ROWS_IN_EVENT: u64 = 1000;
 
-/// The directory for the temporary files of a single file.
+/// The temporary directory of an export to a single file.
 pub(super) fn partial_directory(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".partial");
@@ -23,7 +23,7 @@ pub(super) fn partial_directory(file: &Path) -> PathBuf {
 }
 
 impl Work {
-    /// Whether fetched rows must be converted.
+    /// Whether fetched rows must be converted: they are then fetched into temporary files.
     pub(super) fn is_staged(&self) -> bool {
         self.file.is_some() || self.fetched_format() != self.options.format
     }
@@ -46,7 +46,8 @@ impl Work {
     }
 }
 
-/// Makes the remaining files. Returns the number of rows and files of the whole export.
+/// Converts all fetched files that are not yet parts, and completes the export. Returns the number of rows and files of
+/// the whole export.
 pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), TransferError> {
     let directory = &work.directory;
     if manifest.progress == Progress::Converting {
@@ -75,7 +76,8 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
             atomic_file::remove(&directory.join(&part.file))?;
         }
         remove_leftovers(directory)?;
-        // The manifest is removed last, because a missing manifest means that the export is complete.
+        // The manifest is removed after all other files. If it is missing, a resumed export knows that the file is
+        // complete.
         atomic_file::remove(&directory.join(MANIFEST_FILE))?;
         std::fs::remove_dir(directory).map_err(TransferError::io(directory))?;
         return Ok((rows, files));
@@ -141,7 +143,7 @@ fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<()
     Ok(())
 }
 
-/// Whether the name is that of a temporary file of an export.
+/// Whether this is the name of a temporary file of an export.
 pub(super) fn is_leftover(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let is_ours = ["part-", "fetched-", MANIFEST_FILE]

@@ -1,7 +1,7 @@
-//! Writes pages to part files, one after the other, on a separate thread.
+//! Writes the pages of the scan to part files, one after the other, on a separate thread.
 //!
-//! Invariant: the manifest on disk names only complete files, and its resume token is exactly the position after their
-//! rows.
+//! Invariant: the manifest on disk names only complete files. Its resume token is the position of the scan after the
+//! rows of these files.
 
 use super::{Fetching, Work};
 use crate::formats::Schema;
@@ -12,7 +12,7 @@ use crate::transfer::part_file::PartWriter;
 use crate::transfer::{TransferError, size};
 use std::sync::Arc;
 
-/// Rows being written.
+/// The state of fetching: the manifest, and the part that is being written.
 pub(super) struct Fetch {
     work: Arc<Work>,
     manifest: Manifest,
@@ -47,7 +47,8 @@ impl Fetch {
         for entity in &rows {
             if !is_declared {
                 let added = self.columns.add(entity);
-                // Formats without columns allow any number of properties; their manifest lists only the first ones.
+                // Formats without columns allow any number of properties. The manifest then lists only the first
+                // `COLUMNS_MAX` columns, so the error is ignored.
                 if self.work.options.format.has_columns() {
                     added.map_err(TransferError::rows(&self.work.directory))?;
                 }
@@ -68,7 +69,8 @@ impl Fetch {
         }
     }
 
-    /// Ends the current part. Unless all rows were fetched, a resumed export continues after it.
+    /// Ends the current part. `is_all` means that all rows were fetched; otherwise a resumed export continues after the
+    /// part.
     pub(super) fn finish(mut self, is_all: bool) -> Result<(Manifest, Counts), TransferError> {
         let reached = self.reached.take().filter(|_| !is_all);
         if let Some(part) = self.part.take() {
@@ -109,7 +111,8 @@ impl Fetch {
         let path = self.work.directory.join(&part.file);
         self.manifest.rows += rows;
         self.manifest.columns.clone_from(&self.columns);
-        // A manifest without a token would restart the scan, so `finish` saves the end.
+        // After the last part there is no token. A saved manifest without a token would restart the scan, so `finish`
+        // saves it together with the new progress.
         let is_end = resume.is_none();
         self.manifest.resume = resume.map(|token| token.to_string());
         if self.work.is_staged() {

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! The properties of a table are known only after all its rows have been read. So formats with columns are written in
-//! two steps: rows are fetched into compressed JSON lines, and converted into parts. The table is read only once, and
-//! memory does not hold its rows; the cost is disk space for the compressed rows, and a second pass. Declared columns
-//! avoid this cost.
+//! two steps: rows are fetched into compressed JSON lines, and then converted into parts. This reads the table only
+//! once and needs little memory, but takes disk space for the compressed rows and a second pass over them. With
+//! declared columns, rows are written directly.
 //!
-//! A single file is made the same way, in a temporary directory next to the file.
+//! An export to a single file always has both steps. Its fetched rows are in a temporary directory next to the file.
 
 mod convert;
 mod fetch;
@@ -31,7 +31,7 @@ pub use stream::export_stream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Number of pages that may wait to be written.
+/// Maximum number of pages that wait to be written.
 const PAGES_WAITING: usize = 4;
 
 /// The destination of an export.
@@ -53,9 +53,9 @@ pub struct ExportOptions {
     pub columns: Option<Schema>,
     /// Approximate number of rows per part, at least 1.
     pub part_rows_max: u64,
-    /// Approximate bytes of rows per part, by the service's formula.
+    /// Approximate size of the rows per part by the service's formula, in bytes.
     pub part_bytes_max: u64,
-    /// Whether to resume a stopped export. If there is no export to resume, a new one starts.
+    /// Whether to resume a stopped export. If there is none, a new export starts.
     pub resume: bool,
     /// Whether to only count rows, without writing files.
     pub dry_run: bool,
@@ -74,7 +74,7 @@ impl Default for ExportOptions {
     }
 }
 
-/// Rows on their way from the scan to a file, and the scan position after them.
+/// A page of rows to write to a file, and the position of the scan after the page.
 struct Fetching {
     rows: Vec<Entity>,
     token: ResumeToken,
@@ -83,7 +83,7 @@ struct Fetching {
 /// Writes all rows to files. If the future is dropped, the export stops as if it had been killed, and can be resumed.
 ///
 /// # Errors
-/// [`TransferError`]. The export can be resumed, unless the error says otherwise.
+/// [`TransferError`]. Unless its variant says otherwise, the export can be resumed.
 pub async fn export<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     to: &Destination,
@@ -162,7 +162,8 @@ impl Work {
         let columns = self.options.columns.as_ref();
         let mut manifest = Manifest::new(source, self.options.format, columns);
         if let Some(file) = self.file.as_ref().filter(|file| file.exists()) {
-            // After the file is complete, the manifest is removed first, then the directory.
+            // The file and its temporary directory exist, but no manifest: the export was complete, and only the
+            // directory was not yet removed.
             if self.options.resume && directory.is_dir() {
                 manifest.progress = Progress::Complete;
                 return Ok(manifest);
@@ -180,7 +181,7 @@ impl Work {
     }
 }
 
-/// Reads the rest of the table while a thread writes it.
+/// Reads the rest of the table, while another thread writes the rows to files.
 async fn fetch_all<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     work: &Arc<Work>,
@@ -191,7 +192,7 @@ async fn fetch_all<S: PageSource<Row = Entity>>(
     let (pages, mut taken) = mpsc::channel::<Fetching>(PAGES_WAITING);
     let mut fetch = Fetch::new(Arc::clone(work), manifest);
     let mut writing = JoinSet::new();
-    // Tells the thread, after the last page, whether all rows were fetched.
+    // After the last page, a message means that all rows were fetched; a closed channel means a failure.
     let (ended, all_came) = tokio::sync::oneshot::channel::<()>();
     writing.spawn_blocking(move || {
         while let Some(page) = taken.blocking_recv() {
@@ -209,7 +210,7 @@ async fn fetch_all<S: PageSource<Row = Entity>>(
             }
         };
         let (rows, token) = (batch.rows, scan.token());
-        // The channel is closed only if the thread has failed; its result has the reason.
+        // The channel is closed only if the thread has failed; the thread's result contains the reason.
         if pages.send(Fetching { rows, token }).await.is_err() {
             break;
         }

@@ -1,4 +1,4 @@
-//! Exports rows to a stream, page by page.
+//! Exports rows to a stream, such as stdout.
 
 use crate::formats::{EntityWriter, Format, Schema};
 use crate::scan::{Order, PageSource};
@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes all rows to a stream in the table's order, page by page. `name` names the stream in errors. The export cannot
-/// be resumed. A format with columns has the columns of the schema; a row that needs another column is an error.
+/// Writes all rows to a stream in the table's order, page by page. Errors contain `name` as the path. The export cannot
+/// be resumed. A format with columns writes the given columns; a row that needs another column is an error.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -34,7 +34,7 @@ pub async fn export_stream<S: PageSource<Row = Entity>>(
         let (read, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
         observer.event(&Event::Read { rows: read, bytes });
         let path = name.to_owned();
-        // A slow reader must not block the runtime.
+        // If the stream's reader is slow, the write blocks, so it must not run on a thread of the runtime.
         writer = blocking(move || {
             let written = rows.iter().try_for_each(|row| writer.write(row));
             written.map_err(TransferError::rows(&path)).map(|()| writer)

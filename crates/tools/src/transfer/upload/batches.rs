@@ -1,10 +1,10 @@
-//! Groups rows by partition, within bounds: a plain state machine.
+//! Groups rows of chunks into batches to write. This is a state machine without I/O.
 //!
 //! Invariants:
 //! - a batch has rows of one partition, each key once, with at most [`BATCH_OPERATIONS_MAX`] rows and
 //!   [`BATCH_BYTES_MAX`] bytes;
-//! - a key is in at most one open or running batch: a second row with the key waits, and so do all rows after it;
-//! - there are at most [`ROWS_MAX`] open and waiting rows, plus the rows of one chunk.
+//! - a key is in at most one open or running batch. A second row with the same key waits, and so do all rows after it;
+//! - there are at most [`ROWS_MAX`] rows that are not yet being written, plus the rows of one chunk.
 
 use super::marks::ChunkId;
 use crate::transfer::size::{entity_bytes, operation_bytes_max};
@@ -13,14 +13,16 @@ use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Maximum number of rows in memory: enough that unordered rows of many small partitions still form batches.
+/// Number of rows in memory from which no further chunk is added. It is so large that rows in random order of many
+/// small partitions still form batches.
 const ROWS_MAX: usize = 20_000;
-/// Maximum bytes of rows in memory.
+/// Size of the rows in memory, in bytes, from which no further chunk is added.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Maximum bytes of a batch's operations: the service's limit minus room for the multipart frame.
+/// Maximum size of a batch's operations, in bytes: the service's limit for a request minus 16 KiB for the multipart
+/// frame.
 pub(crate) const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
 
-/// Rows of one partition.
+/// Rows of one partition, to write with one request.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) rows: Vec<Entity>,
@@ -28,36 +30,42 @@ pub(super) struct Batch {
     bytes: u64,
 }
 
-/// The counts of a batch, needed when the batch has been written.
+/// What is kept of a batch until it is written.
 #[derive(Debug, Default)]
 pub(super) struct Receipt {
     /// The number of rows from each chunk.
     pub(super) chunks: Vec<(ChunkId, usize)>,
-    /// The size of the rows by the service's formula.
+    /// The size of the rows by the service's formula, in bytes.
     pub(super) row_bytes: u64,
+    /// The hashes of the rows' keys.
     keys: Vec<u64>,
 }
 
+/// A row that is not yet in a batch.
 #[derive(Debug)]
 struct Waiting {
     row: Entity,
+    /// The hash of its keys.
     key: u64,
     chunk: ChunkId,
+    /// The maximum size of its operation in a batch, in bytes.
     bytes: u64,
 }
 
-/// Open, full and waiting rows.
+/// All rows that are not yet being written.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// Batches with room for more rows, by age.
+    /// Batches that can take more rows, by their number; the lowest is the oldest.
     open: BTreeMap<u64, Batch>,
-    /// The open batch of each partition.
+    /// The number of the open batch of each partition.
     by_partition: HashMap<String, u64>,
+    /// The number of the newest batch.
     born: u64,
     full: VecDeque<Batch>,
-    /// A row whose key is in an open or running batch, and the rows after it.
+    /// A row whose key is in an open, full or running batch, and the rows after it.
     waiting: VecDeque<Waiting>,
-    /// Hashes of open and running keys. Two keys with the same hash only wait for each other.
+    /// Hashes of the keys in open, full and running batches. If two keys have the same hash, one waits for the other,
+    /// which does no harm.
     keys: HashSet<u64>,
     hasher: RandomState,
     rows: usize,
@@ -65,7 +73,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Takes rows of a chunk.
+    /// Adds the rows of a chunk.
     pub(super) fn add(&mut self, rows: Vec<Entity>, chunk: ChunkId) {
         for row in rows {
             let bytes = operation_bytes_max(&row);
@@ -81,7 +89,8 @@ impl Batches {
         self.gather();
     }
 
-    /// A batch to write now: a full one; otherwise the oldest one if memory is full, a row waits, or no more rows come.
+    /// The next batch to write now. Returns a full batch if there is one. Otherwise returns the oldest open batch if
+    /// memory is full, if a row waits, or if no more rows will be added (`is_ended`).
     pub(super) fn next(&mut self, is_ended: bool) -> Option<Batch> {
         let batch = match self.full.pop_front() {
             Some(batch) => batch,
@@ -96,7 +105,7 @@ impl Batches {
         Some(batch)
     }
 
-    /// The batch has been written.
+    /// Records that a batch has been written. Rows that waited for its keys can then be written.
     pub(super) fn done(&mut self, receipt: &Receipt) {
         for key in &receipt.keys {
             self.keys.remove(key);
@@ -104,17 +113,17 @@ impl Batches {
         self.gather();
     }
 
-    /// Whether memory is full.
+    /// Whether so many rows are in memory that no further chunk should be added.
     pub(super) fn is_full(&self) -> bool {
         self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// Whether no row is open, waiting or running.
+    /// Whether all rows are written.
     pub(super) fn is_empty(&self) -> bool {
         self.rows == 0 && self.keys.is_empty()
     }
 
-    /// Puts waiting rows into batches, up to the first that must wait.
+    /// Puts waiting rows into batches, up to the first one whose key is in another batch.
     fn gather(&mut self) {
         while let Some(next) = self.waiting.front() {
             if !self.keys.insert(next.key) {
@@ -147,7 +156,7 @@ impl Batches {
         }
     }
 
-    /// Removes an open batch.
+    /// Removes and returns an open batch, which takes no more rows.
     fn close(&mut self, place: u64) -> Option<Batch> {
         let batch = self.open.remove(&place)?;
         if let Some(first) = batch.rows.first() {
@@ -202,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_waits_for_the_one_before_it() {
+    fn a_row_waits_until_the_earlier_row_with_its_key_is_written() {
         let mut batches = Batches::default();
         batches.add(
             vec![row("a", "1"), row("b", "1"), row("a", "1"), row("c", "1")],
@@ -236,8 +245,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any input rows and any order of finished writes, each row is written once, rows of one key in order, in
-        /// batches that the service accepts.
+        /// For random rows and random orders in which writes end: each row is written once, rows with the same key are
+        /// written in their order, and each batch has rows of one partition, each key once.
         #[test]
         fn every_row_is_written_once(
             chunks in proptest::collection::vec(proptest::collection::vec((0..4_u8, 0..150_u8), 0..200), 0..6),

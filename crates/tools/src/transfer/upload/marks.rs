@@ -1,13 +1,13 @@
-//! Tracks which chunks of rows are written, although writes end in any order.
+//! Finds the last mark before which all rows are written. Writes may end in any order.
 
 use std::collections::VecDeque;
 
-/// A chunk's number.
+/// The number of a chunk, in the order in which chunks were read.
 pub(super) type ChunkId = u64;
 
-/// The chunks that are not yet completely written, each with the mark after it.
+/// The chunks that are not yet completely written, each with its mark: the position of the source after the chunk.
 pub(super) struct Marks<M> {
-    /// The id of the oldest chunk.
+    /// The id of the oldest chunk in `open`.
     first: ChunkId,
     open: VecDeque<Open<M>>,
 }
@@ -37,17 +37,18 @@ impl<M> Marks<M> {
     /// Counts written rows of a chunk.
     ///
     /// # Panics
-    /// If the chunk has fewer rows left.
+    /// If the chunk has fewer unwritten rows.
     pub(super) fn written(&mut self, chunk: ChunkId, rows: usize) {
-        let at = usize::try_from(chunk - self.first).expect("chunks are few");
-        let open = self.open.get_mut(at).expect("the chunk is not written yet");
+        let at =
+            usize::try_from(chunk - self.first).expect("the number of open chunks fits into usize");
+        let open = self.open.get_mut(at).expect("the chunk has unwritten rows");
         open.rows = open
             .rows
             .checked_sub(rows)
             .expect("no row is written twice");
     }
 
-    /// The last mark before which all rows are written, if it is new.
+    /// The last mark before which all rows are written; `None` if it was already returned.
     pub(super) fn reached(&mut self) -> Option<M> {
         let mut reached = None;
         while self.open.front().is_some_and(|open| open.rows == 0) {

@@ -1,13 +1,13 @@
 //! Writes rows into a table, for import and copy.
 //!
 //! ```text
-//! chunks of rows, each with a mark ─▶ batches by partition ─▶ writes, several at a time ─▶ marks up to which all is written
+//! chunks of rows, each with a mark ─▶ batches of one partition ─▶ parallel writes ─▶ last mark with all rows written
 //! ```
 //!
 //! Promises:
-//! - waiting rows are bounded by the limits of [`batches`] and a chunk;
+//! - the number of rows in memory is bounded: see [`batches`], and [`CHUNKS_WAITING`] chunks wait at most;
 //! - two rows with the same key are written one after the other, in their order;
-//! - a mark is reached when all rows before it are written, for any order in which the writes end.
+//! - a mark is saved only when all rows before it are written. Writes may end in any order.
 
 mod batches;
 mod marks;
@@ -29,16 +29,17 @@ use tokio::task::JoinSet;
 pub(crate) use write::Writer;
 use write::Written;
 
-/// Number of chunks that may wait to be written.
+/// Maximum number of chunks that wait in the channel between reader and writer.
 const CHUNKS_WAITING: usize = 2;
 
-/// Rows, and the source's position after them.
+/// Rows that were read together.
 pub(super) struct Chunk<M> {
     pub(super) rows: Vec<Entity>,
+    /// The position of the source after the rows.
     pub(super) mark: M,
 }
 
-/// The channel on which a reader sends its chunks, or its failure. It is closed if the writer stops.
+/// The channel on which a reader sends its chunks, or its failure. The channel is closed if the writer stops.
 pub(super) type Chunks<M> = mpsc::Sender<Result<Chunk<M>, TransferError>>;
 
 /// Writes the rows of a job. `read` spawns the task that reads them.
@@ -72,7 +73,7 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     ended(&mut reading).await.map(|()| counts)
 }
 
-/// Running writes.
+/// The state of a running import or copy.
 struct Upload<M> {
     writer: Arc<Writer>,
     jobs: usize,
@@ -83,12 +84,13 @@ struct Upload<M> {
     tasks: JoinSet<Result<Written, TransferError>>,
     counts: Counts,
     failure: Option<TransferError>,
-    /// Whether this run or an earlier one may have written a row.
+    /// Whether this run, or an earlier run that it resumes, may have written a row.
     is_touched: bool,
 }
 
 impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
-    /// Writes all chunks. After a failure no new write begins, running writes end, and the last mark is saved.
+    /// Writes all chunks. After a failure, no new write begins; when the running writes have ended, the last mark is
+    /// saved, and the failure is returned.
     async fn run(
         mut self,
         mut chunks: mpsc::Receiver<Result<Chunk<M>, TransferError>>,
@@ -145,7 +147,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
         self.counts.bytes += bytes;
         let id = self.marks.begin(rows.len(), mark);
         self.batches.add(rows, id);
-        // A chunk without rows is complete at once.
+        // A chunk without rows needs no write, so its mark is reached at once.
         self.advance().await
     }
 
@@ -158,7 +160,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
                 self.is_touched = true;
                 written
             }
-            // Only the first failure is reported; the others usually follow from it.
+            // Only the first failure is reported; later ones usually have the same cause.
             Err(error) => {
                 self.is_touched |= error.may_have_happened();
                 self.failure.get_or_insert(error);
@@ -183,7 +185,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             self.marks.written(chunk, rows);
         }
         self.batches.done(&receipt);
-        // Includes rows of a write that does not complete a mark; the next mark covers them.
+        // Counts all rows, even if this write does not complete a chunk.
         self.checkpoint.written(written + skipped);
         self.advance().await
     }

@@ -1,13 +1,17 @@
-//! Writes a batch in each mode.
+//! Writes a batch. Each mode begins with one transaction:
 //!
-//! | mode | first attempt | if a row exists |
+//! | mode | transaction | if a row already exists |
 //! | --- | --- | --- |
-//! | merge, replace | one transaction of upserts | – |
-//! | insert | one transaction of inserts | an error. After a write that may have happened: reads the existing rows, which must be equal, and inserts the others; finally row by row |
-//! | skip existing | one transaction of inserts | reads the keys of the existing rows, and inserts the others; finally row by row |
+//! | merge, replace | upserts | – |
+//! | insert | inserts | fails, unless an earlier write may have happened: then existing rows must be equal, and the others are inserted |
+//! | skip existing | inserts | skips existing rows, and inserts the others |
+//!
+//! To insert only missing rows, the writer reads the existing ones and inserts the others in one transaction. If that
+//! also fails because a row exists, each row is inserted separately.
 //!
 //! The client retries failures, and recognises the success of its own earlier attempt. If the client fails with an
-//! unknown outcome, this module repeats the write: an upsert unchanged, an insert as a write that may have happened.
+//! unknown outcome, this module repeats the write. Upserts are repeated unchanged; for inserts, the repetition takes
+//! into account that the earlier write may have happened.
 
 use super::batches::{Batch, Receipt};
 use crate::transfer::diff::differences;
@@ -19,7 +23,7 @@ use partita_client::{
 use partita_model::compare_utf16;
 use std::collections::HashMap;
 
-/// Attempts of a write with an unknown outcome, including the first.
+/// Maximum number of attempts of a write with an unknown outcome, including the first.
 const ATTEMPTS: usize = 3;
 
 /// Writes batches to a table.
@@ -37,13 +41,13 @@ pub(crate) struct Writer {
 pub(super) struct Written {
     pub(super) receipt: Receipt,
     pub(super) written: u64,
-    /// Rows that existed.
+    /// Number of rows that were skipped, because they already existed.
     pub(super) skipped: u64,
 }
 
 /// Why rows cannot be written.
 enum Refused {
-    /// The row at that index exists.
+    /// The row at this index already exists.
     Exists(usize),
     Failed(Box<Error>),
 }
@@ -70,8 +74,8 @@ impl Writer {
         })
     }
 
-    /// Writes rows of one partition, each key once, not more than fit into a transaction. Returns how many were
-    /// written. If the future is dropped, the write may have happened.
+    /// Writes rows of one partition. Each key may occur only once, and the rows must fit into one transaction. Returns
+    /// how many rows were written. If the future is dropped, the write may have happened.
     ///
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
@@ -110,7 +114,7 @@ impl Writer {
 }
 
 impl Refused {
-    /// The error, with its row.
+    /// Converts the failure to an error that contains the keys of the failed row.
     fn of(self, rows: &[Entity]) -> TransferError {
         let at = match &self {
             Self::Exists(at) => *at,
@@ -144,7 +148,7 @@ async fn upsert(table: &TableClient, rows: &[Entity], mode: UpdateMode) -> Resul
     Ok(rows.len())
 }
 
-/// Inserts all rows or none. Returns how many were written.
+/// Inserts all rows in one transaction, or none. Returns how many were written.
 async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<usize, Refused> {
     let inserted = match rows {
         [] => Ok(()),
@@ -167,8 +171,9 @@ async fn insert_at_once(table: &TableClient, rows: &[Entity]) -> Result<usize, R
     }
 }
 
-/// Inserts the rows that do not exist. Existing rows are skipped, or in [`Mode::Insert`] must be equal: then an earlier attempt
-/// wrote them, and they count as written. Returns how many were written.
+/// Inserts the rows that do not exist, and returns how many were written. In [`Mode::SkipExisting`], existing rows are
+/// skipped. In [`Mode::Insert`], an existing row must be equal: then an earlier attempt wrote it, and it counts as
+/// written.
 async fn insert_missing(
     table: &TableClient,
     rows: &[Entity],
@@ -192,7 +197,7 @@ async fn insert_missing(
             }
         }
         match insert_at_once(table, &missing).await {
-            // Another client inserts at the same time, or an earlier attempt succeeded without an answer.
+            // Another client has inserted a row in the meantime, or an attempt succeeded but its answer was lost.
             Err(Refused::Exists(_)) => {}
             inserted if skips => return inserted,
             inserted => return inserted.map(|_| rows.len()),
@@ -216,8 +221,8 @@ async fn insert_missing(
     Ok(written)
 }
 
-/// The stored rows between the first and the last of these rows of one partition, by RowKey; `None` if they exceed a
-/// page.
+/// Reads the stored rows from the lowest to the highest RowKey of these rows, which are of one partition. Returns them
+/// by RowKey; `None` if they exceed a page.
 async fn rows_between(
     table: &TableClient,
     rows: &[Entity],

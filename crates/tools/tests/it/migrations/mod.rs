@@ -1,4 +1,4 @@
-//! Migrations on a real server: the effect of each step, errors, and the exclusion of parallel runners.
+//! Tests migrations on a real server: the effect of each step, errors, and that only one runner runs at a time.
 
 mod runners;
 
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// All tables with all rows, without Timestamps. The version table is reduced to the properties that do not depend on
-/// the history.
+/// All tables with all rows, as text, without Timestamps. Of the version table, only the properties are included that
+/// are the same after interrupted and uninterrupted runs.
 pub(crate) async fn everything(service: &TableServiceClient) -> BTreeMap<String, Vec<String>> {
     use futures::TryStreamExt as _;
     let names: Vec<String> = service.list_tables().try_collect().await.unwrap();
@@ -62,12 +62,12 @@ pub(crate) fn options() -> MigratorOptions {
         pages_between_records: 1,
         jobs: 1,
         lease: LeaseOptions {
-            // The lease expires at once, so that the next run need not wait; it is renewed before every write.
+            // The lease expires immediately, so that the next run need not wait. It is renewed before every write.
             duration: Duration::ZERO,
             renew_after: Duration::ZERO,
             take_over: false,
         },
-        // As on a server without Partita's extensions.
+        // Tests renames as on a server without Partita's extensions.
         public_only: true,
         ..MigratorOptions::default()
     }
@@ -224,7 +224,7 @@ async fn a_rename_on_the_server_keeps_the_etags() {
     let (server, service) = started().await;
     let source = table(&service, "source", &rows(3)).await;
     let Some(first) = keys(&source).await.into_iter().next() else {
-        panic!("there are rows");
+        panic!("the table has no rows");
     };
     let before = source.get_entity(&first.0, &first.1).await.unwrap();
     let options = MigratorOptions {
@@ -248,7 +248,7 @@ async fn a_rename_on_the_server_keeps_the_etags() {
 async fn a_copy_that_differs_is_refused_and_the_source_kept() {
     let (server, service) = started().await;
     let source = table(&service, "source", &rows(20)).await;
-    /// After a number of copied rows, writes a row into the source and deletes a copied one.
+    /// During the copy, writes a row into the source and deletes a copied row from the source.
     struct Meddler(TableClient, (String, String));
     impl Watch for Meddler {
         fn event(&self, event: &Event<'_>) {
@@ -278,7 +278,7 @@ async fn a_copy_that_differs_is_refused_and_the_source_kept() {
     assert_eq!((record.state, record.steps_done), (State::Applying, 0));
     assert!(record.failure.unwrap().contains("differs from source"));
 
-    // The next run copies the differences: the added row, and the deleted one.
+    // The next run repairs the differences: it copies the new row, and deletes the deleted one.
     let calm = Migrator::new(service.clone(), options());
     calm.up(&migrations, None).await.unwrap();
     assert_eq!(keys(&service.table_client("target")).await, now);
@@ -310,7 +310,7 @@ async fn rows_are_transformed() {
         Migration::new(1, "shift").transform(Transform {
             filter: Some("A ge 3".to_owned()),
             changes: vec![
-                // Running it twice would give another result.
+                // Changes that would give another result if they ran twice.
                 rename("A", "B"),
                 rename("C", "A"),
                 PropertyChange::Retype {
@@ -373,7 +373,7 @@ async fn rows_are_transformed() {
     );
     assert_eq!(keys(&service.table_client("bykey")).await.len(), 30);
 
-    // Two rows that get the same key.
+    // A transform that gives several rows the same key.
     let clash = Migrations::new([Migration::new(9, "clash").transform(Transform {
         to: Some("clash".to_owned()),
         row_key: Some("same".parse().unwrap()),
@@ -413,9 +413,9 @@ async fn errors_name_the_row_that_cannot_be_changed() {
         ..
     } = migrator.up(&migrations, None).await.unwrap_err()
     else {
-        panic!("a step");
+        panic!("the error is not a failed step");
     };
-    assert_eq!((&*done, steps), ("nothing", 1));
+    assert_eq!((&*done, steps), ("no step", 1));
     assert_eq!(
         source.to_string(),
         "cannot change the row with PartitionKey \"p\" and RowKey \"2\""
@@ -442,7 +442,7 @@ async fn changes_of_other_clients_are_errors_and_own_changes_are_not() {
     let (server, service) = started().await;
     let migrator = Migrator::new(service.clone(), options());
     service.create_table("there").await.unwrap();
-    // A failure that is known to have changed nothing occurs again.
+    // The table exists, and this step certainly did not create it. So the next run fails in the same way.
     let migrations = one(|it| it.create_table("first").create_table("there"));
     for _ in 0..2 {
         let error = migrator.up(&migrations, None).await.unwrap_err();
@@ -469,7 +469,7 @@ async fn changes_of_other_clients_are_errors_and_own_changes_are_not() {
     service.create_table("nothing").await.unwrap();
     migrator.up(&missing, None).await.unwrap();
 
-    // 100 rows are inserted before the existing row.
+    // The first batch of 100 rows is inserted, then the batch with the existing row fails.
     let first = service.table_client("first");
     first
         .create_entity(&row("p", "150", &[("N", 5.into())]))
@@ -520,8 +520,8 @@ async fn a_change_of_an_applied_migration_is_an_error() {
         for expected in [
             &*format!("migration 1 {id:?}"),
             file.to_str().unwrap(),
-            "what ran at",
-            "was \"first\"",
+            "its checksum is now",
+            "\"first\" ran at",
         ] {
             assert!(error.contains(expected), "{error}");
         }

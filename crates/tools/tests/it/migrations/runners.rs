@@ -1,10 +1,10 @@
-//! Several runners: excluded by their lease, and stopped.
+//! Tests several runners: the lease lets only one run at a time, and a runner can be stopped.
 
 use super::*;
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Handle;
 
-/// Calls a function at a given step.
+/// Calls a function once, when the step with this number begins.
 struct AtStep<F>(usize, Mutex<Option<F>>);
 
 impl<F: FnOnce() + Send> Watch for AtStep<F> {
@@ -49,7 +49,7 @@ async fn two_runners_do_not_run_at_the_same_time() {
         ends_in > Duration::from_secs(3000) && ends_in <= Duration::from_secs(3600),
         "{ends_in:?}"
     );
-    // A released lease is free at once.
+    // The lease was released, so the second runner need not wait.
     let second = Migrator::new(service.clone(), options());
     assert!(second.up(&migrations, None).await.unwrap().is_empty());
     server.stop().await;
@@ -86,7 +86,7 @@ async fn a_runner_that_lost_its_lease_stops_writing() {
         (record.state, record.steps_done, record.failure),
         (State::Applying, 1, None)
     );
-    // The lease of the runner that took over is still valid.
+    // The lease of the thief is still valid.
     let second = Migrator::new(service.clone(), options());
     let error = second.up(&migrations, None).await.unwrap_err();
     assert!(
@@ -105,7 +105,7 @@ async fn a_runner_that_lost_its_lease_stops_writing() {
 
 #[tokio::test]
 async fn a_stopped_runner_ends_before_its_next_write() {
-    /// Stops a runner at its second step.
+    /// Stops the runner when its second step begins.
     struct Stopper(Arc<Mutex<Option<Migrator>>>);
     impl Watch for Stopper {
         fn event(&self, event: &Event<'_>) {
@@ -128,7 +128,7 @@ async fn a_stopped_runner_ends_before_its_next_write() {
     assert!(matches!(error, MigrateError::Stopped), "{error}");
     let now = everything(&service).await;
     assert_eq!(now.keys().collect::<Vec<_>>(), ["tab1", "versionData"]);
-    // Its lease of one minute is released.
+    // The stopped runner has released its lease, which would otherwise last one minute.
     let next = Migrator::new(service.clone(), held);
     assert_eq!(next.up(&migrations, None).await.unwrap()[0].steps, 1);
     assert_eq!(everything(&service).await.len(), 3);
