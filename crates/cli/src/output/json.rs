@@ -16,7 +16,7 @@ pub(super) struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// A JSON array; without `array`, an object a line.
+    /// Writes one JSON array if `array`, else one object per line.
     pub(super) fn new(array: bool) -> Self {
         Self {
             array,

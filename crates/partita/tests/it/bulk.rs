@@ -183,9 +183,9 @@ fn rows_go_through_pipes() {
     for (line, expected) in [
         (
             "import - pipe0 --resume",
-            "rows from stdin cannot be resumed",
+            "an import from stdin cannot be resumed",
         ),
-        ("export many - --resume", "rows to stdout cannot be resumed"),
+        ("export many - --resume", "an export to stdout cannot be resumed"),
         (
             "import - pipe0 --format parquet",
             "Parquet cannot be read from a stream",

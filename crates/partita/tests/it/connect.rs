@@ -30,7 +30,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
         data.contains(&format!("TableEndpoint=http://{table}/devstoreaccount1;'")),
         "{data}"
     );
-    let undescribed = "no admin port describes it";
+    let undescribed = "no admin port reports its status";
     let found =
         format!("a table service answers at http://{table}/devstoreaccount1; {undescribed}");
     assert!(talk.starts_with(&found), "{talk}");

@@ -22,7 +22,7 @@ struct Level {
     sign: char,
     /// Its colour among the terminal's 256.
     color: u8,
-    /// Its character with colour: blocks, so that the picture can be read without telling its colours apart.
+    /// Its character with colour: a block, so that the picture is readable without distinguishing its colours.
     block: char,
 }
 
@@ -39,16 +39,16 @@ const LEVELS: [Level; 10] = [
     level('%', 208, '█'),
     level('@', 196, '█'),
 ];
-/// A range that was served without requests.
+/// The character of a range or partition without requests.
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;
 /// Ratio of the maximum to the value of the lowest step.
 const SPAN: f64 = 1000.0;
-/// Width of the maximum at the end of a row.
+/// Width of the text at the end of a row: its maximum.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
-/// Columns from one time on the axis to the next.
+/// Distance between two times on the axis, in columns.
 const AXIS_STEP: usize = 12;
 
 const fn level(sign: char, color: u8, block: char) -> Level {
@@ -94,7 +94,7 @@ pub(super) struct Picture<'h> {
 }
 
 impl<'h> Picture<'h> {
-    /// Columns of time that fit beside labels of any width.
+    /// Number of time columns that fit beside labels of the maximum width.
     pub(super) fn columns(width: usize) -> u64 {
         let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64
