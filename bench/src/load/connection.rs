@@ -76,10 +76,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads once, into a buffer shared by the connections of a thread. `Some` when the answer is complete.
+    /// Reads what has arrived, into a buffer that the connections of a thread share. `Some` when the answer is
+    /// complete.
     ///
-    /// One read suffices: a piece that fills the buffer is followed by another read, and any shorter one has emptied
-    /// the socket, so that the edge-triggered wait will report the next.
+    /// After a piece that fills the buffer, it reads again. A shorter piece has emptied the socket, so the
+    /// edge-triggered
+    /// wait will report the next piece.
     #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<Answer>> {
         loop {

@@ -83,7 +83,7 @@ impl Thread {
             connections,
             shared,
         } = self;
-        // Each thread has its own: connections of different threads share no state.
+        // Each thread has its own run, so that connections of different threads share no state.
         let run = Run::new(RunOptions {
             schedule: Schedule::CLOSED,
             workers: connections.len(),

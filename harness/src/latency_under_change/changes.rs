@@ -43,7 +43,8 @@ impl Changes {
             .is_some_and(|since| since.elapsed() > REFUSED_MAX)
     }
 
-    /// Splits the store into as many ranges as allowed, and waits until they have rewritten shared files. Not counted.
+    /// Splits the store into as many ranges as allowed, and waits until they have rewritten shared files. Does not
+    /// count these splits.
     pub(super) fn split_store(&mut self) -> anyhow::Result<()> {
         loop {
             let ranges = admin::ranges(self.admin)?.ranges;
@@ -63,7 +64,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Makes `count` changes, or as many as possible.
+    /// Makes `count` changes, or fewer if the server refuses all changes for too long.
     pub(super) fn make(&mut self, count: u64) -> anyhow::Result<()> {
         let began = Instant::now();
         while self.counts.done() < count && !self.are_stuck() {

@@ -1,4 +1,4 @@
-//! Snapshots, one after the other.
+//! Creates snapshots, one after the other, and measures them.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Parallel requests while a table is filled.
 const LOAD_JOBS: usize = 16;
-/// The retries of loading wait for a busy server for about two minutes in total.
+/// The retries of loading wait for a busy server for two to three minutes in total.
 const LOAD_RETRY: RetryPolicy = RetryPolicy::Exponential {
     retries: 20,
     wait: Duration::from_millis(200),

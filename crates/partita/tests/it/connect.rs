@@ -1,4 +1,4 @@
-//! `partita connect`: its output, and its check that the printed endpoint works.
+//! Tests of `partita connect`: its output, and its check that the printed endpoint works.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -60,7 +60,7 @@ fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
     assert_eq!(code, 1, "{stderr}");
     assert!(data.contains("DefaultEndpointsProtocol=https;"), "{data}");
     assert!(
-        stderr.starts_with(&format!("no TLS at https://{table}/devstoreaccount1: ")),
+        stderr.starts_with(&format!("the TLS handshake with https://{table}/devstoreaccount1 failed: ")),
         "{stderr}"
     );
     assert!(

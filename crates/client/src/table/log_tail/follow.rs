@@ -19,7 +19,8 @@ use partita_model::DateTime;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The maximum number of rows of one poll, which bounds the memory of a follower that was paused for long. More rows are cut to the newest.
+/// The maximum number of rows that a poll returns: the newest ones. It bounds the memory of a follower after a long
+/// pause.
 const ROWS_MAX: usize = 100_000;
 /// Ticks of 100 ns in a second.
 const TICKS: u64 = 10_000_000;
