@@ -1,9 +1,8 @@
 //! Runs a comparison: starts the servers, loads each with every workload, and collects the figures.
 //!
 //! Partita and the bare server take turns, run by run. A run begins when all servers are idle, because Partita may
-//! still be
-//! compacting after its last run. Azurite runs alone afterwards, because it rewrites its whole state every five
-//! seconds.
+//! still be compacting after its last run. Azurite runs alone afterwards, because it rewrites its whole state every
+//! five seconds.
 
 use std::time::{Duration, Instant};
 

@@ -92,8 +92,7 @@ impl Measurement {
     }
 
     /// The ratio of throughputs. For servers that took turns, it is the median of the ratios of each turn, because the
-    /// speed of a
-    /// shared machine changes from minute to minute.
+    /// speed of a shared machine changes from minute to minute.
     fn ratio(&self, other: &Self) -> f64 {
         let (ours, theirs) = (&self.runs_requests_per_s, &other.runs_requests_per_s);
         if ours.len() != theirs.len() {

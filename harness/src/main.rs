@@ -1,8 +1,7 @@
 //! Tests of the whole server as a process: `cargo harness NAME`.
 //!
 //! Each test starts the release build of `partita` on a new folder, sends it requests over HTTP, kills or limits it,
-//! and
-//! compares the stored rows with the acknowledged ones. The crates themselves test everything that needs no process
+//! and compares the stored rows with the acknowledged ones. The crates themselves test everything that needs no process
 //! boundary.
 //!
 //! stdout is a test's result, stderr its progress. A test that finds a fault ends with status 1.

@@ -1,6 +1,5 @@
 //! The bare server of the comparison: hyper, with one task per connection, reads each request to its end and answers
-//! prepared
-//! bytes of the right size and headers. Its speed is the ceiling for any server on this machine.
+//! prepared bytes of the right size and headers. Its speed is the ceiling for any server on this machine.
 
 #![allow(
     clippy::print_stdout,

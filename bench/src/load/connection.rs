@@ -80,8 +80,7 @@ impl Connection {
     /// complete.
     ///
     /// After a piece that fills the buffer, it reads again. A shorter piece has emptied the socket, so the
-    /// edge-triggered
-    /// wait will report the next piece.
+    /// edge-triggered wait will report the next piece.
     #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<Answer>> {
         loop {

@@ -1,8 +1,7 @@
 //! A whole request whose date, signature and keys are patched in place.
 //!
 //! Date, signature and keys have fixed lengths, and the signature of these requests covers neither the body nor the
-//! query ("Authorize
-//! with Shared Key").
+//! query ("Authorize with Shared Key").
 
 use std::net::SocketAddr;
 

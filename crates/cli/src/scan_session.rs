@@ -142,9 +142,8 @@ impl<'a> ScanSpec<'a> {
 
 impl<S: Serialize + DeserializeOwned> ScanSession<S> {
     /// Reads to the end. `take` receives each batch, and returns the position of the progress bar: all rows or
-    /// partitions so far.
-    /// After a signal or an error of the server, the token that [`Self::stop`] prints covers everything that `take`
-    /// received.
+    /// partitions so far. After a signal or an error of the server, the token that [`Self::stop`] prints covers
+    /// everything that `take` received.
     pub(crate) async fn run(
         &mut self,
         progress: &Progress,

@@ -1,12 +1,10 @@
 //! `cargo harness fairness`: the latency of ten modest tenants while another tenant is abusive.
 //!
 //! Each modest tenant sends 50 requests a second, inserts and reads, one request at a time. They are measured alone,
-//! and then
-//! together with an abuser that keeps 256 requests waiting. The abuser sends one kind of request after the other:
-//! transactions
-//! of 100 rows into many partitions, single rows into one partition, pages of 1,000 rows, point reads. Each kind is
-//! measured
-//! twice: with the tenants as other accounts, and as partitions of the abuser's own account.
+//! and then together with an abuser that keeps 256 requests waiting. The abuser sends one kind of request after the
+//! other: transactions of 100 rows into many partitions, single rows into one partition, pages of 1,000 rows, point
+//! reads. Each kind is measured twice: with the tenants as other accounts, and as partitions of the abuser's own
+//! account.
 //!
 //! Driver and server share the machine's cores, so part of the abuser's cost is the driver's. `--program` measures another server
 //! in the same way, to compare with.

@@ -23,8 +23,7 @@ const BALLAST: usize = 24 << 10;
 const ROW_KEY: &str = "canary";
 
 /// The partition of a canary row. No two are equal, and they begin with `a` to `z`, so that the writers' partitions lie
-/// among
-/// them.
+/// among them.
 pub(super) fn partition(number: u64) -> String {
     let letter = char::from(b'a' + u8::try_from(number % 26).unwrap_or(0));
     format!("{letter}{:02}", number / 26)

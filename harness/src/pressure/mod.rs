@@ -1,18 +1,15 @@
 //! `cargo harness pressure`: splits, merges, freezes, compacts and kills while clients check every answer.
 //!
 //! All rounds use the same data directory. In each round the server starts, everything is read back and compared with
-//! the
-//! clients' models (as `cargo harness crash` does), and then, until the kill:
+//! the clients' models (as `cargo harness crash` does), and then, until the kill:
 //! - six writers change their own rows and race for shared rows, checking every answer;
 //! - a reader records the rows that it reads, and a watcher scans everything repeatedly, in pages of random length; a
 //!   scan interrupted by the kill continues with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
 //!
 //! In addition to the crash test, it checks that no scan misses a row, repeats one or returns rows out of order; that
-//! no answer
-//! is wrong because a range changed; and that in the end, when the ranges have released all shared files, the files
-//! take at
-//! most 1.3 times the bytes of a fresh copy.
+//! no answer is wrong because a range changed; and that in the end, when the ranges have released all shared files, the
+//! files take at most 1.3 times the bytes of a fresh copy.
 //!
 //! The seed determines the operations and actions, but not their interleaving.
 

@@ -117,8 +117,7 @@ impl Connection {
     }
 
     /// The default admin port of this machine, if the tables are at the default table port of this machine. A server
-    /// with another
-    /// table port has another admin port too.
+    /// with another table port has another admin port too.
     pub(crate) fn local_admin_port(&self) -> Option<&'static str> {
         let endpoint = self.service.endpoint().to_string();
         let local = ["http://127.0.0.1:10002/", "http://localhost:10002/"];

@@ -10,8 +10,7 @@ use partita_tools::scan::{Bounds, Lower, Strategy, Upper};
 #[command(next_help_heading = "Scan")]
 pub(crate) struct ScanArgs {
     /// How to divide the table into parallel reads: serial (not at all), prefix (by key prefixes), ranges (by the
-    /// server's
-    /// ranges), or auto (by ranges if the server shows them, else by prefixes)
+    /// server's ranges), or auto (by ranges if the server shows them, else by prefixes)
     #[arg(long, value_name = "HOW", value_parser = strategies(), default_value = "auto")]
     pub(crate) strategy: Strategy,
     /// Parallel requests, 1 to 256

@@ -104,8 +104,7 @@ fn flag(setting: &'static Setting) -> Arg {
 }
 
 /// Sets how many values a flag takes. The last value of a repeated flag wins, as with Azurite; a list collects all
-/// values.
-/// `=false` turns a switch off again.
+/// values. `=false` turns a switch off again.
 fn takes(flag: Arg, takes: Takes) -> Arg {
     let id = flag.get_id().clone();
     match takes {

@@ -54,8 +54,7 @@ fn is_missing(error: &partita_client::Error) -> bool {
 }
 
 /// Ends a command whose request failed. A missing entity is not an error: the command prints a message, then `summary`
-/// as its
-/// last line, and has exit code 1.
+/// as its last line, and has exit code 1.
 fn failed(
     error: partita_client::Error,
     (partition_key, row_key): (&str, &str),

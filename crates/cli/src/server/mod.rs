@@ -2,8 +2,7 @@
 //! admin port.
 //!
 //! With `--output json` the last four print the documents of the admin API unchanged. The other formats are for reading
-//! and
-//! for spreadsheets.
+//! and for spreadsheets.
 
 pub(crate) mod connect;
 pub(crate) mod heat;

@@ -56,8 +56,7 @@ struct DiffResume {
 }
 
 /// The tables and rows of a comparison. A resume token is valid only for the comparison that printed it. The job has
-/// accounts
-/// instead of endpoints, because a server may have several endpoints.
+/// accounts instead of endpoints, because a server may have several endpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct DiffJob {
     accounts: [String; 2],

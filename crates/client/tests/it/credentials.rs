@@ -113,8 +113,8 @@ impl TokenProvider for Tokens {
 }
 
 /// A token without signature: `{"alg":"none"}`, then issuer
-/// `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience
-/// `https://storage.azure.com`, and times from 1970 to 2999.
+/// `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience `https://storage.azure.com`, and times
+/// from 1970 to 2999.
 const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
 
 /// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate authority.

@@ -1,6 +1,5 @@
 //! A proxy in front of a server. It passes the first n requests, and holds back all others until it is opened. So a
-//! test can
-//! stop a client at a known request, without a clock.
+//! test can stop a client at a known request, without a clock.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

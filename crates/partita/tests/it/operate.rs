@@ -103,8 +103,7 @@ fn the_hottest_partition_is_shown_with_advice() {
     let world = World::new();
     for _ in 0..10 {
         // Each scan reads one row. p07 is read twice as often as p30, so it is the hottest even if a measuring window
-        // ends
-        // during the loop: the load of older windows counts half.
+        // ends during the loop: the load of older windows counts half.
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p30 --before p31 --page-rows 1");

@@ -1,8 +1,7 @@
 //! `partita connect`: prints connection settings for a client on stdout, and on stderr whether they work.
 //!
 //! The check sends a signed request to the printed endpoint, with its scheme, account and key. Exit code 0 means that a
-//! client
-//! with these settings gets an answer, or that the server is starting.
+//! client with these settings gets an answer, or that the server is starting.
 
 mod probe;
 

@@ -180,8 +180,7 @@ fn trim(heat: &mut Heat) {
 }
 
 /// The shortest time span of a column, in seconds, so that a map of `last_s` seconds fits into `columns` columns. One
-/// column
-/// is spare, because the ends of the map are rounded to whole columns.
+/// column is spare, because the ends of the map are rounded to whole columns.
 fn step(last_s: u64, columns: u64) -> u64 {
     let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
     let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);
