@@ -19,7 +19,7 @@ const REWRITING_MAX: Duration = Duration::from_secs(120);
 /// A range in the list of ranges.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Range {
-    /// Its id.
+    /// The id of the range.
     pub id: u64,
     /// Older databases that it still shares files with.
     pub sources: u64,

@@ -117,7 +117,7 @@ impl Client {
     pub fn connect(addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
         stream.set_nodelay(true)?;
-        // No answer takes this long unless the server hangs.
+        // An answer takes so long only if the server hangs.
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self {
@@ -205,7 +205,7 @@ impl Client {
         })
     }
 
-    /// The request as it goes over the wire, signed now.
+    /// The bytes of the request, with a signature for the current time.
     fn encode(&self, request: &Request<'_>) -> Vec<u8> {
         let date = rfc1123_now();
         let path = format!("/{}{}", self.account.name(), request.path);

@@ -73,7 +73,7 @@ impl ServerProcess {
         }
     }
 
-    /// Its address.
+    /// The address at which the server listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -83,7 +83,7 @@ impl ServerProcess {
         self.ready_after
     }
 
-    /// Its last lines of output.
+    /// The last lines of the server's output.
     pub fn log(&self) -> String {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.iter()
@@ -124,7 +124,7 @@ impl ServerProcess {
         Ok(kib.trim().parse::<f64>()? / 1_024.0)
     }
 
-    /// Kills it as `kill -9` does and waits for its end.
+    /// Kills the process as `kill -9` does, and waits until it has ended.
     ///
     /// # Errors
     /// When the signal cannot be sent.

@@ -278,7 +278,8 @@ mod tests {
                 .map(|&requests| measurement(target, requests));
             Measurement::median(runs.collect()).unwrap()
         };
-        // Each turn has another speed. The ratio is 0.9 in two turns of three; the ratio of the medians differs.
+        // The speed differs between turns. The ratio is 0.9 in two of the three turns; the ratio of the medians is
+        // another.
         let ours = runs(TargetKind::Partita, &[900, 450, 90]);
         let theirs = runs(TargetKind::Before, &[1_000, 500, 800]);
         assert!((ours.ratio(&theirs) - 0.9).abs() < 1e-9);

@@ -18,9 +18,9 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Target {
     /// Which server it is.
     pub(crate) kind: TargetKind,
-    /// Its process.
+    /// The process of the server.
     pub(crate) process: ServerProcess,
-    /// Its admin port, if it has one.
+    /// The server's admin port, if it has one.
     pub(crate) admin: Option<SocketAddr>,
     /// Dropped after the process.
     _directory: tempfile::TempDir,

@@ -1,9 +1,9 @@
-//! Load over raw connections: a few threads, each with its connections in one epoll set, each connection always with
-//! exactly one request under way.
+//! Loads a server over raw connections. Each of a few threads waits for all of its connections with one epoll set. Each
+//! connection always has exactly one request under way.
 //!
 //! The shared load driver ([`partita_load`]) schedules requests and defines latency. One request costs one write and
-//! one read system call; one wait serves all connections that are ready. Requests come prepared from a [`Workload`]; of
-//! answers only the head is read, the body is skipped.
+//! one read system call; one wait serves all connections that are ready. A [`Workload`] prepares the requests. Only the
+//! heads of answers are parsed; bodies are skipped.
 
 mod connection;
 mod thread;

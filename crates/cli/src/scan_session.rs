@@ -99,7 +99,7 @@ impl<'a> ScanSpec<'a> {
         Scan::new(source, self.query, steps, options)
     }
 
-    /// The first steps, divided as the flags say.
+    /// Divides the bounds into the steps at the start of the scan, as the flags demand.
     pub(crate) async fn plan(
         &self,
         bounds: &Bounds,

@@ -206,7 +206,7 @@ impl Trial {
         Ok(fate)
     }
 
-    /// Reads acknowledged rows, spread over all.
+    /// Reads `count` rows, chosen among all rows, and checks those whose writes were acknowledged.
     fn read_some(&mut self, count: u64) -> anyhow::Result<()> {
         let rows = self.rows.len() as u64;
         for index in 0..count {

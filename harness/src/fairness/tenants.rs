@@ -21,7 +21,7 @@ pub(super) struct TenantResults {
     pub(super) inserts: LatencyHistogram,
     /// Latencies of point reads.
     pub(super) gets: LatencyHistogram,
-    /// Answered with 503.
+    /// Number of requests that were answered with 503.
     pub(super) refused: u64,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Rows in the store, MiB
     #[arg(long, default_value_t = 1_024)]
     mib: u64,
-    /// Largest number of ranges; the smallest is half of it. Fewer ranges are larger
+    /// Maximum number of ranges; the minimum is half of it. With fewer ranges, each range is larger
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..))]
     ranges: u16,
     /// Connections: half insert, half read

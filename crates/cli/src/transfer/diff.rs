@@ -62,7 +62,7 @@ struct DiffJob {
     accounts: [String; 2],
     tables: [String; 2],
     filter: Option<String>,
-    /// Sorted; `None` for all properties.
+    /// Names of the compared properties, sorted; `None` for all properties.
     select: Option<Vec<String>>,
     bounds: Bounds,
 }

@@ -115,7 +115,7 @@ pub(crate) struct Ledger {
     pub(crate) keys: Vec<Key>,
     /// The acknowledged rows.
     pub(crate) rows: Rows,
-    /// The rows after the request under way, if it happens: `None` for a deleted row.
+    /// The rows that the request under way changes, as they are if it was executed; `None` for a deleted row.
     pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
     /// Every ETag acknowledged for a key.
     pub(crate) etags: BTreeMap<Key, HashSet<String>>,

@@ -18,11 +18,11 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// A step of the scale.
 struct Level {
-    /// Its character without colour.
+    /// The character of this step in a picture without colour.
     sign: char,
-    /// Its colour among the terminal's 256.
+    /// The number of its colour among the 256 colours of a terminal.
     color: u8,
-    /// Its character with colour: a block, so that the picture is readable without distinguishing its colours.
+    /// The character of this step in a picture with colour: a block, so that readers need not distinguish the colours.
     block: char,
 }
 
@@ -65,7 +65,7 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    /// Chosen by the flag, else by the terminal and the environment.
+    /// The flag decides about colours. Without the flag, the terminal and the environment decide.
     pub(super) fn new(color: ColorArg, is_terminal: bool) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Maximum number of hot partitions on the screen.
 const HOT_MAX: u16 = 5;
 
-/// Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys
+/// Show a server's health, load and latency, the changes of its ranges, and keys over their targets
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."

@@ -93,8 +93,9 @@ impl LogTail {
         self.follow_from(DateTime::MIN, latest, options)
     }
 
-    /// Follows the log from `time` on, after `latest`, the rows that [`Self::latest_since`] returned: the follower returns
-    /// newer rows only. With an empty `latest` it returns all rows from `time` on.
+    /// Follows the log from `time` on. `latest` has the rows that [`Self::latest_since`] returned for this time: the
+    /// follower
+    /// returns only newer rows. If `latest` is empty, it returns all rows from `time` on.
     #[must_use]
     pub fn follow_from(
         &self,
