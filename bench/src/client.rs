@@ -178,7 +178,7 @@ impl Client {
                 query: &query_of_page,
                 ..Request::new("GET", path)
             })?;
-            let page = page.expect(200).context("a page")?;
+            let page = page.expect(200).context("querying a page")?;
             take(&page)?;
             match page.next_page() {
                 Some(token) => query_of_page = format!("{query}&{token}"),

@@ -70,7 +70,7 @@ impl Connection {
                 Ok(count) => self.sent_bytes += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).context("sending"),
+                Err(error) => return Err(error).context("sending a request"),
             }
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Connection {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error).context("receiving"),
+                Err(error) => return Err(error).context("receiving an answer"),
             };
             let piece = buffer.get(..count).unwrap_or_default();
             if let Some(answer) = self.take(piece)? {

@@ -149,7 +149,7 @@ impl Shared {
         let mut context = TaskContext::from_waker(Waker::noop());
         if worker.poll(&mut context).is_ready() {
             let failure = self.failure.take();
-            return Err(failure.unwrap_or_else(|| anyhow::anyhow!("a connection ended")));
+            return Err(failure.unwrap_or_else(|| anyhow::anyhow!("a worker ended before the run")));
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl KillTest {
         let server = self.started(server);
         let mut client = self.connect(&server)?;
         let compared = self.checkers.compare(&mut client);
-        compared.with_context(|| format!("after {kills} kills"))?;
+        compared.with_context(|| format!("comparing rows with the model after {kills} kills"))?;
         Ok(server)
     }
 

@@ -129,7 +129,7 @@ fn measure(
         Ok(Row {
             abuser: kind.map_or("none", WorkloadKind::title),
             tenants: title,
-            load: load.context("the abuser")?,
+            load: load.context("running the load of the abuser")?,
             entities: kind.map_or(0, WorkloadKind::entities),
             results,
         })

@@ -16,7 +16,7 @@ pub(super) const REFUSED_MAX: Duration = Duration::from_secs(120);
 pub(super) struct Changes {
     admin: SocketAddr,
     random: Random,
-    /// Largest number of ranges; the smallest is half of it.
+    /// Maximum number of ranges; the minimum is half of it.
     pub(super) ranges_max: usize,
     pub(super) counts: RangeChanges,
     took: Duration,

@@ -133,7 +133,7 @@ impl Run {
         let (server, admin) = start(&self.test.program, &self.test.directory)?;
         let server = self.test.started(server);
         self.compare(&server)
-            .with_context(|| format!("after {kills} kills"))?;
+            .with_context(|| format!("comparing rows with the model after {kills} kills"))?;
         Ok((server, admin))
     }
 

@@ -70,8 +70,9 @@ pub struct LogFollow {
 }
 
 impl LogTail {
-    /// Follows the log after `latest`, the rows that [`Self::latest`] returned: the follower returns newer rows only. With an
-    /// empty `latest` it returns all rows.
+    /// Follows the log after the rows in `latest`, which [`Self::latest`] returned: the follower returns only newer
+    /// rows. If
+    /// `latest` is empty, it returns all rows.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
