@@ -21,9 +21,9 @@ const REWRITING_MAX: Duration = Duration::from_secs(120);
 pub struct Range {
     /// The id of the range.
     pub id: u64,
-    /// Older databases that it still shares files with.
+    /// Number of older databases that the range still shares files with.
     pub sources: u64,
-    /// Bytes of its rows in files, compressed.
+    /// Size of the files with the rows of the range, compressed, in bytes.
     pub bytes: u64,
 }
 

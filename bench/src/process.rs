@@ -90,7 +90,7 @@ impl ServerProcess {
             .fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// Processor time it took so far, seconds.
+    /// Processor time of the process so far, in seconds.
     ///
     /// # Errors
     /// When the process is gone.
@@ -98,7 +98,7 @@ impl ServerProcess {
         cpu_s(&self.child.id().to_string())
     }
 
-    /// Memory it holds, MiB.
+    /// Memory of the process, MiB.
     ///
     /// # Errors
     /// When the process is gone.

@@ -16,7 +16,9 @@ const DURATION: Duration = Duration::from_secs(30);
 const WORKERS_CLOSED: u64 = 16;
 /// Default number of workers at a rate, where it only bounds the number of open requests.
 const WORKERS_AT_A_RATE: u64 = 1024;
-/// Longest text of a property, in UTF-16 code units (protocol: "Understanding the Table service data model").
+/// Maximum of `--row-bytes`. The text of a row is one property, which has at most this many UTF-16 code units
+/// (protocol:
+/// "Understanding the Table service data model").
 const ROW_BYTES_MAX: u64 = 32_768;
 
 /// Put load on a table, and show whether its keys would be throttled and what would help
