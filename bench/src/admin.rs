@@ -109,7 +109,13 @@ fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Resu
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("the answer is not complete")?;
-    let status = head.split(' ').nth(1).context("the answer has no status")?.parse()?;
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .context("the answer is not complete")?;
+    let status = head
+        .split(' ')
+        .nth(1)
+        .context("the answer has no status")?
+        .parse()?;
     Ok((status, serde_json::from_str(body)?))
 }

@@ -190,7 +190,10 @@ fn check(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     for row in rows {
         let p99 = row.results.inserts.quantile_ms(0.99);
         if row.results.inserts.count() == 0 || row.results.refused > 0 {
-            bail!("abuser {}: tenants were refused or made no inserts", row.abuser);
+            bail!(
+                "abuser {}: tenants were refused or made no inserts",
+                row.abuser
+            );
         }
         if arguments.p99_max_ms.is_some_and(|max| p99 > max) {
             bail!(

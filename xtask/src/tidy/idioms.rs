@@ -55,7 +55,10 @@ fn check_file(file: &File) -> Vec<Finding> {
         if let Some(found) = length.and_then(|length| rest.get(..length)) {
             let text: Vec<&str> = found.iter().map(|word| word.text.as_str()).collect();
             let line = found.first().map_or(0, |word| word.line);
-            let text = format!("unclear idiom {:?}: name the caller or client, or write \"not a\"", text.join(" "));
+            let text = format!(
+                "unclear idiom {:?}: name the caller or client, or write \"not a\"",
+                text.join(" ")
+            );
             findings.push(Finding::new(&file.path, line, text));
         }
         at += length.unwrap_or(1);

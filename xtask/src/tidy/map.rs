@@ -66,7 +66,10 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
             Some(package) => {
                 let arrows = arrows(settings, package, &packages);
                 for name in listed.difference(&arrows) {
-                    report(format!("{}: tidy.toml allows no dependency on {name}", row.name));
+                    report(format!(
+                        "{}: tidy.toml allows no dependency on {name}",
+                        row.name
+                    ));
                 }
                 for name in arrows.difference(&listed) {
                     let row = &row.name;

@@ -51,7 +51,11 @@ pub(super) fn notes(tree: &Tree) -> Vec<Finding> {
         .map(|file| (file, code_lines(&file.text)))
         .filter(|(_, lines)| (FILE_LINES_NOTE..=FILE_LINES_MAX).contains(lines))
         .map(|(file, lines)| {
-            Finding::new(&file.path, 0, format!("{lines} lines of code: consider splitting the file"))
+            Finding::new(
+                &file.path,
+                0,
+                format!("{lines} lines of code: consider splitting the file"),
+            )
         })
         .collect()
 }
@@ -118,7 +122,9 @@ impl Functions<'_> {
         let body = lines.take(end + 1 - start);
         let lines = body.filter(|line| is_code(line)).count();
         if lines > FUNCTION_LINES_MAX {
-            let text = format!("fn {name} has {lines} lines of code; at most {FUNCTION_LINES_MAX} are allowed");
+            let text = format!(
+                "fn {name} has {lines} lines of code; at most {FUNCTION_LINES_MAX} are allowed"
+            );
             self.found.push(LongPart {
                 name: Some(name.to_string()),
                 finding: Finding::new(&self.file.path, start, text),

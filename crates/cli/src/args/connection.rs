@@ -267,7 +267,11 @@ mod tests {
     fn flags_override_the_variable_and_the_variable_the_default() {
         let variable = "TableEndpoint=http://v:1/acct;AccountKey=a2V5;AccountName=acct";
         let local = "http://127.0.0.1:10002/devstoreaccount1 SharedKey(devstoreaccount1)";
-        assert_eq!(of(&[], None).unwrap(), "-", "without flags and variable, the caller uses its default");
+        assert_eq!(
+            of(&[], None).unwrap(),
+            "-",
+            "without flags and variable, the caller uses its default"
+        );
         assert_eq!(
             of(&[], Some(variable)).unwrap(),
             "http://v:1/acct SharedKey(acct)"

@@ -9,12 +9,12 @@ use crate::tools::{World, keys, signal};
 
 /// A command that was stopped while the gate held back one of its requests.
 struct Stopped {
-/// The exit code; `None` after a kill.
-code: Option<i32>,
-/// Stdout.
-data: String,
-/// Stderr.
-talk: String,
+    /// The exit code; `None` after a kill.
+    code: Option<i32>,
+    /// Stdout.
+    data: String,
+    /// Stderr.
+    talk: String,
 }
 
 /// Runs a command through a gate until the gate holds back a request, and stops the command.
@@ -188,7 +188,10 @@ fn rows_go_through_pipes() {
             "import - pipe0 --resume",
             "an import from stdin cannot be resumed",
         ),
-        ("export many - --resume", "an export to stdout cannot be resumed"),
+        (
+            "export many - --resume",
+            "an export to stdout cannot be resumed",
+        ),
         (
             "import - pipe0 --format parquet",
             "Parquet cannot be read from a stream",

@@ -60,7 +60,9 @@ fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
     assert_eq!(code, 1, "{stderr}");
     assert!(data.contains("DefaultEndpointsProtocol=https;"), "{data}");
     assert!(
-        stderr.starts_with(&format!("the TLS handshake with https://{table}/devstoreaccount1 failed: ")),
+        stderr.starts_with(&format!(
+            "the TLS handshake with https://{table}/devstoreaccount1 failed: "
+        )),
         "{stderr}"
     );
     assert!(

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex};
 /// Numbers of requests.
 #[derive(Default)]
 struct Count {
-/// Requests that may pass.
-may_pass: usize,
-/// Requests that have arrived.
-came: usize,
+    /// Requests that may pass.
+    may_pass: usize,
+    /// Requests that have arrived.
+    came: usize,
 }
 
 #[derive(Default)]

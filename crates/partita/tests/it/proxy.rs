@@ -56,7 +56,10 @@ fn variables_and_the_flag_choose_the_proxy() {
         "the proxy of the variable is not used for this machine"
     );
     let (code, talk) = list(&here, &format!("--proxy {dead}"), &[]);
-    assert_eq!(code, 2, "the proxy of the flag is used for this machine too");
+    assert_eq!(
+        code, 2,
+        "the proxy of the flag is used for this machine too"
+    );
     assert!(talk.contains(&dead), "{talk}");
     let (code, talk) = list(&here, "--proxy socks5://x", &[]);
     assert_eq!(code, 2);

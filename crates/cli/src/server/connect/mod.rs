@@ -15,7 +15,9 @@ use probe::TableAnswer;
 
 /// Print what a client needs to connect, ready to paste
 #[derive(clap::Args)]
-#[command(after_help = "Needs the same settings as the server: settings file, variables and flags.")]
+#[command(
+    after_help = "Needs the same settings as the server: settings file, variables and flags."
+)]
 pub(crate) struct ConnectCommand {
     /// Client to print the settings for
     #[arg(value_name = "tool", default_value = "string", value_parser = tools())]
