@@ -1,4 +1,4 @@
-//! A client of the admin port without an HTTP library: one request a connection.
+//! A client of the admin port without an HTTP library: one request per connection.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::park_for;
 
-/// Longer than any action takes.
+/// Read timeout of an answer, longer than any action takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long ranges may take to rewrite shared files.
@@ -19,11 +19,11 @@ const REWRITING_MAX: Duration = Duration::from_secs(120);
 /// A range in the list of ranges.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Range {
-    /// Its id.
+    /// The id of the range.
     pub id: u64,
-    /// Older databases that it still shares files with.
+    /// Number of older databases that the range still shares files with.
     pub sources: u64,
-    /// Bytes of its rows in files, compressed.
+    /// Size of the files with the rows of the range, compressed, in bytes.
     pub bytes: u64,
 }
 
@@ -46,7 +46,7 @@ pub fn await_rewriting(admin: SocketAddr) -> anyhow::Result<()> {
     while ranges(admin)?.ranges.iter().any(|range| range.sources > 0) {
         ensure!(
             Instant::now() < deadline,
-            "ranges still rewrite their files"
+            "ranges still share files after {REWRITING_MAX:?}"
         );
         park_for(Duration::from_millis(100));
     }
@@ -68,8 +68,8 @@ pub fn free_port() -> anyhow::Result<SocketAddr> {
 /// When the port does not answer, or not as documented.
 pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
     let (status, body) = send(admin, "GET", "ranges", "")?;
-    ensure!(status == 200, "the list of ranges: {status}: {body}");
-    serde_json::from_value(body).context("the list of ranges")
+    ensure!(status == 200, "cannot list the ranges: {status}: {body}");
+    serde_json::from_value(body).context("reading the list of ranges")
 }
 
 /// Runs an action on a range; returns status and body.
@@ -109,7 +109,13 @@ fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Resu
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    let (head, body) = answer.split_once("\r\n\r\n").context("no whole answer")?;
-    let status = head.split(' ').nth(1).context("no status")?.parse()?;
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .context("the answer is not complete")?;
+    let status = head
+        .split(' ')
+        .nth(1)
+        .context("the answer has no status")?
+        .parse()?;
     Ok((status, serde_json::from_str(body)?))
 }

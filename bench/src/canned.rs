@@ -1,4 +1,4 @@
-//! Prepared answers of the bare server, with the shape and size of ours.
+//! Prepared answers of the bare server, with the shape and size of Partita's answers.
 
 use std::fmt::Write;
 

@@ -99,7 +99,7 @@ impl Response {
         Ok(page.value)
     }
 
-    /// The query options that continue a query behind this page; `None` after the last page.
+    /// The query options that continue a query after this page; `None` after the last page.
     pub fn next_page(&self) -> Option<String> {
         let token = |name: &str| Some(percent_encode(self.header(name)?));
         let partition = token("x-ms-continuation-NextPartitionKey")?;
@@ -117,7 +117,7 @@ impl Client {
     pub fn connect(addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
         stream.set_nodelay(true)?;
-        // Longer than any answer of the service takes: the server hangs.
+        // An answer takes so long only if the server hangs.
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self {
@@ -178,7 +178,7 @@ impl Client {
                 query: &query_of_page,
                 ..Request::new("GET", path)
             })?;
-            let page = page.expect(200).context("a page")?;
+            let page = page.expect(200).context("querying a page")?;
             take(&page)?;
             match page.next_page() {
                 Some(token) => query_of_page = format!("{query}&{token}"),
@@ -205,7 +205,7 @@ impl Client {
         })
     }
 
-    /// The request as it goes over the wire, signed now.
+    /// The bytes of the request, with a signature for the current time.
     fn encode(&self, request: &Request<'_>) -> Vec<u8> {
         let date = rfc1123_now();
         let path = format!("/{}{}", self.account.name(), request.path);
@@ -285,7 +285,7 @@ pub fn is_disconnect(error: &anyhow::Error) -> bool {
     error.root_cause().is::<io::Error>()
 }
 
-/// Percent-encodes everything but unreserved characters.
+/// Percent-encodes every byte except letters, digits, `-`, `.` and `_`.
 fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::new(), |text, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {

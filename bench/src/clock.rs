@@ -1,4 +1,4 @@
-//! The wall clock, only as the text of a `Date` header; and waiting.
+//! The current time as the text of an HTTP date, and waiting.
 
 use std::time::{Duration, Instant};
 

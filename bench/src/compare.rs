@@ -1,9 +1,9 @@
-//! One whole comparison: starts the servers, drives each with every workload, collects the figures.
+//! Runs a comparison: starts the servers, loads each with every workload, and collects the figures.
 //!
-//! Ours and the bare server take turns, run by run, in an order that every second turn reverses: the first run of a turn
-//! differs from the later ones by some percent, even between two copies of one program. Each has the machine to itself: a
-//! run begins when the other servers are idle (ours may still be compacting). Azurite runs afterwards alone, because it
-//! rewrites its whole state every five seconds.
+//! Partita and the bare server take turns, run by run. Every second turn reverses their order, because the first run of a
+//! turn differs from the later ones by some percent, even between two copies of one program. A run begins when all
+//! servers are idle, because Partita may still be compacting after its last run. Azurite runs alone afterwards, because
+//! it rewrites its whole state every five seconds.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::report::{Measurement, Report};
 use crate::target::{Target, azurite_command};
 use crate::{Account, LoadRun, Workload, WorkloadKind, prepare, project};
 
-/// Reads before the first measured point get: they fill the entity cache with the 100,000 rows.
+/// Duration of the reads before the first measured point get. They fill the entity cache with the 100,000 rows.
 const WARM_READS: Duration = Duration::from_secs(6);
 
 /// Shortest measurement of Azurite. Azurite stops every five seconds to save its state, and each measurement must
@@ -27,7 +27,7 @@ const IDLE_DEADLINE: Duration = Duration::from_secs(20);
 /// Share of one core below which a server counts as idle.
 const IDLE_SHARE: f64 = 0.04;
 
-/// Runs the comparison. `say` gets a line for each step.
+/// Runs the comparison. `say` receives a progress line for each step.
 ///
 /// # Errors
 /// When a server cannot be started, prepared or driven.

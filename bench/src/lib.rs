@@ -4,7 +4,8 @@
 //! Promises:
 //! - The driver shares two cores with the server it measures, so it does as little per request as `wrk`: one write, one
 //!   read, no parsing beyond the head. Its own cost is measured and printed.
-//! - All targets of one run get the same requests, interleaved, so that a noisy machine disturbs them alike.
+//! - All targets get the same requests. Except for Azurite, they take turns, so that a noisy machine disturbs them
+//!   alike.
 //! - An answer with another status or size than the expected one counts as an error, never as throughput.
 //!
 //! It shares no code with the server's crates, so it finds faults in their parsing and signing.

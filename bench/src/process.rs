@@ -73,7 +73,7 @@ impl ServerProcess {
         }
     }
 
-    /// Its address.
+    /// The address at which the server listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -83,14 +83,14 @@ impl ServerProcess {
         self.ready_after
     }
 
-    /// Its last lines of output.
+    /// The last lines of the server's output.
     pub fn log(&self) -> String {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.iter()
             .fold(String::new(), |text, line| text + line + "\n")
     }
 
-    /// Processor time it took so far, seconds.
+    /// Processor time of the process so far, in seconds.
     ///
     /// # Errors
     /// When the process is gone.
@@ -98,7 +98,7 @@ impl ServerProcess {
         cpu_s(&self.child.id().to_string())
     }
 
-    /// Memory it holds, MiB.
+    /// Memory of the process, MiB.
     ///
     /// # Errors
     /// When the process is gone.
@@ -106,7 +106,7 @@ impl ServerProcess {
         self.status_mib("VmRSS:")
     }
 
-    /// The most memory it has held so far, MiB.
+    /// Maximum memory of the process so far, MiB.
     ///
     /// # Errors
     /// When the process is gone.
@@ -120,11 +120,11 @@ impl ServerProcess {
             .lines()
             .find_map(|line| line.strip_prefix(name))
             .and_then(|rest| rest.trim().strip_suffix(" kB"))
-            .with_context(|| format!("no {name} in the process status"))?;
+            .with_context(|| format!("/proc/PID/status has no {name}"))?;
         Ok(kib.trim().parse::<f64>()? / 1_024.0)
     }
 
-    /// Kills it as `kill -9` does and waits for its end.
+    /// Kills the process as `kill -9` does, and waits until it has ended.
     ///
     /// # Errors
     /// When the signal cannot be sent.
@@ -137,13 +137,14 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // A failure means that it has ended already.
+        // A failure means that the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Processor time since its start of the process with this id in `/proc` (`self` for this one), seconds.
+/// Processor time that a process has used since its start, in seconds. `pid` is its name in `/proc`; `self` is this
+/// process.
 ///
 /// # Errors
 /// When the process does not exist.
@@ -152,11 +153,11 @@ pub(crate) fn cpu_s(pid: &str) -> anyhow::Result<f64> {
     // The command name may hold blanks; the fields are counted from its closing parenthesis (proc(5)).
     let (_, fields) = stat
         .rsplit_once(')')
-        .context("no command in the process stat")?;
+        .context("/proc/PID/stat has no command name")?;
     // Time in user mode and in the kernel.
     let ticks: Vec<&str> = fields.split_ascii_whitespace().skip(11).take(2).collect();
     let [user, system] = ticks[..] else {
-        bail!("the process stat is short");
+        bail!("/proc/PID/stat has too few fields");
     };
     Ok((user.parse::<f64>()? + system.parse::<f64>()?) / TICKS_PER_SECOND)
 }

@@ -37,7 +37,7 @@ pub struct Measurement {
     pub rss_mib: f64,
     /// Mean size of an answer's body, in bytes.
     pub body_bytes: f64,
-    /// Wrong answers and broken connections.
+    /// Wrong answers, broken connections and requests refused with 503.
     pub errors: u64,
     /// The first error.
     pub first_error: Option<String>,
@@ -91,8 +91,8 @@ impl Measurement {
         })
     }
 
-    /// The ratio of throughputs: the median over the turns for servers that took turns, because the speed of a shared machine
-    /// changes from minute to minute.
+    /// The ratio of throughputs. For servers that took turns, it is the median of the ratios of each turn, because the
+    /// speed of a shared machine changes from minute to minute.
     fn ratio(&self, other: &Self) -> f64 {
         let (ours, theirs) = (&self.runs_requests_per_s, &other.runs_requests_per_s);
         if ours.len() != theirs.len() {
@@ -153,7 +153,7 @@ impl Report {
         }
     }
 
-    /// Ours divided by another server's throughput, for one workload and number of connections.
+    /// Partita's throughput divided by that of another server, for one workload and number of connections.
     fn ratio(&self, ours: &Measurement, target: TargetKind) -> Option<f64> {
         self.measurements
             .iter()
@@ -166,7 +166,7 @@ impl Report {
             .map(|other| ours.ratio(other))
     }
 
-    /// Every figure as an aligned table, with the ratios of ours to the others.
+    /// Every figure as an aligned table, with the ratios of Partita to the other servers.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n{}\n\n", self.machine, self.date);
         for measurement in &self.measurements {
@@ -191,7 +191,7 @@ impl Report {
         text
     }
 
-    /// Our figures and the ratios as a Markdown table, for the README.
+    /// Partita's figures and the ratios as a Markdown table, for the documents.
     pub fn markdown(&self) -> String {
         let mut text = format!(
             "Measured on {} ({}); the driver shares the cores with the server.\n\n\
@@ -278,7 +278,8 @@ mod tests {
                 .map(|&requests| measurement(target, requests));
             Measurement::median(runs.collect()).unwrap()
         };
-        // Each turn has another speed. The ratio is 0.9 in two turns of three; the ratio of the medians differs.
+        // The speed differs between turns. The ratio is 0.9 in two of the three turns; the ratio of the medians is
+        // another.
         let ours = runs(TargetKind::Partita, &[900, 450, 90]);
         let theirs = runs(TargetKind::Before, &[1_000, 500, 800]);
         assert!((ours.ratio(&theirs) - 0.9).abs() < 1e-9);

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use crate::options::{Options, TargetKind};
 use crate::{ServerProcess, admin, project};
 
-/// Time from start to the ready line; Azurite on a cold cache needs several seconds.
+/// Longest time from the start of a server to its ready line. Azurite with a cold cache needs several seconds.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running server and its directory, which is deleted with it.
@@ -18,9 +18,9 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Target {
     /// Which server it is.
     pub(crate) kind: TargetKind,
-    /// Its process.
+    /// The process of the server.
     pub(crate) process: ServerProcess,
-    /// Its admin port, if it has one.
+    /// The server's admin port, if it has one.
     pub(crate) admin: Option<SocketAddr>,
     /// Dropped after the process.
     _directory: tempfile::TempDir,
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-/// The command line of our server on a directory, with a free port and without the admin port.
+/// The command line of Partita's server on a directory, with a free port and without the admin port.
 pub fn partita_command(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(["serve", "--table-port", "0", "--admin-port", "0"]);

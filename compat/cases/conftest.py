@@ -32,13 +32,8 @@ def pytest_addoption(parser):
     group.addoption("--outcomes", help="write each case's outcome to this JSON file")
 
 
-def pytest_configure(config):
-    """Collects the outcomes on the configuration object."""
-    config.outcomes = {}
-
-
 def pytest_runtest_logreport(report):
-    """Keeps the worst outcome of a case's phases."""
+    """Records the outcome of a case. A failed or skipped setup or teardown replaces the outcome of the call."""
     if report.when == "call" or report.outcome != "passed":
         OUTCOMES[report.nodeid.replace("compat/cases/", "")] = report.outcome
 
@@ -71,20 +66,20 @@ def server_url(target):
 
 @pytest.fixture(scope="session")
 def endpoint(server_url, pytestconfig):
-    """The account, in path style."""
+    """The account of the run on the shared server, addressed in path style."""
     return Endpoint(server_url, pytestconfig.getoption("--account"), pytestconfig.getoption("--key"))
 
 
 @pytest.fixture(scope="session")
 def second(endpoint, target):
-    """A second account, with two keys; started servers only."""
+    """A second account, with two keys. Only on servers that the suite starts itself."""
     only_started(target)
     return endpoint.sibling(account=SECOND_ACCOUNT, key=SECOND_KEYS[0])
 
 
 @pytest.fixture
 def launch(target):
-    """Starts more servers of the same kind with other flags."""
+    """A function that starts another server of the target's kind with other flags. All of them stop after the case."""
     only_started(target)
     running = []
 
@@ -112,27 +107,27 @@ def secure(target, tmp_path_factory):
 def throttled(target):
     """An endpoint with a target of 20 entities/s for each partition; Partita only."""
     if target != "partita":
-        pytest.skip("no such flags")
+        pytest.skip("only Partita has these flags")
     with Server(target, options=["--target-partition-entities", "20"]) as server:
         yield Endpoint(server.url)
 
 
 def only_started(target):
-    """Skips a case that needs a server with special flags."""
+    """Skips the case if the suite did not start the server itself, because the case needs special flags."""
     if target not in TARGETS:
         pytest.skip("needs a server that the suite starts itself")
 
 
 @pytest.fixture
 def new_name():
-    """Creates table names that are unique among cases and runs."""
+    """A function that makes table names. A name is unique among all cases and runs."""
     stamp = f"{time.time_ns() // 1000 % 10**9:09}"
     return lambda prefix="case": f"{prefix}{stamp}n{next(NUMBERS)}"
 
 
 @pytest.fixture
 def table(endpoint, new_name):
-    """A new table."""
+    """A new table, deleted after the case."""
     made = Table(endpoint, new_name())
     made.create()
     yield made

@@ -13,7 +13,7 @@ XML = "application/xml"
 
 
 def key_path(table, partition, row):
-    """The path of one entity; quotes doubled, everything else percent-encoded."""
+    """The path of one entity. Quotes in keys are doubled, then both keys are percent-encoded."""
     literal = [quote(key.replace("'", "''"), safe="'") for key in (partition, row)]
     return f"/{table}(PartitionKey='{literal[0]}',RowKey='{literal[1]}')"
 
@@ -34,11 +34,11 @@ class Table:
         self.query_pairs, self.auth = list(query), auth
 
     def seen_with(self, query, endpoint=None):
-        """The same table under a SAS given as query pairs."""
+        """The same table, accessed with a SAS (given as query pairs)."""
         return Table(endpoint or self.endpoint, self.name, query, auth=None)
 
     def send(self, method, path, headers=None, body=None, query=()):
-        """Sends a request with JSON defaults."""
+        """Sends a request; by default its body and the answer are JSON."""
         fields = {"Accept": JSON_MINIMAL} | ({"Content-Type": "application/json"} if body is not None else {})
         for name, value in (headers or {}).items():
             fields[name] = value

@@ -74,7 +74,7 @@ def test_date_header_alone(endpoint):
 
 
 def test_both_dates(endpoint):
-    # [captured] Python sends both, with equal values; the signature uses x-ms-date.
+    # As captured, the Python client sends both, with equal values. The signature uses x-ms-date.
     expect_ok(endpoint.send("GET", "/Tables", {"Date": signing.http_date()}), 200)
 
 
@@ -92,7 +92,7 @@ def test_broken_authorization(endpoint, value):
 
 
 def test_no_credentials(endpoint):
-    # 401 with a challenge for the versions that know bearer tokens.
+    # For versions that support bearer tokens, the answer is 401 with a challenge.
     answer = endpoint.send("GET", "/Tables", {"x-ms-version": "2020-12-06"}, auth=None)
     assert answer.status == 401 and answer.code in ("InvalidAuthenticationInfo", "NoAuthenticationInformation"), answer
     assert (answer.header("WWW-Authenticate") or "").startswith("Bearer authorization_uri="), answer
@@ -107,7 +107,7 @@ def test_nothing_is_written_without_credentials(table):
 
 
 def test_shared_key_needs_a_version(endpoint):
-    # compat.md: 400, the code is unconfirmed.
+    # The status is 400; which code is unconfirmed (docs/compat.md).
     answer = endpoint.send("GET", "/Tables", {"x-ms-version": None})
     assert answer.status == 400 and answer.code in ("MissingRequiredHeader", "InvalidHeaderValue"), answer
 
@@ -135,13 +135,14 @@ def test_stats_on_the_secondary(endpoint):
 
 
 def test_stats_on_the_primary(endpoint):
-    # compat.md: unconfirmed; it is an error.
+    # Partita answers with an error; the service's answer is unconfirmed (docs/compat.md).
     answer = endpoint.send("GET", "/?restype=service&comp=stats", {"Accept": "application/xml"})
     assert answer.status in (400, 403) and answer.code, answer
 
 
 def test_stats_as_python_asks_in_path_style(endpoint):
-    # [captured] `/acct-secondary/acct/?restype=service&comp=stats`, signed as `/acct/acct/?comp=stats`.
+    # As captured, the client asks `/acct-secondary/acct/?restype=service&comp=stats` and signs
+    # `/acct/acct/?comp=stats`.
     account = endpoint.account
     date = {"x-ms-date": signing.http_date()}
     auth = endpoint.authorization("SharedKey", "GET", f"/{account}/?restype=service&comp=stats", date)
@@ -157,7 +158,7 @@ def test_secondary_reads(table):
 
 
 def test_secondary_is_read_only(table):
-    # compat.md: the code is unconfirmed.
+    # Which code the service answers is unconfirmed (docs/compat.md).
     answer = table.endpoint.send("POST", "/" + table.name, {"Content-Type": "application/json"},
                                  '{"PartitionKey": "p", "RowKey": "r"}', secondary=True)
     assert 400 <= answer.status < 500 and answer.code, answer

@@ -13,22 +13,22 @@ from tables import Table
 
 BINARY = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
 VERB_DEADLINE_S = 120
-# A part ends at 16 MiB of rows; this many rows of 0.5 MiB fill three parts.
+# A part ends at 16 MiB of rows. So many rows, of almost 0.5 MiB each, make three parts.
 BIG_ROWS = 80
 BIG = {f"P{number}": "x" * 31_000 for number in range(15)}
 
 
 @pytest.fixture(scope="module", params=[MotoS3, AzuriteBlob], ids=["s3", "azure"])
 def store(request, target):
-    """A store of each kind."""
+    """A running object store, of each kind in turn."""
     if target != "partita":
-        pytest.skip("no such verbs")
+        pytest.skip("only Partita has these commands")
     with request.param() as running:
         yield running
 
 
 class World:
-    """A server with a data directory and rows, and commands on it; both reach the store at `url`."""
+    """A server with a data directory and rows, and commands on it. Server and commands use the object store."""
 
     def __init__(self, store, folder, places):
         self.store, self.folder = store, folder
@@ -37,7 +37,7 @@ class World:
         self.admin = None
 
     def start(self, url, location="data"):
-        """Starts the server with the store at `url`."""
+        """Starts the server. It reaches the store at `url`, which may be a proxy."""
         port = free_port()
         self.admin = f"http://127.0.0.1:{port}"
         options = ["--admin-port", str(port)]
@@ -49,7 +49,7 @@ class World:
         self.server.start()
 
     def run(self, line, environment=None, wait=True):
-        """Exit code, stdout and stderr of a command."""
+        """Runs a command; returns exit code, stdout and stderr, or at once the process if `wait` is false."""
         known = {name: value for name, value in os.environ.items() if not name.startswith(("PARTITA_", "AZURE_", "AWS_"))}
         known |= self.store.environment(self.store.url) if environment is None else environment
         known |= {"PARTITA_ADMIN": self.admin, "AZURE_STORAGE_CONNECTION_STRING": Endpoint(self.server.url).connection_string()}

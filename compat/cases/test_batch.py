@@ -71,7 +71,8 @@ def test_update_and_delete_say_version_one(table):
 
 @pytest.mark.parametrize("place", ["operation", "part"])
 def test_content_id_comes_back(table, place):
-    # [cosmosdbpython--test_table_batch_*]: among the operation's headers. In the part's: compat.md.
+    # Recordings cosmosdbpython--test_table_batch_* have it among the headers of the operation. Clients may also send
+    # it among those of the part.
     answers = table.changes([table.op_insert("p", str(row), None, **QUIET) for row in range(3)],
                             Dialect(content_id=place))
     found = [answer.header("Content-ID") if place == "operation" else answer.part.get("content-id") for answer in answers]
@@ -106,7 +107,7 @@ def test_failure_changes_nothing(table, name, place):
 
 @pytest.mark.parametrize("name", ["exists", "missing update", "missing delete", "etag"])
 def test_lone_operation_fails_without_index(table, name):
-    # Protocol notes, "Failure": the error of a single operation has no index.
+    # The service puts no index into the error of a change set with one operation.
     make, status, code = FAILURES[name]
     table.add("p", "here")
     [error] = table.changes([make(table)])
@@ -120,7 +121,7 @@ def test_missing_table(endpoint):
 
 
 def test_two_tables(table, endpoint, new_name):
-    # compat.md: the code is that of two partitions in one transaction.
+    # Unconfirmed (docs/compat.md): the code is that of two partitions in one transaction.
     other = Table(endpoint, new_name())
     other.create()
     answer = table.batch([table.op_insert("p", "a", None, **QUIET), other.op_insert("p", "b", None, **QUIET)])
@@ -150,7 +151,7 @@ def test_too_large(table):
 
 
 def test_small_patches_of_large_entities(table):
-    # Each patch writes a whole entity of nearly a mebibyte (half as much again where it is stored): some 28 MiB in all.
+    # Each patch writes a whole entity of nearly 1 MiB, which takes half as much again in storage: about 28 MiB in all.
     rows = [f"{row:03}" for row in range(20)]
     for row in rows:
         table.add("p", row, {f"S{index:02}": "\u3042" * 32000 for index in range(15)})
@@ -160,7 +161,7 @@ def test_small_patches_of_large_entities(table):
 
 
 def test_empty_change_set(table):
-    # compat.md: unconfirmed.
+    # Unconfirmed (docs/compat.md).
     expect_error(table.batch([]), 400, "InvalidInput")
 
 
@@ -219,7 +220,7 @@ def test_query_goes_on_where_its_page_ended(table):
 
 
 def test_query_between_writes(table):
-    # compat.md: the code is unconfirmed.
+    # Which code the service answers is unconfirmed (docs/compat.md).
     operations = [table.op_insert("p", "a", None, **QUIET),
                   ("GET", key_path(table.name, "p", "a"), {"Accept": JSON_MINIMAL}, None)]
     answer = table.batch(operations)
@@ -240,7 +241,7 @@ DIALECTS = {
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_dialects(table, name):
-    # [captured] and recorded forms; see FINDINGS, "Batches".
+    # The forms in which clients write batches, as captured from clients or recorded.
     dialect = Dialect(**DIALECTS[name])
     answers = table.changes([table.op_insert("p", "it's é", {"A": "line\nend"}, **QUIET),
                              table.op_write("PATCH", "p", "b", {"B": 2}),
@@ -282,7 +283,7 @@ def test_body_that_looks_like_a_boundary(table):
 
 
 def test_second_change_set_is_refused(table):
-    # Documented: more than one change set is an error.
+    # As the service documents, more than one change set is an error.
     content_type, body = Dialect().write(table.endpoint, [table.op_insert("p", "a", None, **QUIET)])
     _, other = Dialect().write(table.endpoint, [table.op_insert("p", "b", None, **QUIET)], changeset="changeset_2")
     body = body.replace("--batch_1--\r\n", "") + other

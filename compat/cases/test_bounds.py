@@ -17,9 +17,9 @@ PATIENCE_S = 10
 
 @pytest.fixture
 def ours(launch, target):
-    """Starts a Partita server with more flags."""
+    """A function that starts a Partita server with further flags."""
     if target != "partita":
-        pytest.skip("no such flags")
+        pytest.skip("only Partita has these flags")
     return launch
 
 
@@ -54,7 +54,7 @@ def test_waiting_has_an_end(ours, flag, sent):
 
 
 def test_reader_that_does_not_read(ours):
-    # It occupies the only connection slot, so a second connection shows when the server closes the first.
+    # The first connection occupies the only slot. A second one is served when the server has closed the first.
     endpoint = Endpoint(ours("--stall-timeout", "1s", "--connections-max", "1").url)
     table = Table(endpoint, "large")
     table.create()
@@ -64,7 +64,7 @@ def test_reader_that_does_not_read(ours):
     endpoint.connection.close()
     slow = endpoint.sibling().connection
     slow.open()
-    # Much more than the socket buffers hold.
+    # The answers are much larger than the socket buffers.
     slow.socket.sendall(text_of(signed_lines(endpoint, "GET", "/large()")) * 4)
     other = endpoint.sibling().connection
     other.open()
@@ -95,7 +95,7 @@ def test_connections_beyond_the_limit_wait(ours):
 
 
 def load_over_tls(url, ca_file, monkeypatch):
-    """Writes and reads with the official client and this CA file."""
+    """Writes and reads an entity with the official client, which trusts this CA file."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(ca_file))
     string = Endpoint(url, ca_file=str(ca_file)).connection_string()
     with TableClient.from_connection_string(string, "secure") as client:

@@ -1,4 +1,4 @@
-"""Every case in docs/compat.md exists, and every row of it names a case."""
+"""Checks docs/compat.md: every case that it names exists, and tables with a column for cases name one in every row."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""Tests of the driver: signatures against known vectors, the multipart parser against known texts."""
+"""Tests of the driver: known inputs and results of signatures and of the multipart parser."""
 
 import pytest
 from driver import signing

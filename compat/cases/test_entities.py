@@ -60,7 +60,7 @@ def test_merge_ignores_null_and_changes_types(row):
 
 @pytest.mark.parametrize("verb", ["MERGE", "PUT", "DELETE", "merge"])
 def test_tunnelled_verbs(row, verb):
-    # [captured] SDKs tunnel MERGE through POST on endpoints that look like Cosmos DB.
+    # As captured, SDKs tunnel MERGE through POST on endpoints that look like Cosmos DB.
     body = None if verb == "DELETE" else {"A": 5}
     headers = {"X-HTTP-Method": verb, "If-Match": "*"}
     expect_ok(row.write("POST", "p", "r", body, headers) if body else
@@ -94,7 +94,7 @@ def test_delete_of_another_etag(row):
 
 
 def test_delete_without_condition(row):
-    # compat.md: the documents require If-Match, but name no error code.
+    # Unconfirmed (docs/compat.md): the service's documents require If-Match, but name no error code.
     answer = row.delete("p", "r", {"Accept": "application/json"})
     assert answer.status == 400, answer
     assert row.properties("p", "r")
@@ -102,7 +102,7 @@ def test_delete_without_condition(row):
 
 @pytest.mark.parametrize("etag", ["GolangRocksOnAzure", '"0x1"', "W/datetime"])
 def test_etag_without_sense(row, etag):
-    # FINDINGS: an invalid ETag is InvalidInput.
+    # As recorded, the service answers an invalid ETag with InvalidInput.
     expect_error(row.write("PUT", "p", "r", {}, {"If-Match": etag}), 400, "InvalidInput")
     assert row.properties("p", "r") == {"A": "1", "B": "b"}
 
@@ -110,14 +110,14 @@ def test_etag_without_sense(row, etag):
 @pytest.mark.parametrize("headers", [{"If-Match": "\u00e9"}, {"If-Match": "*", "if-match": "W/\"other\""}])
 @pytest.mark.parametrize("method", ["PUT", "MERGE", "DELETE"])
 def test_condition_that_cannot_be_read(row, method, headers):
-    # compat.md: a value that is not ASCII, and two different values; neither may become an unconditional write.
+    # A value that is not ASCII, or two different values (docs/compat.md). Neither may become an unconditional write.
     path = key_path(row.name, "p", "r")
     expect_error(row.send(method, path, headers, None if method == "DELETE" else '{"A": 2}'), 400, "InvalidInput")
     assert row.properties("p", "r") == {"A": "1", "B": "b"}
 
 
 def test_etag_with_doubled_quotes(row):
-    # [gostorage--StorageEntitySuite_TestMerge]
+    # As in recording gostorage--StorageEntitySuite_TestMerge.
     doubled = row.etag.replace("'", "''")
     answer = row.write("MERGE", "p", "r", {}, {"If-Match": doubled})
     expect_error(answer, 412, "ConditionNotMet")
@@ -135,7 +135,7 @@ def test_every_write_has_an_etag_of_its_own(table):
 
 
 def test_body_keys_that_differ_from_the_url(row):
-    # Issue 2: an error, and nothing changes.
+    # Unconfirmed (docs/compat.md): an error, and nothing changes.
     for method in ("PUT", "MERGE"):
         answer = row.write(method, "p", "r", '{"PartitionKey": "p", "RowKey": "other", "A": 9}')
         assert answer.status == 400 and answer.code, answer
@@ -189,7 +189,7 @@ def test_ways_to_write_a_key(table, path):
 
 
 def test_raw_unicode_in_a_path(table):
-    # [captured] some clients do not percent-encode.
+    # As captured, some clients do not percent-encode.
     table.add("ключ", "é", {"A": 1})
     expect_ok(table.send("GET", f"/{table.name}(PartitionKey='ключ',RowKey='é')"), 200)
 
@@ -203,7 +203,7 @@ def test_broken_paths(table, path):
 
 
 def test_order_of_keys(table):
-    # Ordinal by UTF-16 code unit: a supplementary character sorts before U+FFFD (compat.md).
+    # Keys are ordered by UTF-16 code unit: a character above U+FFFF sorts before U+FFFD (docs/compat.md).
     keys = ["", "1", "10", "2", "A", "B", "a", "a\u00e9", "b", "é", "\ud7ff", "😀", "\ue000", "\ufffd"]
     for key in reversed(keys):
         table.add(key, "r")

@@ -1,4 +1,4 @@
-"""Explained queries, by a header of Partita's; Partita only."""
+"""The explanation of a query, which the header `x-partita-explain` requests; Partita only."""
 
 import json
 
@@ -10,9 +10,9 @@ ASK = {"x-partita-explain": "true"}
 
 @pytest.fixture
 def grid(table, target):
-    """A table of four partitions with five rows each; skips other servers."""
+    """A table of four partitions with five rows each; skips Azurite."""
     if target == "azurite":
-        pytest.skip("explains nothing")
+        pytest.skip("only Partita explains queries")
     for partition in "abcd":
         table.changes([table.op_insert(partition, str(row), {"N": row}) for row in range(5)])
     return table
@@ -59,7 +59,7 @@ def test_offline_says_the_same(grid, target):
     import subprocess
     from driver.server import command
     if target != "partita":
-        pytest.skip("needs the program")
+        pytest.skip("needs the partita program")
     program = command("partita", 0, "/nowhere", [])[0]
     text = "PartitionKey eq 'b' and RowKey ge '1' and N gt 2"
     done = subprocess.run([program, "explain", text], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
 """The filter grammar, and comparisons of every pair of types.
 
-`expected` follows the protocol notes ("Evaluation"): comparisons with a missing property are false, a property of another type than
-the literal counts as less, and some pairs of numeric types compare by value.
+The rules of the service: a comparison with a missing property is false. A property of another type than the literal
+counts as less than it. Some pairs of numeric types compare by value (`BY_VALUE`).
 """
 
 import pytest
@@ -30,7 +30,7 @@ NUMBERS = {"Int32": [-5, 7, 8], "Int64": [-5, 7, 9007199254740993], "Double": [-
 
 
 def expected(property_type, index, literal_type, literal_index):
-    """Order of a property against a literal."""
+    """The order of a property and a literal: negative, zero or positive, as the property is less, equal or greater."""
     if property_type == literal_type:
         return (index > literal_index) - (index < literal_index)
     if (property_type, literal_type) in BY_VALUE:
@@ -57,7 +57,7 @@ def typed(endpoint):
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("literal_type", TYPES)
 def test_every_type_against_every_literal(typed, literal_type, operator):
-    # compat.md: the order of Guids is our choice; these have the same order by every rule.
+    # The order of Guids is unconfirmed (docs/compat.md). These two have the same order by every known rule.
     for literal_index, literal in enumerate(TYPES[literal_type][1]):
         wanted = {f"{name}{index}" for name, (values, _) in TYPES.items() for index in range(len(values))
                   if OPERATORS[operator](expected(name, index, literal_type, literal_index))}
@@ -66,7 +66,7 @@ def test_every_type_against_every_literal(typed, literal_type, operator):
 
 @pytest.mark.parametrize("operator,mirror", [("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq")])
 def test_literal_on_the_left(typed, operator, mirror):
-    # compat.md: OData permits it.
+    # Unconfirmed (docs/compat.md); OData permits it.
     assert typed.rows(f"7 {operator} P") == typed.rows(f"P {mirror} 7")
 
 
@@ -129,7 +129,7 @@ def test_precedence(truth, text, rule):
 
 
 def test_many_comparisons(truth):
-    # Documented maximum 15; the service takes more.
+    # The service documents at most 15, but accepts more.
     assert set(truth.rows(" or ".join(["RowKey eq 'abc'"] * 51))) == {"abc"}
 
 
@@ -185,7 +185,7 @@ def test_keys_and_timestamp_in_filters(table):
     assert table.keys("not (PartitionKey eq 'a') and N eq 2") == [("b", "2"), ("c", "2")]
     assert table.keys("PartitionKey ne 'b' and N lt 2") == [("a", "1"), ("c", "1")]
     assert table.keys("'b' lt PartitionKey") == [("c", row) for row in "123"]
-    # A key is a string. A literal of another type does not match, and the key counts as less.
+    # A key is a string. It does not equal a literal of another type, and counts as less than it.
     assert table.keys("PartitionKey eq 5") == [] and len(table.keys("PartitionKey lt 5")) == 9
     stamp = table.get("b", "2").json()["Timestamp"]
     assert table.keys(f"Timestamp eq datetime'{stamp}'") == [("b", "2")]
@@ -211,13 +211,13 @@ def test_literal_forms(table):
 
 
 def test_nan(table):
-    # compat.md: IEEE comparisons.
+    # Unconfirmed (docs/compat.md): comparisons as in IEEE 754.
     table.add("p", "r", {"D": "NaN", "D@odata.type": "Edm.Double"})
     assert table.rows("D gt 1.0") == table.rows("D lt 1.0") == table.rows("D eq 1.0") == []
 
 
 def test_plus_in_the_query_is_a_blank(table):
-    # [cosmosdbpython--test_table_batch_test_batch_all_operations_together] sends spaces in this way.
+    # Recording cosmosdbpython--test_table_batch_test_batch_all_operations_together sends spaces in this way.
     table.add("a b", "r")
     answer = table.send("GET", f"/{table.name}()?$filter=PartitionKey+eq+%27a+b%27")
     assert len(answer.json()["value"]) == 1

@@ -15,7 +15,7 @@ GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_version_comes_back(table, version):
-    # Recordings of four versions; newer and unknown ones must not break clients.
+    # The recordings have four versions. Newer and unknown versions must not break clients.
     for answer in (table.send("GET", "/Tables", {"x-ms-version": version}),
                    table.send("GET", f"/{table.name}(PartitionKey='a',RowKey='b')", {"x-ms-version": version})):
         assert answer.header("x-ms-version") == version
@@ -79,7 +79,7 @@ def test_prefer_is_applied_when_asked(table, prefer, status):
 
 
 def test_prefer_on_errors_of_post(table):
-    # recordings: cosmosdbpython--test_table_test_create_table_with_already_existing_table
+    # As in recording cosmosdbpython--test_table_test_create_table_with_already_existing_table.
     table.add("p", "r")
     answer = table.insert("p", "r", None, {"Prefer": "return-no-content"})
     expect_error(answer, 409, "EntityAlreadyExists")
@@ -117,7 +117,8 @@ def test_connection_is_kept_after_errors(endpoint):
 
 
 def test_location_percent_encodes_keys(table):
-    # [cosmosdbpython--test_table_entity_test_operations_on_entity_with_partition_key_having_single_quote]
+    # As in recording
+    # cosmosdbpython--test_table_entity_test_operations_on_entity_with_partition_key_having_single_quote.
     answer = expect_ok(table.insert("a:b é", "it's", None, {"Prefer": "return-no-content"}), 204)
     place = answer.header("Location")
     assert place.isascii() and " " not in place

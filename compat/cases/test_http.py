@@ -1,4 +1,4 @@
-"""HTTP from unusual clients: unusual legal requests work, invalid ones get an error or a closed connection, and change nothing."""
+"""Unusual HTTP: unusual legal requests work. Invalid ones get an error or a closed connection, and change nothing."""
 
 import pytest
 from driver import signing
@@ -6,7 +6,7 @@ from tables import Table, expect_error, expect_ok
 
 
 def signed_lines(endpoint, method, path, version="1.1", extra=()):
-    """The head of a signed request as lines, for cases to alter."""
+    """The head of a signed request as lines, which a case can alter."""
     date = {"x-ms-date": signing.http_date()}
     auth = endpoint.authorization("SharedKey", method, endpoint.prefix + path.partition("?")[0], date)
     return [f"{method} {endpoint.prefix}{path} HTTP/{version}", f"Host: {endpoint.authority}",
@@ -31,7 +31,7 @@ def exchange(endpoint, data):
 
 
 def test_header_names_in_any_case(endpoint):
-    # [captured] JS sends `authorization`.
+    # As captured, the JavaScript client sends `authorization`.
     for change in (str.lower, str.upper):
         lines = signed_lines(endpoint, "GET", "/Tables")
         altered = [lines[0]] + [change(name) + colon + value for name, colon, value in
@@ -100,7 +100,7 @@ def test_body_far_over_every_limit(table):
 
 
 def test_refused_in_the_middle_of_sending(endpoint):
-    # Much more than the socket buffers hold. Most clients do not read an answer after a failed send.
+    # The body is much larger than the socket buffers. If a send fails, most clients do not read the answer.
     lines = signed_lines(endpoint, "POST", "/$batch", extra=["Content-Length: 4000000"])
     lines = [line[:-8] + "AAAAAAA=" if line.startswith("Authorization:") else line for line in lines]
     connection = endpoint.sibling().connection
@@ -134,7 +134,7 @@ def test_client_that_goes_away_leaves_whole_writes(table):
         gone.open()
         gone.socket.sendall(text_of(lines) + data)
         gone.close()
-    # Stored entities are complete and can be replaced.
+    # Every entity that was stored is complete and can be replaced.
     for row in table.rows():
         assert table.properties("p", row) == {}
         expect_ok(table.write("PUT", "p", row, {"A": 1}), 204)
@@ -152,7 +152,7 @@ def test_unknown_verb(table):
 
 
 def test_missing_length(table):
-    # [documented] 411 MissingContentLengthHeader.
+    # The service documents 411 MissingContentLengthHeader.
     answer = table.send("POST", "/" + table.name, {"Content-Length": None, "Content-Type": "application/json"})
     assert 400 <= answer.status < 500, answer
     expect_error(Table(table.endpoint, "nosuchtable").query(), 404, "TableNotFound")

@@ -92,8 +92,8 @@ def test_entity_of_a_mebibyte(table):
 
 
 def test_what_counts_towards_a_mebibyte(table):
-    # 4 + 2 for each unit of the keys; for each property 8 + 2 for each unit of its name + its value, a string's 4 + 2 for each
-    # unit. (compat.md: unconfirmed.)
+    # Unconfirmed (docs/compat.md). Bytes: 4, and 2 for each UTF-16 unit of the keys. For each property 8, 2 for each
+    # unit of its name, and its value. A string value has 4, and 2 for each unit.
     def properties(spare):
         fixed = 4 + 2 * len("p" + "r") + 17 * (8 + 2 * len("S00") + 4)
         units = (2 ** 20 - fixed) // 2 - spare

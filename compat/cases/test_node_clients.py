@@ -1,6 +1,7 @@
-"""The Node clients, current and retired: every case of `../js/*.test.mjs`, one run of Node per file.
+"""The current and the retired Node client: every case of `../js/*.test.mjs`, with one run of Node for each file.
 
-`tls` uses the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS; `throttled` uses a server with targets.
+`tls.test.mjs` uses the TLS server and trusts its certificate by NODE_EXTRA_CA_CERTS. `throttled.test.mjs` uses a
+server with scalability targets.
 """
 
 import os
@@ -21,7 +22,7 @@ CASES = [(path.name, name) for path in sorted(FOLDER.glob("*.test.mjs")) for nam
 
 @pytest.fixture(scope="session")
 def node(request):
-    """Runs a file once; returns for each case whether it passed, and Node's output about it."""
+    """A function that runs a file once. It returns the report of each case (`split_report`), and the whole output."""
     reports = {}
 
     def outcomes(file):

@@ -47,7 +47,7 @@ def test_thousand_is_a_page(table):
 
 
 def test_token_form(table):
-    # FINDINGS: 1!<length>!<base64 with - for =>
+    # As recorded: 1!<length>!<base64 with - for =>
     fill(table, [("pk801016e8", "a"), ("pk801016e8", "b")])
     token = continuation(table.query(top=1))
     for name, key in (("NextPartitionKey", "pk801016e8"), ("NextRowKey", "b")):
@@ -74,7 +74,7 @@ def test_token_sees_rows_added_behind_it(table):
 
 
 def test_token_may_be_sent_bare(table):
-    # [captured] JS sends `1!8!…` unescaped.
+    # As captured, the JavaScript client sends `1!8!…` unescaped.
     fill(table, [("p", row) for row in "ab"])
     token = continuation(table.query(top=1))
     path = f"/{table.name}()?" + "&".join(f"{name}={value}" for name, value in token.items())
@@ -97,7 +97,7 @@ def test_token_of_any_key(table, key):
 
 @pytest.mark.parametrize("token", ["x", "1!4!abc", "1!8!!!!!!!!!", "1!4!____", "9!4!YWJj", "1!-1!YWJj"])
 def test_token_without_sense(table, token):
-    # compat.md: unconfirmed.
+    # Unconfirmed (docs/compat.md).
     table.add("p", "r")
     answer = table.send("GET", with_query(f"/{table.name}()", [("NextPartitionKey", token)]))
     expect_error(answer, 400, "InvalidInput")
@@ -125,7 +125,7 @@ def test_select(table):
 
 
 def test_select_of_what_is_missing_is_null(table):
-    # [cosmosdbpython--test_table_entity_test_get_entity_with_select]
+    # As in recording cosmosdbpython--test_table_entity_test_get_entity_with_select.
     table.add("p", "r", {"A": 1})
     row = table.query(select="A,xyz", accept=JSON_NONE).json()["value"][0]
     assert row == {"A": 1, "xyz": None}
@@ -150,7 +150,7 @@ def test_select_of_a_name_that_no_property_has(table):
 
 
 def test_select_star(table):
-    # compat.md: unconfirmed.
+    # Unconfirmed (docs/compat.md).
     table.add("p", "r", {"A": 1})
     assert set(table.query(select="*", accept=JSON_NONE).json()["value"][0]) == {
         "PartitionKey", "RowKey", "Timestamp", "A"}

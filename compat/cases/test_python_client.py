@@ -186,7 +186,7 @@ def test_access_policies_and_sas(client, endpoint):
 
 
 def test_host_named_localhost(endpoint, new_name):
-    # [captured] With this host name the client assumes Cosmos DB and tunnels MERGE through POST.
+    # As captured, with this host name the client assumes Cosmos DB and tunnels MERGE through POST.
     string = endpoint.connection_string().replace("127.0.0.1", "localhost")
     with TableClient.from_connection_string(string, new_name("pylocal")) as client:
         client.create_table()

@@ -1,4 +1,4 @@
-"""Data after a restart of the server, orderly or after kill -9."""
+"""Data after a restart of the server: after an orderly stop, and after kill -9."""
 
 import pytest
 from driver.endpoint import Endpoint

@@ -69,7 +69,7 @@ def test_account_sas_of_other_resource_types(filled, name):
 
 
 def refused(answer, code):
-    """Asserts 403 with this code, for a batch also in the failed part."""
+    """Asserts 403 with this code. If a batch was accepted (202), its only inner answer must be that error."""
     if answer.status == 202:
         from driver.multipart import inner_answers
         [answer] = inner_answers(answer)
@@ -93,7 +93,7 @@ def test_table_sas_versions(filled, version):
 
 
 def test_letters_in_any_order(filled):
-    # [captured] Python sends `rla`.
+    # As captured, the Python client sends `rla`.
     expect_ok(account_sas(filled, "rla").send("GET", "/Tables"), 200)
 
 

@@ -1,4 +1,4 @@
-"""TLS and bearer tokens (`--oauth basic`: claims are checked, signatures are not)."""
+"""TLS and bearer tokens, with `--oauth basic`: the server checks the claims of a token, not its signature."""
 
 import time
 

@@ -44,7 +44,7 @@ def test_acl_is_empty_at_first(table):
 
 def test_acl_round_trip(table):
     expect_ok(put_acl(table, identifiers(identifier("a", FULL), identifier("b"))), 204)
-    # FINDINGS: times with seven decimals.
+    # As recorded, times have seven decimals.
     stored = FULL.replace("00:00:00Z", "00:00:00.0000000Z").replace("00.5Z", "00.5000000Z")
     assert get_acl(table).text == identifiers(identifier("a", stored), identifier("b"))
 
@@ -52,7 +52,7 @@ def test_acl_round_trip(table):
 @pytest.mark.parametrize("policy", ["", "<AccessPolicy />", "<AccessPolicy></AccessPolicy>",
                                     "<AccessPolicy><Start></Start><Expiry></Expiry><Permission></Permission></AccessPolicy>"])
 def test_acl_with_an_empty_policy(table, policy):
-    # [js--access_policy_operations_should_send_a_null_ap]
+    # As in recording js--access_policy_operations_should_send_a_null_ap.
     expect_ok(put_acl(table, identifiers(identifier("null", policy))), 204)
     assert get_acl(table).text == identifiers(identifier("null"))
 
@@ -178,7 +178,7 @@ def test_properties_that_are_refused(service, inner):
 
 
 def test_properties_codes_as_recorded(service):
-    # [python--test_table_service_properties_test_retention_too_long and _test_too_many_cors_rules]
+    # Recordings python--test_table_service_properties_test_retention_too_long and _test_too_many_cors_rules.
     expect_error(put_properties(service, LOGGING_ON.replace("<Days>7</Days>", "<Days>366</Days>")), 400,
                  "InvalidXmlDocument")
     expect_error(put_properties(service, "<Cors>" + rule() * 6 + "</Cors>"), 400, "InvalidXmlDocument")

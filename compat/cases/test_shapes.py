@@ -13,8 +13,8 @@ A file is a conversation about one new table:
     <
     < {"PartitionKey":"p","RowKey":"r","Timestamp":"{time}"}
 
-Lines of a body are joined by CRLF, as in a batch. Values that differ between runs are in braces. After a change of answers,
-`PARTITA_REWRITE_SHAPES=1 compat/run test_shapes.py` rewrites the files; read them before you commit them.
+Lines of a body are joined by CRLF, as in a batch. Braces stand for values that differ between runs. If answers changed
+on purpose, `PARTITA_REWRITE_SHAPES=1 compat/run test_shapes.py` rewrites the files. Review them before you commit them.
 """
 
 import os
@@ -31,13 +31,13 @@ UNSENT = {"Accept": None}
 
 VARIABLE = [
     (re.compile(r"(?m)(?<=^server: Partita/).*$"), "{version}"),
-    # These depend on the names of host and table in the rest.
+    # These depend on the names of host and table, which differ between runs.
     (re.compile(r"(?m)(?<=^content-length: )\d+$"), "{length}"),
     (re.compile(r"(?m)(?<=^x-ms-continuation-nexttablename: ).*$"), "{token}"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "{date}"),
 ]
 
-# Values made by the server, except those that the client sent.
+# Values that the server makes. Equal values that the client sent are not replaced.
 MADE = [
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "{id}"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d(?::|%3A)\d\d(?::|%3A)\d\d(?:\.\d+)?Z"), "{time}"),
@@ -54,7 +54,7 @@ class Exchange:
         self.answer = "< " + self.answer.rstrip("\n")
 
     def send(self, table):
-        """Sends the request with the values for its braces."""
+        """Sends the request, with values in place of its braces."""
         head, _, body = self.request.replace("{table}", table.name).replace("{base}", table.endpoint.base).partition("\n\n")
         first, *lines = head.split("\n")
         method, path = first.split(" ", 1)
@@ -67,7 +67,7 @@ class Exchange:
 
 
 def shown(answer, table, requests):
-    """The answer in the form of a file. Values that a request of the file sent are not replaced by braces."""
+    """The answer as a file has it. Braces do not replace values that a request of the file sent."""
     lines = [f"{answer.status} {answer.reason}", *(f"{name}: {value}" for name, value in answer.fields)]
     text = "\n".join(lines)
     if answer.body:
@@ -89,6 +89,6 @@ def test_answers_are_as_written(table, path):
     if REWRITE:
         written = [f"### {one.title}\n{one.request}\n{answer}\n" for one, answer in zip(exchanges, answers)]
         path.write_text("\n".join(written), "utf-8")
-        pytest.fail(f"{path.name} was written anew")
+        pytest.fail(f"{path.name} was rewritten: review it, then run without PARTITA_REWRITE_SHAPES")
     for exchange, answer in zip(exchanges, answers):
         assert answer == exchange.answer, exchange.title

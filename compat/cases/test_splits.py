@@ -21,24 +21,24 @@ WORKER = pathlib.Path(__file__).resolve().parents[1] / "js/splits.mjs"
 WORKERS = 4
 PARTITIONS = 40
 CHANGES = 20
-# Expected refusals of a split or merge: the key is in another range, the range still shares files, or writes would wait too long on
-# a busy machine.
+# Refusals of a split or merge that are no error here. Examples: the key is in another range, the range still shares
+# files, or writes would wait too long on a busy machine.
 REFUSED = {"Failed", "KeyOutside", "NoSuchRange", "NotNeighbours", "NoNeighbour", "Lineage", "NoSplitKey", "Busy"}
 DEADLINE_S = 120
 
 
 @pytest.fixture
 def served(launch, target):
-    """A Partita server with an admin port: its endpoint and the port."""
+    """A Partita server with an admin port; returns its endpoint and the admin port."""
     if target != "partita":
-        pytest.skip("ranges are ours")
+        pytest.skip("only Partita has ranges")
     port = free_port()
-    # Old files are deleted soon. A range cannot change while it shares files with too many others.
+    # A range cannot split or merge while it shares files with too many others, so old files are deleted soon.
     return Endpoint(launch("--admin-port", str(port), "--garbage-age", "4s").url), Admin(port)
 
 
 def change_ranges(admin, account, table, worked):
-    """Splits and merges until there are enough of both; after each, every worker completes a round."""
+    """Executes at least `CHANGES` splits and merges, of both kinds; calls `worked` after each of them."""
     choice, done, began = random.Random(7), {"split": 0, "merge": 0}, time.monotonic()
     while done["split"] + done["merge"] < CHANGES or not all(done.values()):
         assert time.monotonic() < began + DEADLINE_S, done
@@ -67,7 +67,7 @@ class Rounds:
             self.changed.notify_all()
 
     def pass_by(self, alive):
-        """Waits until every worker has completed a round that began after this call, or a worker has ended."""
+        """Waits until every worker has completed a round that began after this call, or `alive` is false."""
         with self.changed:
             goals = [done + 2 for done in self.done]
             while alive() and any(done < goal for done, goal in zip(self.done, goals)):
@@ -75,7 +75,7 @@ class Rounds:
 
 
 def work(client, name, until, finished):
-    """Writes and reads until `stop` is set; returns the expected rows. Raises every error that remains after the client's retries."""
+    """Writes and reads until `until` is set; returns the expected rows. Raises an error that retries did not solve."""
     expected = {}
     for number in itertools.count():
         if until.is_set():
@@ -143,7 +143,7 @@ def test_node_client_sees_no_error(served):
             assert node.stdout.readline().strip() == "worked"
 
         change_ranges(admin, endpoint.account, "splits", worked)
-        # The worker ends at the end of its input.
+        # `communicate` closes the worker's input, and the worker stops at the end of its input.
         output, errors = node.communicate(timeout=DEADLINE_S)
     assert node.returncode == 0, errors
     report = json.loads(output)

@@ -38,7 +38,7 @@ def test_create_answers(endpoint, new_name):
 
 
 def test_create_in_full_metadata(endpoint, new_name):
-    # [gostorage--StorageTableSuite_Test_CreateAndDeleteTable]
+    # As in recording gostorage--StorageTableSuite_Test_CreateAndDeleteTable.
     name = new_name()
     answer = expect_ok(create(endpoint, name, Accept=JSON_FULL), 201)
     assert answer.json() == {
@@ -79,7 +79,7 @@ def test_name_lengths_at_the_edge(endpoint, new_name):
 
 
 def test_get_one(table):
-    # FINDINGS: 200 with metadata and the name; the name alone without metadata; 404 ResourceNotFound
+    # As recorded: 200 with metadata and the name; without metadata only the name; 404 ResourceNotFound.
     path = f"/Tables('{table.name}')"
     answer = expect_ok(table.send("GET", path), 200)
     metadata = f"{table.endpoint.base}/$metadata#Tables/@Element"
@@ -100,7 +100,7 @@ def test_delete(endpoint, new_name):
 
 
 def test_deleted_table_comes_back_empty(endpoint, new_name):
-    # compat.md: the name is free at once; the service answers TableBeingDeleted for a while.
+    # A known difference (docs/compat.md): the name is free at once. The service answers TableBeingDeleted for a while.
     table = Table(endpoint, new_name())
     table.create()
     for row in range(20):
@@ -136,7 +136,7 @@ def test_functions_in_a_table_filter(endpoint):
 
 
 def test_list_orders_by_name_without_case(second, new_name):
-    # [js--tableserviceclient_listtables_should_list_by_page]
+    # As in recording js--tableserviceclient_listtables_should_list_by_page.
     stem = new_name("order")
     names = [stem + "B", stem + "a", stem + "C", stem + "d"]
     for name in names:
@@ -150,7 +150,7 @@ def test_list_orders_by_name_without_case(second, new_name):
 
 @pytest.mark.parametrize("encode", [True, False])
 def test_token_of_a_table_that_is_gone(second, new_name, encode):
-    # [js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken]
+    # As in recording js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken.
     second.wipe()
     names = [new_name() for _ in range(4)]
     for name in names:

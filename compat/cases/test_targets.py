@@ -1,7 +1,7 @@
-"""Scalability targets: the answer of a refusal, and the reaction of official clients. Partita only: emulators have no targets.
+"""Scalability targets: how the server refuses a request, and how official clients react. Partita only.
 
-The server admits a transaction of 100 rows on a partition with a target of 20 entities/s, which leaves a debt of 4 s. So it refuses
-the next request, and admits it after the wait that it requested.
+The server admits a transaction of 100 rows on a partition with a target of 20 entities/s. That leaves a debt of 4 s, so
+the server refuses the next request. It admits a retry after the time in `Retry-After`.
 """
 
 import json
@@ -21,9 +21,9 @@ QUIET = {"Prefer": "return-no-content"}
 
 @pytest.fixture
 def limited(launch, target):
-    """Starts a server with targets; returns its endpoint and the URL of its admin port."""
+    """A function that starts a server with targets; it returns its endpoint and the URL of its admin port."""
     if target != "partita":
-        pytest.skip("no such flags")
+        pytest.skip("only Partita has these flags")
 
     def start(*flags):
         admin = str(free_port())
@@ -34,7 +34,7 @@ def limited(launch, target):
 
 
 def status(admin):
-    """The status document of the admin port."""
+    """The server's status, from its admin port."""
     with urllib.request.urlopen(f"{admin}/admin/v1/status", timeout=10) as answer:
         return json.load(answer)
 
@@ -132,7 +132,7 @@ def test_python_client_without_retries_is_told(limited):
             error = json.loads(answer.text())["odata.error"]
             assert (refused.value.status_code, error["code"]) == (503, "ServerBusy")
             assert getattr(refused.value, "error_code", "ServerBusy") == "ServerBusy"
-            assert not isinstance(refused.value, TableTransactionError), "of the whole request"
+            assert not isinstance(refused.value, TableTransactionError), "the whole request is refused"
             assert int(answer.headers["Retry-After"]) >= 1
 
 

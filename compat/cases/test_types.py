@@ -5,7 +5,7 @@ import json
 import pytest
 from tables import JSON_FULL, JSON_NONE, Raw, expect_error, expect_ok
 
-# (name, Edm type sent or None, JSON sent, Edm type answered or None, JSON answered). Numbers as Raw.
+# (name, Edm type sent or None, JSON sent, Edm type answered or None, JSON answered). Numbers are text (`Raw`).
 ROUND_TRIPS = [
     ("string", None, '"text"', None, "text"),
     ("string annotated", "Edm.String", '"text"', None, "text"),
@@ -70,21 +70,21 @@ def test_annotation_may_follow(table):
 
 
 def test_integer_beyond_int32_without_annotation(table):
-    # Protocol: a bare integer larger than Int32 becomes Double.
+    # An integer beyond Int32 that has no annotation becomes a Double.
     expect_ok(table.insert("p", "r", '"P": 1099511627776'), 201)
     found = table.properties("p", "r")
     assert "P@odata.type" not in found and float(found["P"]) == 1099511627776 and not found["P"].isdigit()
 
 
 def test_bare_integer_as_int64(table):
-    # compat.md: accepted.
+    # Unconfirmed (docs/compat.md): accepted.
     expect_ok(table.insert("p", "r", '"P": 5, "P@odata.type": "Edm.Int64"'), 201)
     assert table.properties("p", "r") == {"P": "5", "P@odata.type": "Edm.Int64"}
 
 
 @pytest.mark.parametrize("offset,utc", [("+02:00", "10:00:00Z"), ("-03:30", "15:30:00Z")])
 def test_date_with_offset_becomes_utc(table, offset, utc):
-    # compat.md: unconfirmed.
+    # Unconfirmed (docs/compat.md).
     expect_ok(table.insert("p", "r", member("Edm.DateTime", f'"2020-01-01T12:00:00{offset}"')), 201)
     assert table.properties("p", "r")["P"] == "2020-01-01T" + utc
 
@@ -95,7 +95,7 @@ def test_null_is_not_stored(table):
 
 
 def test_metadata_of_a_reposted_entity_is_ignored(table):
-    # Clients write entities that they read before.
+    # Clients write entities back as they read them, with metadata.
     extra = ('"odata.metadata": "x", "odata.etag": "y", "odata.type": "z", "odata.id": "i", "odata.editLink": "e", '
              '"PartitionKey@odata.type": "Edm.String", "RowKey@odata.type": "Edm.String", '
              '"Timestamp": "2001-01-01T00:00:00Z", "Timestamp@odata.type": "Edm.DateTime", "A": 1')

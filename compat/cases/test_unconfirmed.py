@@ -1,4 +1,4 @@
-"""Unconfirmed points without another case: Partita's choices, as listed in docs/compat.md."""
+"""Unconfirmed points of docs/compat.md that no other file tests: the choices that Partita made."""
 
 import pytest
 from driver import signing
@@ -31,7 +31,7 @@ def test_empty_if_match(table):
 
 
 def test_case_of_names_in_table_filters(table):
-    # Ordinal comparison, on the name as it was created.
+    # The comparison is ordinal: with the name as it was given when the table was created.
     path = signing.with_query("/Tables", [("$filter", f"TableName eq '{table.name.upper()}'")])
     assert table.send("GET", path).json()["value"] == []
 
@@ -97,7 +97,7 @@ def test_doubles_read_back_exactly(table):
 
 
 def test_date_in_a_batch_part_is_not_checked(table):
-    # Only the outer request is authorised.
+    # The server checks the date of the outer request only.
     operation = ("PUT", key_path(table.name, "p", "r"),
                  {"Content-Type": "application/json", "Accept": JSON_MINIMAL, "x-ms-date": "Tue, 02 Jan 2001 03:04:05 GMT"}, "{}")
     assert [answer.status for answer in table.changes([operation])] == [204]

@@ -1,4 +1,7 @@
-"""Bearer tokens of a configured issuer, signatures verified (`--oauth-issuer`, `--oauth-audience`, `--oauth-jwks`); Partita only."""
+"""Bearer tokens of a configured issuer, with verified signatures; Partita only.
+
+Flags: `--oauth-issuer`, `--oauth-audience`, `--oauth-jwks`.
+"""
 
 import base64
 import json
@@ -24,12 +27,12 @@ def encode(data):
 
 
 def encode_number(number, length=None):
-    """A big-endian number for a key set."""
+    """A number of a key set: big-endian, as Base64url."""
     return encode(number.to_bytes(length or (number.bit_length() + 7) // 8, "big"))
 
 
 class Issuer:
-    """Two keys, their public set, and tokens signed with them."""
+    """An issuer with an RSA and an EC key: the set of its public keys, and tokens that it signs."""
 
     def __init__(self):
         self.rsa = rsa.generate_private_key(65537, 2048)
@@ -68,9 +71,9 @@ def issuer():
 
 @pytest.fixture(scope="module")
 def verified(target, issuer, tmp_path_factory):
-    """A TLS endpoint that trusts the issuer; skips other servers."""
+    """A TLS endpoint that trusts the issuer; skips servers other than Partita."""
     if target != "partita":
-        pytest.skip("no such flags")
+        pytest.skip("only Partita has these flags")
     folder = tmp_path_factory.mktemp("issuer")
     cert, key = make_certificate(folder)
     (folder / "keys.json").write_text(issuer.key_set())

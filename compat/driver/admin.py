@@ -8,7 +8,7 @@ TIMEOUT_S = 60
 
 
 class Admin:
-    """The admin port on this machine."""
+    """The admin port of a server on this machine."""
 
     def __init__(self, port):
         self.url = f"http://127.0.0.1:{port}/admin/v1"
@@ -19,7 +19,7 @@ class Admin:
             return [one["id"] for one in json.load(answer)["ranges"]]
 
     def act(self, number, action, **body):
-        """Executes an action on a range; returns the error code if the server refuses it."""
+        """Executes an action on a range; returns None, or the error code if the server refuses the action."""
         request = urllib.request.Request(f"{self.url}/ranges/{number}/{action}", json.dumps(body).encode(),
                                          {"x-partita-admin": "compat"}, method="POST")
         try:

@@ -12,7 +12,7 @@ NAMES = "DNS:localhost,DNS:*.table.localhost,IP:127.0.0.1,IP:::1"
 def make_certificate(folder):
     """Writes a self-signed certificate and its key as PEM files; returns both paths.
 
-    The certificate is its own authority: clients trust it by naming it as their CA file.
+    The certificate is its own authority: a client trusts it if it is the client's CA file.
     """
     cert, key = pathlib.Path(folder) / "cert.pem", pathlib.Path(folder) / "key.pem"
     subprocess.run(
@@ -24,7 +24,7 @@ def make_certificate(folder):
 
 
 def encode_part(data):
-    """One part of a JWT."""
+    """One part of a JWT: JSON as Base64url without padding."""
     return base64.urlsafe_b64encode(json.dumps(data).encode()).rstrip(b"=").decode()
 
 

@@ -1,4 +1,4 @@
-"""A proxy that holds all requests from the n-th one on, so that a client can be killed at a known point."""
+"""A proxy that lets a given number of requests through, so that a client can be killed at a known point."""
 
 import socket
 import threading
@@ -8,7 +8,7 @@ HELD_DEADLINE_S = 120
 
 
 class Gate:
-    """A gate before the server at `host:port`; clients use `url`. Lets `may_pass` requests through."""
+    """A proxy at `url` for the server at `host:port`. It forwards `may_pass` requests and holds all later ones."""
 
     def __init__(self, host, port, may_pass):
         self.server = (host, port)
@@ -28,7 +28,7 @@ class Gate:
             threading.Thread(target=self.forward, args=(server, client, False), daemon=True).start()
 
     def forward(self, source, target, counts):
-        """Forwards bytes until the end; ignores a client that was killed."""
+        """Forwards bytes until their end. If `counts`, requests wait until they may pass. Ignores a killed client."""
         try:
             while data := source.recv(1 << 16):
                 if counts and data.startswith(METHODS):
@@ -39,7 +39,7 @@ class Gate:
             pass
 
     def pass_one(self):
-        """Waits until the request may pass."""
+        """Counts a request, and waits until it may pass."""
         with self.changed:
             self.came += 1
             number = self.came

@@ -1,4 +1,4 @@
-"""Texts of batch requests and answers."""
+"""Writes batch requests as text, and parses batch answers."""
 
 import re
 
@@ -39,7 +39,7 @@ def pairs(lines):
 
 
 def inner_answer(part):
-    """The HTTP answer in an `application/http` part, after the headers of the part."""
+    """The HTTP answer in an `application/http` part; its `part` has the headers of the part."""
     outer, rest = split_head(part)
     lines, body = split_head(rest)
     match = re.match(r"HTTP/1\.1 (\d{3}) ?(.*)", lines[0])
@@ -51,7 +51,7 @@ def inner_answer(part):
 
 
 def inner_answers(answer):
-    """The answers in a batch answer: of a single query, or of the operations of a change set."""
+    """The inner answers of a batch answer: one for a single query, or those of the operations of a change set."""
     parts = split_parts(answer.body, boundary_of(answer.header("content-type")))
     found = []
     for part in parts:
@@ -65,7 +65,7 @@ def inner_answers(answer):
 
 
 class Dialect:
-    """The batch format of a client. The default is that of the current official clients."""
+    """The form in which a client writes batches. The default is that of the current official clients."""
 
     def __init__(self, *, line_end="\r\n", quote_boundary=False, lower_headers=False, urls="absolute",
                  content_length=True, blank_before_body=False, content_id=None, close=True, preamble=""):
@@ -81,11 +81,11 @@ class Dialect:
         self.preamble = preamble
 
     def url(self, endpoint, path):
-        """The inner request's URL: absolute, with the account in its path, or bare."""
+        """The URL of an inner request: absolute, a path with the account, or a path without it."""
         return {"absolute": endpoint.base, "account": endpoint.prefix, "bare": ""}[self.urls] + path
 
     def part(self, endpoint, index, operation):
-        """Lines of one part; `operation` is (method, path, headers, body)."""
+        """The lines of one part; `operation` is (method, path, headers, body)."""
         method, path, headers, body = operation
         lines = ["Content-Type: application/http", "Content-Transfer-Encoding: binary"]
         if self.content_id == "part":
@@ -114,7 +114,7 @@ class Dialect:
         return self.content_type(boundary), self.line_end.join(lines)
 
     def write_query(self, endpoint, path, headers, boundary="batch_1"):
-        """A batch with one query as its only member."""
+        """Content-Type and body of a batch whose only part is a query."""
         lines = [f"--{boundary}", *self.part(endpoint, 0, ("GET", path, headers, None)), f"--{boundary}--", ""]
         return self.content_type(boundary), self.line_end.join(lines)
 

@@ -1,7 +1,7 @@
 """Object stores for backups: moto's S3 and Azurite's Blob service, each in its own process.
 
-They use free ports and keep data in memory or in a temporary directory; waits have a deadline. This module reads and writes objects by plain
-HTTP, independent of the tested code.
+The stores use free ports and keep data in memory or in a temporary directory; waits have a deadline. This module reads
+and writes objects by plain HTTP, so it does not depend on the tested code.
 """
 
 import pathlib
@@ -18,15 +18,15 @@ from .server import DEPS, READY_DEADLINE_S, STOP_DEADLINE_S, free_port
 from .signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY, account_sas, encode_query
 
 BUCKET = "backups"
-# The interval between polls of a server that starts.
+# The time between two requests to a store that is starting.
 POLL_S = 0.05
 
 
 class ObjectStore:
-    """A running store with one bucket; use it as a context manager. Subclasses define the command line and the requests."""
+    """A running store with one bucket; use it as a context manager. Subclasses define command line and requests."""
 
     scheme = None
-    # Headers of all requests, and additional ones of puts.
+    # Headers of every request, and further ones of every put.
     headers = {}
     put_headers = {}
 
@@ -55,7 +55,7 @@ class ObjectStore:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def send(self, method, path, body=None, headers=None, query=()):
-        """The body of the answer; raises on an error status."""
+        """Sends a request; returns the body of the answer. Raises on an error status."""
         pairs = [*query, *self.credentials()]
         url = f"{self.url}{path}" + ("?" + encode_query(pairs) if pairs else "")
         request = urllib.request.Request(url, body, self.headers | (headers or {}), method=method)
@@ -63,11 +63,11 @@ class ObjectStore:
             return answer.read()
 
     def credentials(self):
-        """The query parameters of all requests."""
+        """The query parameters that authorize every request."""
         return []
 
     def made_bucket(self):
-        """Whether the store answers and has its bucket."""
+        """Tries to create the bucket; whether that succeeded."""
         try:
             self.make_bucket()
         except (urllib.error.URLError, ConnectionError):
@@ -135,7 +135,7 @@ class AzuriteBlob(ObjectStore):
                 "--blobPort", str(self.port), "--location", self.folder, "--skipApiVersionCheck", "--disableTelemetry"]
 
     def credentials(self):
-        """An account SAS for everything."""
+        """An account SAS with all permissions that the requests need."""
         return account_sas(WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY, permissions="rwdlac", services="b")
 
     def path(self, name):

@@ -1,7 +1,8 @@
 """Starts a table server (Partita or Azurite) as a child process, waits for its ready line, and stops it.
 
-It uses a free port and a temporary data directory. It waits for the ready line "Azurite Table service is successfully listening at URL",
-as other projects do, with a deadline and without sleeps. (Azurite's table-only program has another ready line.)
+The server uses a free port and a temporary data directory. As other projects do, this module waits for the ready line
+"Azurite Table service is successfully listening at URL", with a deadline and without sleeps. (Azurite's table-only
+program has another ready line.)
 """
 
 import os
@@ -49,8 +50,8 @@ def command(target, port, location, options):
 class Server:
     """A running server; use it as a context manager.
 
-    `accounts` maps names to base64 keys; `options` are further flags of the target; `location` keeps data between
-    runs: None creates a temporary directory, False passes no location.
+    `accounts` maps names to base64 keys. `options` are further flags of the target. `location` is a data directory that
+    is kept; None creates a temporary one, False starts the server without one.
     """
 
     def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):
@@ -112,13 +113,13 @@ class Server:
             return found()
 
     def with_scheme(self, address):
-        """A URL; Azurite's table-only program prints host and port alone."""
+        """The address as a URL. Azurite's table-only program prints only host and port."""
         if "://" in address:
             return address
         return ("https://" if "--cert" in self.options else "http://") + address
 
     def stop(self):
-        """Stops the process in order and removes a temporary data directory; returns the exit code."""
+        """Stops the process (SIGTERM, later SIGKILL); returns its exit code. Removes a temporary directory."""
         code = None
         if self.process:
             if self.process.poll() is None:
@@ -133,6 +134,6 @@ class Server:
         return code
 
     def kill(self):
-        """Kills the process, as a power cut would."""
+        """Kills the process (SIGKILL); the data directory remains."""
         self.process.kill()
         self.process.wait()

@@ -24,19 +24,19 @@ def hmac_base64(key, text):
 
 
 def http_date(offset_s=0):
-    """Now, `offset_s` seconds shifted, as an RFC 1123 date."""
+    """The current time plus `offset_s` seconds, as an RFC 1123 date."""
     now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=offset_s)
     return email.utils.format_datetime(now, usegmt=True)
 
 
 def iso_time(offset_s=0):
-    """Now, `offset_s` seconds shifted, in the form a SAS takes."""
+    """The current time plus `offset_s` seconds, as a SAS has it."""
     now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=offset_s)
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def canonical_resource(account, target):
-    """`/account` + the raw path + `?comp=…` when the query has one."""
+    """`/account`, the raw path, and `?comp=…` if the query has it."""
     path, _, query = target.partition("?")
     resource = "/" + account + path
     for pair in query.split("&"):
@@ -49,7 +49,7 @@ def canonical_resource(account, target):
 def shared_key(account, key, method, target, headers):
     """The `Authorization` value of Shared Key for the request as it is sent.
 
-    `headers` maps lower-case names to values; `x-ms-date` wins over `date`.
+    `headers` maps lower-case names to values. If it has both `x-ms-date` and `date`, the former is signed.
     """
     text = "\n".join(
         [
@@ -102,7 +102,7 @@ def table_sas(account, key, table, *, permissions="", version="2019-02-02", star
 
 
 def encode_query(pairs):
-    """Query pairs as text; percent-encodes all but unreserved characters."""
+    """Query pairs as text. Percent-encodes every character except unreserved ones, and except `$` in names."""
     quote = urllib.parse.quote
     return "&".join(f"{quote(name, safe='$')}={quote(value, safe='')}" for name, value in pairs)
 

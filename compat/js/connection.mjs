@@ -1,4 +1,4 @@
-// Parameters from the runner (../cases/test_node_clients.py), and new table names.
+// Parameters that ../cases/test_node_clients.py passes, and names for new tables.
 
 export const connection = process.env.TABLE_CONNECTION;
 export const url = process.env.TABLE_URL;

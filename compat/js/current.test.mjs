@@ -1,4 +1,4 @@
-// The official JavaScript client, @azure/data-tables: Shared Key Lite, its own batch writer, bare tokens.
+// The official JavaScript client, @azure/data-tables: Shared Key Lite, its own way to write batches, tokens unescaped.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The retired JavaScript client, azure-storage 2.10.7: version 2018-03-28, MERGE, its own batches and tokens.
+// The retired JavaScript client, azure-storage 2.10.7: version 2018-03-28, MERGE, its own forms of batches and tokens.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

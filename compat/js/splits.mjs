@@ -1,6 +1,7 @@
-// Works on a table with the client's default retries until stdin ends, then prints the expected rows. For each character of stdin,
-// it prints a line when every worker has completed a round that began after it. ../cases/test_splits.py runs it; any error ends it
-// with an error code.
+// Run by ../cases/test_splits.py. Writes and reads a table, with the client's default retries, until stdin ends. Then
+// prints as JSON how many rows it wrote, how many of them are missing, and whether the table lists its rows in order.
+// For each input on stdin, prints a line when every worker has completed a round that began after that input. Any error
+// ends the program with a nonzero exit code.
 
 import { TableClient } from "@azure/data-tables";
 

@@ -1,5 +1,5 @@
-// The official JavaScript client on a server with a target of 20 entities/s for each partition. The server admits a transaction of
-// 100 rows, which leaves a debt of 4 s.
+// The official JavaScript client on a server with a target of 20 entities/s for each partition. The server admits a
+// transaction of 100 rows. That leaves a debt of 4 s, so the server refuses the next request.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

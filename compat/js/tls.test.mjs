@@ -1,4 +1,4 @@
-// The official JavaScript client over TLS, trusting the certificate by NODE_EXTRA_CA_CERTS and nothing else.
+// The official JavaScript client over TLS. It trusts the certificate only because NODE_EXTRA_CA_CERTS names it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -2,8 +2,9 @@
 
     python3 compat/replay [--target partita|azurite|URL] [--recordings FOLDER] [--only GLOB] [--report] [-v]
 
-Without `--report` the run fails on differences that `exceptions.toml` does not list, and on listed ones that do not occur. On its own
-servers each scenario has an empty account; on other servers the replay deletes all tables between scenarios.
+Without `--report` the run fails on differences that `exceptions.toml` does not list, and on Partita also on listed ones
+that do not occur. On servers that the replay starts, each scenario has an empty account. On other servers the replay
+deletes all tables before each scenario.
 """
 
 import argparse
@@ -42,7 +43,7 @@ class Result:
 
     @property
     def place(self):
-        """Scenario and line, as in `exceptions.toml`."""
+        """Name of the scenario, and line in its file, as in `exceptions.toml`."""
         return self.scenario.name, self.step.line
 
     @property
@@ -76,7 +77,7 @@ def run_scenario(scenario, endpoint, token):
 
 
 def account_key(name):
-    """A key for an invented account."""
+    """An account key, derived from the name of the account."""
     return base64.b64encode(hashlib.sha512(name.encode()).digest()).decode()
 
 
@@ -113,7 +114,7 @@ def play_given(url, found, options):
 
 
 def read_exceptions():
-    """The listed exceptions by place."""
+    """The exceptions of `exceptions.toml`: their reasons by scenario and line."""
     listed = tomllib.loads((HERE / "exceptions.toml").read_text("utf-8")).get("exception", [])
     return {(entry["scenario"], entry["line"]): entry["reason"] for entry in listed}
 
@@ -170,7 +171,7 @@ def main():
     parser.add_argument("-v", "--verbose", action="store_true", help="print every difference, also with --report")
     parser.add_argument("--host-style", default="", metavar="SUFFIX", help="address the account as ACCOUNT.SUFFIX")
     parser.add_argument("--account", default=WELL_KNOWN_ACCOUNT, help="account, when the target is a URL")
-    parser.add_argument("--key", default=WELL_KNOWN_KEY, help="its key")
+    parser.add_argument("--key", default=WELL_KNOWN_KEY, help="key of that account")
     options = parser.parse_args()
 
     if not options.recordings.is_dir():
@@ -194,7 +195,7 @@ def main():
     share = 100 / max(figures["exchanges"], 1)
     print(f"replay of {len(found)} scenarios on {options.target} in {time.monotonic() - started:.1f} s: "
           f"{figures['exchanges']} exchanges, {figures['equal']} equal ({figures['equal'] * share:.1f} %), "
-          f"{figures['equal_without_headers']} equal with headers aside "
+          f"{figures['equal_without_headers']} equal without headers "
           f"({figures['equal_without_headers'] * share:.1f} %), {faults} faults")
     if options.json:
         options.json.write_text(json.dumps(figures | {"target": options.target}) + "\n")

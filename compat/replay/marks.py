@@ -1,7 +1,7 @@
-"""The marks of recorded scenarios: replaced in requests, matched and bound in answers.
+"""The marks of recorded scenarios, such as `{base}` or `{etag:1}`: replaced in requests, matched and bound in answers.
 
-`../recordings/README.md` beside the data defines them. The first answer with a `{etag:N}` or `{token:N}`
-binds it; later it means exactly that value.
+The README.md in the folder of recordings defines them. The first answer with a mark `{etag:N}` or `{token:N}` binds it
+to a value. After that the mark means exactly this value.
 """
 
 import re
@@ -12,11 +12,11 @@ ETAG = r"""W/"datetime'[^']+'\""""
 
 
 class UnboundMark(Exception):
-    """A request needs a value that no answer contained."""
+    """A request needs the value of a mark that no earlier answer contained."""
 
 
 class Marks:
-    """The values of a scenario's marks on one endpoint."""
+    """The values of a scenario's marks, for one endpoint."""
 
     def __init__(self, endpoint):
         self.known = {"base": endpoint.base, "prefix": endpoint.prefix, "host": endpoint.authority,

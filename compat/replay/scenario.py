@@ -1,4 +1,4 @@
-"""Reads recorded scenarios; numbers keep their textual form."""
+"""Reads recorded scenarios. Numbers keep the form that they have in the text."""
 
 import dataclasses
 import json
@@ -12,22 +12,22 @@ class Number:
 
     @property
     def has_fraction(self):
-        """Whether the text makes it a double."""
+        """Whether the form of the text makes the number a double."""
         return any(mark in self.text for mark in ".eE")
 
     def same(self, other):
-        """Same form and same value."""
+        """Whether both numbers have the same form and value."""
         return self.has_fraction == other.has_fraction and float(self.text) == float(other.text) and (
             self.has_fraction or int(self.text) == int(other.text))
 
 
 def refuse_constant(text):
-    """Bare NaN and Infinity are not JSON."""
+    """Refuses NaN and Infinity without quotes: Python reads them, but they are not JSON."""
     raise ValueError(f"{text} is not JSON")
 
 
 def parse(text):
-    """JSON with `Number` for numbers."""
+    """Parses JSON; numbers become `Number`."""
     return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=refuse_constant)
 
 

@@ -1,4 +1,4 @@
-"""Sends the recorded requests, with values for marks and new signatures."""
+"""Sends recorded requests, with values in place of marks, and with new signatures."""
 
 import re
 import urllib.parse
@@ -22,18 +22,18 @@ def send(endpoint, marks, request, token=None):
 
 
 def body_of(request, marks):
-    """The body. If a part of a batch contains marks, its inner length is recomputed."""
+    """The body, with values in place of marks. In a batch, the length of each changed part is computed again."""
     body = request.get("body")
     if body is None:
         return None
     if not request["headers"].get("content-type", "").startswith("multipart/mixed"):
         return marks.fill(body)
-    # The parts keep their delimiters, so joining them restores the text.
+    # Each part keeps its delimiter, so the joined parts are the whole text.
     return "".join(fill_part(part, marks) for part in re.split(r"(?m)(?=^--)", body))
 
 
 def fill_part(part, marks):
-    """One part of a batch with values for its marks; the body follows the headers of the inner request."""
+    """One part of a batch, with values in place of marks. The body follows the headers of the inner request."""
     inner = re.search(r"(?m)^[A-Z]+ \S.* HTTP/1\.1\r?$", part)
     blank = inner and re.compile(r"\r?\n\r?\n").search(part, inner.end())
     if not blank or "{" not in part[blank.end():]:
@@ -46,7 +46,7 @@ def fill_part(part, marks):
 
 
 def resign(endpoint, path):
-    """The path with its SAS parameters, with valid times and signed with our key."""
+    """The path with its SAS parameters: with valid times, and signed with the endpoint's key."""
     bare, _, query = path.partition("?")
     pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
     values = dict(pairs)

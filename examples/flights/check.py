@@ -21,7 +21,7 @@ CLASSES = ("point", "row_range", "partition_range", "full_table")
 
 
 def expected(rows):
-    """Answers of the four questions, counted from the text rows."""
+    """The numbers of rows that the four queries must return, counted from the CSV rows."""
     def time_of(row):
         return int(row["sched_dep_time"])
 
@@ -34,7 +34,7 @@ def expected(rows):
 
 
 def main():
-    """Prints what was checked; raises on the first disagreement."""
+    """Prints what was checked; raises on the first number that differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", default="partita")
     target = parser.parse_args().target

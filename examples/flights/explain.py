@@ -13,13 +13,13 @@ class Explain:
         self.pages = []
 
     def read(self, response):
-        """Keeps one page's explanation; other servers send none."""
+        """Keeps the explanation of one page. Servers other than Partita send none."""
         text = response.http_response.headers.get(HEADER)
         if text:
             self.pages.append(json.loads(text))
 
     def total(self, name):
-        """A figure summed over all pages."""
+        """The sum of a figure over all pages."""
         return sum(page.get(name, 0) for page in self.pages)
 
     def __str__(self):

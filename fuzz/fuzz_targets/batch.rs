@@ -1,4 +1,4 @@
-//! The body of a batch. Input: the value of `Content-Type`, a line feed, the body.
+//! Fuzzes the body of a batch. Input: the value of `Content-Type`, a line feed, the body.
 
 #![no_main]
 

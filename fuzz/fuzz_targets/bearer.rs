@@ -1,4 +1,4 @@
-//! Bearer tokens, and the key sets that verify them.
+//! Fuzzes bearer tokens, and the key sets that verify them.
 
 #![no_main]
 

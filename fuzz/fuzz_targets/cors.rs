@@ -1,5 +1,5 @@
-//! CORS: preflights and actual requests against the rules of an account. Input: lines of origin, method, headers,
-//! then the rule's origins, methods and headers, separated by commas.
+//! Fuzzes CORS: preflights and actual requests against the rules of an account. Input: lines of origin, method,
+//! headers, then the rule's origins, methods, allowed headers and exposed headers, separated by commas.
 
 #![no_main]
 

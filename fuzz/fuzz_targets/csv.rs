@@ -1,4 +1,4 @@
-//! CSV files: entities are the same after writing and reading them again.
+//! Fuzzes CSV files. Checks that entities are the same after writing and reading them again.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The JSON of an entity: an accepted entity is the same after storing, writing at any metadata level, and reading again.
+//! Fuzzes the JSON of an entity. Checks that an accepted entity is the same after storing it, writing it at any
+//! metadata level, and reading it again; without metadata only its keys.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! `$filter`: parsing and evaluation.
+//! Fuzzes `$filter`: parsing and evaluation. Checks that `not` inverts a filter.
 
 #![no_main]
 

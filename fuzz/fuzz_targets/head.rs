@@ -1,4 +1,4 @@
-//! Single headers and query options. Input: one text, parsed as each of them.
+//! Fuzzes single headers and query options. Input: a text, parsed as each of them.
 
 #![no_main]
 

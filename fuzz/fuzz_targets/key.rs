@@ -1,4 +1,4 @@
-//! Ordered keys: decoded keys encode to the same bytes, and texts have the order of UTF-16.
+//! Fuzzes ordered keys. Checks that decoded keys encode to the same bytes, and that texts have the order of UTF-16.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Shared access signatures. Input: the query without `sig`. The target signs it with the string to sign that the server
-//! names in its refusal, so that the checks after the signature are reached too.
+//! Fuzzes shared access signatures. Input: the query without `sig`. The target reads the string to sign from the
+//! server's refusal and signs it, so that the checks after the signature are fuzzed too.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Stored entities from a damaged disk: read or refused, never a panic.
+//! Fuzzes stored entities, as if read from a damaged disk. Checks that they are read or refused without a panic.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The JSON that creates a table.
+//! Fuzzes the JSON that creates a table.
 
 #![no_main]
 

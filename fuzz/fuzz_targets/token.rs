@@ -1,4 +1,5 @@
-//! Continuation tokens: a token that parses is written back to one with the same meaning; every key makes a token.
+//! Fuzzes continuation tokens. Checks that a token that parses is written back to one with the same meaning, and that
+//! every key makes a valid token.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Request targets, parsed in every way. The URL of an entity with a valid table name leads back to the entity.
+//! Fuzzes request targets, parsed in every way. Checks that the URL of an entity with a valid table name leads back to
+//! the entity.
 //!
 //! Input: the target, a line feed, the host.
 

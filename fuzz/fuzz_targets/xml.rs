@@ -1,4 +1,5 @@
-//! The XML documents: service properties and access policies. An accepted document is written to one with the same meaning.
+//! Fuzzes the XML documents: service properties and access policies. Checks that an accepted document is written back
+//! to one with the same meaning.
 
 #![no_main]
 

@@ -24,13 +24,13 @@ const BUGS: [&str; 10] = [
 /// Activate each planted bug in turn and check that the pressure test catches it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Longest test of each bug, minutes
+    /// Maximum duration of the test of each bug, minutes
     #[arg(long, default_value_t = 3.0)]
     minutes: f64,
-    /// Seed of the first try
+    /// Seed of the pressure test
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only these
+    /// Test only these bugs
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     only: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds the server with the bugs and moves it beside the ordinary one.
+/// Builds the server with the planted bugs, and moves it to `target/planted`.
 fn build() -> anyhow::Result<PathBuf> {
     let status = project::cargo()
         .args(["build", "--release", "--package", "partita"])

@@ -1,6 +1,6 @@
 //! `cargo harness footprint`: the memory of the server, and its time to ready.
 //!
-//! 1. It starts on an empty directory and idles.
+//! 1. The server starts on an empty directory and idles.
 //! 2. It is filled, and everything is read: by a scan of all rows, then by point reads at random.
 //! 3. It is killed under a load of inserts, and starts again, three times.
 
@@ -13,13 +13,13 @@ use partita_bench::{Account, LoadRun, ServerProcess, Workload, WorkloadKind, par
 use crate::rows;
 use crate::setup::{self, ServerProgram, scratch};
 
-/// Memory of an idle server, MiB (design section 9).
+/// Maximum memory of an idle server, MiB.
 const IDLE_MIB_MAX: f64 = 60.0;
 
-/// Memory of a server that serves 1 GiB of rows, MiB.
+/// Maximum memory of a server that serves 1 GiB of rows, MiB.
 const SERVING_MIB_MAX: f64 = 1_024.0;
 
-/// Time from start to ready, also after a kill.
+/// Maximum time from start to ready, also after a kill.
 const READY_MAX: Duration = Duration::from_millis(200);
 
 /// Time between a start and reading the memory.
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Seconds of point reads, and of inserts before each kill
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// Fail when memory or time exceeds the limits of the design; needs an idle machine
+    /// Fail if memory or time exceeds its limit; needs an idle machine
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     report.line("idle, with these rows", &server, SERVING_MIB_MAX)?;
     ensure!(
         !arguments.check || report.faults.is_empty(),
-        "over the limits of the design: {}",
+        "over the limits: {}",
         report.faults.join("; ")
     );
     Ok(())

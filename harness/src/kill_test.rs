@@ -1,4 +1,5 @@
-//! Tests with kills: one data directory lives through all rounds, with the clients that check it.
+//! What tests with kills share: options, and the data directory and its checking clients, which are kept over all
+//! rounds.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,20 +1,20 @@
 //! Tests of the whole server as a process: `cargo harness NAME`.
 //!
-//! Each test starts the release build of `partita` on a new folder, drives it over HTTP, kills or limits it, and
-//! compares the stored rows with the acknowledged ones. The crates themselves test everything that needs no process
+//! Each test starts the release build of `partita` on a new folder, sends it requests over HTTP, kills or limits it,
+//! and compares the stored rows with the acknowledged ones. The crates themselves test everything that needs no process
 //! boundary.
 //!
 //! stdout is a test's result, stderr its progress. A test that finds a fault ends with status 1.
 //!
 //! | command | effect |
 //! | --- | --- |
-//! | `crash` | kills the server at random moments; [`checkers`] compare |
+//! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` against each planted bug |
 //! | `diskfull` | fills a small file system |
-//! | `latency-under-change` | client latency during splits, merges and snapshots |
-//! | `fairness` | the latency of modest tenants beside an abusive one |
-//! | `footprint` | memory and time to ready |
+//! | `latency-under-change` | measures client latency during splits, merges and snapshots |
+//! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
+//! | `footprint` | measures memory and time to ready |
 
 #![allow(clippy::print_stdout, reason = "prints results")]
 #![allow(clippy::print_stderr, reason = "prints progress")]
@@ -50,14 +50,14 @@ enum Test {
     Crash(crash::Arguments),
     /// Fill the server's disk, on a small file system in memory
     Diskfull(diskfull::Arguments),
-    /// Measure the latency of ten modest tenants beside an abusive one
+    /// Measure the latency of ten modest tenants while another tenant is abusive
     Fairness(fairness::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
     /// Measure client latency during splits, merges and snapshots under full load
     #[command(alias = "pauses")]
     LatencyUnderChange(latency_under_change::Arguments),
-    /// Split, merge, freeze, compact and kill under checked traffic
+    /// Split, merge, freeze, compact and kill while clients check every answer
     Pressure(pressure::Arguments),
 }
 

@@ -19,7 +19,8 @@ pub(crate) struct RangeChanges {
 }
 
 impl RangeChanges {
-    /// Counts the answer to an action; false when it is neither a split, a merge, a refusal nor a rollback.
+    /// Counts the answer to an action. Returns false if the answer is not one of a split, a merge, a refusal or a
+    /// rollback.
     pub(crate) fn count(&mut self, action: &str, status: u16, answer: &Value) -> bool {
         match (status, action) {
             (200, "split") => self.splits += 1,
@@ -42,7 +43,7 @@ impl RangeChanges {
         self.splits + self.merges
     }
 
-    /// How long writes waited for a split or merge: p50, p99 and the most, ms.
+    /// How long writes waited for a split or merge: p50, p99 and maximum, in milliseconds.
     pub(crate) fn waits_ms(&self) -> [f64; 3] {
         [0.5, 0.99, 1.0].map(|at| self.waits.quantile_ms(at))
     }

@@ -1,4 +1,4 @@
-//! Rows by the gigabyte: inserting and counting them, and loads that end with a kill.
+//! Inserts and counts gigabytes of rows, and runs loads that end with a kill.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use partita_bench::{ServerProcess, partita_command, project};
 use tempfile::TempDir;
 
-/// Time from start to the ready line after which a test fails.
+/// Longest time from the start of a server to its ready line.
 const START_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The server under test.

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: builds the fuzz targets on stable Rust and runs them for a while each.
+//! `cargo xtask fuzz`: builds the fuzz targets on stable Rust, and runs each for a while.
 //!
 //! It replaces `cargo fuzz run --sanitizer none`, without nightly: flags that stable accepts switch on the compiler's
 //! coverage pass, and the crate `libfuzzer-sys` contains libFuzzer.
@@ -14,19 +14,19 @@ const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";
 
-/// Bytes of the largest input: enough for the whole grammar of every parser.
+/// Maximum size of an input in bytes, enough for the whole grammar of every parser.
 const INPUT_BYTES_MAX: usize = 4_096;
 
 /// Seconds one input may take before the target fails.
 const INPUT_SECONDS_MAX: u64 = 5;
 
-/// Targets run side by side.
+/// Number of targets that run at the same time.
 const PARALLEL: usize = 2;
 
 /// Build the fuzz targets and run each for a while
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Targets; all without any
+    /// Targets to run [default: all]
     targets: Vec<String>,
     /// Time for each target, seconds
     #[arg(long, default_value_t = 5)]
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The targets by their files.
+/// The names of the targets: those of their files.
 fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root.join("fuzz_targets"))? {

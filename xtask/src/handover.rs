@@ -1,11 +1,11 @@
-//! Runs the tests of `cargo harness` under `cargo xtask` too, such as `cargo xtask crash`.
+//! Runs a test of `cargo harness` if `cargo xtask` is called with its name, such as `cargo xtask crash`.
 
 use std::ffi::OsString;
 
 use anyhow::{Context, bail, ensure};
 use partita_bench::project;
 
-/// The tests.
+/// The accepted names of tests. `pauses` is an alias of `latency-under-change`.
 const TESTS: [&str; 7] = [
     "bugs",
     "crash",
@@ -16,7 +16,7 @@ const TESTS: [&str; 7] = [
     "pressure",
 ];
 
-/// Runs the test with the same arguments.
+/// Runs the test with these arguments, of which the first is its name.
 pub(crate) fn run(words: &[OsString]) -> anyhow::Result<()> {
     let name = words.first().and_then(|name| name.to_str());
     let name = name.unwrap_or_default();

@@ -1,7 +1,8 @@
 //! `cargo xtask sim`: runs the simulation of many seeds, or one seed twice to compare the traces.
 //!
-//! Each world has its own process (`partita-sim`), so that no state of one seed reaches the next. As many run at a time
-//! as the machine has cores. The first seed of a series runs twice, and its traces must be the same.
+//! Each seed runs in its own process (`partita-sim`), so that no state of one seed reaches the next. As many processes
+//! run at a time as the machine has cores. The first seed of a series runs twice, and both runs must print the same
+//! line.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use partita_bench::project;
 
-/// Simulate a server and its clients, decided by a seed, and check every answer
+/// Simulate a server and its clients deterministically from a seed, and check every answer
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run this seed twice and compare the traces byte for byte
@@ -85,7 +86,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs seeds side by side.
+    /// Runs seeds in parallel.
     fn many(&self, from: u64, count: u64) -> anyhow::Result<()> {
         let began = Instant::now();
         // The first seed runs once more at the end.
@@ -117,17 +118,17 @@ impl Simulation {
         }
         ensure!(
             matches!(&lines_of_first[..], [first, second] if first == second),
-            "sim: seed {from} does not repeat; compare the traces: cargo xtask sim --seed {from}"
+            "sim: two runs of seed {from} differ; compare their traces: cargo xtask sim --seed {from}"
         );
         println!(
-            "sim: {count} seeds of {} operations in {} s, nothing found; seed {from} repeats",
+            "sim: {count} seeds of {} operations in {} s, nothing found; two runs of seed {from} were the same",
             self.operations,
             began.elapsed().as_secs()
         );
         Ok(())
     }
 
-    /// Runs a seed; returns its line.
+    /// Runs a seed; returns the line that it prints.
     fn one(&self, seed: u64, trace: Option<&Path>) -> anyhow::Result<String> {
         let mut command = Command::new(&self.program);
         command.args(["--seed", &seed.to_string()]);
@@ -138,7 +139,7 @@ impl Simulation {
         let output = command.output().context("starting partita-sim")?;
         ensure!(
             output.status.success(),
-            "sim: {}\nagain: cargo xtask sim --seed {seed} --operations {}",
+            "sim: {}\nto repeat: cargo xtask sim --seed {seed} --operations {}",
             String::from_utf8_lossy(&output.stderr).trim(),
             self.operations
         );

@@ -1,5 +1,5 @@
-//! The bare server of the comparison: hyper with one task a connection reads each request to its end and answers prepared
-//! bytes of the right size and headers. Its speed is the ceiling for any server on this machine.
+//! The bare server of the comparison: hyper, with one task per connection, reads each request to its end and answers
+//! prepared bytes of the right size and headers. Its speed is the ceiling for any server on this machine.
 
 #![allow(
     clippy::print_stdout,
@@ -55,7 +55,7 @@ async fn serve() -> anyhow::Result<()> {
         let canned = Arc::clone(&canned);
         tokio::spawn(async move {
             let service = service_fn(move |request| answer(request, Arc::clone(&canned)));
-            // The driver reports a broken connection.
+            // The error of a broken connection is ignored, because the load driver reports it.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

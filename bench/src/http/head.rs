@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 
-/// Bytes a head may take; ours are about 500.
+/// Maximum size of a head in bytes. The heads of the measured servers have about 500.
 const HEAD_BYTES_MAX: usize = 16 * 1_024;
 
 /// How long the body is.

@@ -70,16 +70,17 @@ impl Connection {
                 Ok(count) => self.sent_bytes += count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error).context("sending"),
+                Err(error) => return Err(error).context("sending a request"),
             }
         }
         Ok(())
     }
 
-    /// Reads once, into a buffer shared by the connections of a thread. `Some` when the answer is complete.
+    /// Reads what has arrived, into a buffer that the connections of a thread share. `Some` when the answer is
+    /// complete.
     ///
-    /// One read suffices: a piece that fills the buffer is followed by another read, and any shorter one has emptied
-    /// the socket, so that the edge-triggered wait will report the next.
+    /// After a piece that fills the buffer, it reads again. A shorter piece has emptied the socket, so the
+    /// edge-triggered wait will report the next piece.
     #[inline]
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<Answer>> {
         loop {
@@ -88,7 +89,7 @@ impl Connection {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error).context("receiving"),
+                Err(error) => return Err(error).context("receiving an answer"),
             };
             let piece = buffer.get(..count).unwrap_or_default();
             if let Some(answer) = self.take(piece)? {

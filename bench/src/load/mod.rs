@@ -1,9 +1,9 @@
-//! Load over raw connections: a few threads, each with its connections in one epoll set, each connection always with
-//! exactly one request under way.
+//! Loads a server over raw connections. Each of a few threads waits for all of its connections with one epoll set. Each
+//! connection always has exactly one request under way.
 //!
-//! The shared load driver ([`partita_load`]) schedules requests and defines latency. One request costs one
-//! write and one read system call; a wait serves every connection that is ready. Requests come prepared from a
-//! [`Workload`]; of answers only the head is read, the body is skipped.
+//! The shared load driver ([`partita_load`]) schedules requests and defines latency. One request costs one write and
+//! one read system call; one wait serves all connections that are ready. A [`Workload`] prepares the requests. Only the
+//! heads of answers are parsed; bodies are skipped.
 
 mod connection;
 mod thread;
@@ -25,9 +25,9 @@ pub struct LoadRun<'a> {
     pub connections: usize,
     /// Threads of the driver.
     pub threads: usize,
-    /// Load before measuring starts.
+    /// Duration of the load before measuring starts.
     pub warm_up: Duration,
-    /// Time measured.
+    /// Duration of the measurement.
     pub measured: Duration,
 }
 
@@ -44,7 +44,7 @@ pub struct LoadResult {
     pub first_error: Option<String>,
     /// Bytes in the bodies of correct answers.
     pub body_bytes: u64,
-    /// Time measured, seconds.
+    /// Duration of the measurement, in seconds.
     pub elapsed_s: f64,
     /// Time from sending a request to the end of its answer.
     pub latency: LatencyHistogram,
@@ -96,7 +96,8 @@ impl<'a> LoadRun<'a> {
         })
     }
 
-    /// Runs the threads while `lead` leads them through the stages; `lead` returns the time measured, seconds.
+    /// Runs the threads while `lead` sets their stage. `lead` returns the measured time in seconds, and a value for the
+    /// caller.
     fn drive<T>(
         &self,
         lead: impl FnOnce(&StageCell) -> anyhow::Result<(f64, T)>,
@@ -132,7 +133,8 @@ impl<'a> LoadRun<'a> {
         })
     }
 
-    /// Leads the threads through the stages; returns the time measured and the driver's processor time in it, seconds.
+    /// Sets the stages of the threads. Returns the measured time, and the processor time of the driver in it, in
+    /// seconds.
     fn conduct(
         &self,
         stage: &StageCell,

@@ -20,7 +20,8 @@ use crate::Workload;
 /// Bytes of the buffer that answers are read into: a page of 1,000 entities takes five reads.
 const READ_BYTES: usize = 256 * 1_024;
 
-/// Errors after which a run fails: more would measure the error path of a broken server.
+/// Maximum number of errors of a run. With more, the run fails, because its figures would show how fast a broken server
+/// reports errors.
 const ERRORS_MAX: u64 = 1_000;
 
 /// How often requests get a fresh date and signature.
@@ -83,7 +84,7 @@ impl Thread {
             connections,
             shared,
         } = self;
-        // Each thread has its own: connections of different threads share no state.
+        // Each thread has its own run, so that connections of different threads share no state.
         let run = Run::new(RunOptions {
             schedule: Schedule::CLOSED,
             workers: connections.len(),
@@ -100,7 +101,7 @@ impl Thread {
         let mut events = Events::with_capacity(1_024);
         let mut signed = Instant::now();
         loop {
-            // With the timeout a thread sees the end of the run even when the server sends nothing.
+            // Because of the timeout, a thread notices the end of the run even if the server sends nothing.
             poll.poll(&mut events, Some(Duration::from_millis(100)))?;
             let stage = stage.get();
             if stage == Stage::Stopped {
@@ -148,7 +149,7 @@ impl Shared {
         let mut context = TaskContext::from_waker(Waker::noop());
         if worker.poll(&mut context).is_ready() {
             let failure = self.failure.take();
-            return Err(failure.unwrap_or_else(|| anyhow::anyhow!("a connection ended")));
+            return Err(failure.unwrap_or_else(|| anyhow::anyhow!("a worker ended before the run")));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub struct Workload {
     kind: WorkloadKind,
     addr: SocketAddr,
     random: Random,
-    /// Numbers the rows this source writes; never repeats in the life of a target.
+    /// The number of the next row to write; numbers never repeat on one target.
     next_row: u64,
     template: Template,
     gets: Arc<SignedGets>,

@@ -1,7 +1,7 @@
 //! A whole request whose date, signature and keys are patched in place.
 //!
-//! All of them have a fixed length, and the signature of these requests covers neither the body nor the query ("Authorize
-//! with Shared Key").
+//! Date, signature and keys have fixed lengths, and the signature of these requests covers neither the body nor the
+//! query ("Authorize with Shared Key").
 
 use std::net::SocketAddr;
 
@@ -24,9 +24,9 @@ pub(super) struct Template {
     path: String,
     date_at: usize,
     signature_at: usize,
-    /// Where the partition keys stand.
+    /// The positions of the partition keys.
     partition_keys_at: Vec<usize>,
-    /// Where the row keys stand.
+    /// The positions of the row keys.
     row_keys_at: Vec<usize>,
 }
 
@@ -62,7 +62,8 @@ impl Template {
         Self::new(account, addr, "POST", "/$batch", batch::CONTENT_TYPE, &rest)
     }
 
-    /// A request, with the positions of what is patched. `rest` is the rest of the head, the blank line and the body.
+    /// A request, with the positions of the parts to patch. `rest` is the rest of the head, the blank line and the
+    /// body.
     fn new(
         account: &Account,
         addr: SocketAddr,
@@ -119,7 +120,7 @@ impl Template {
         }
     }
 
-    /// Puts keys into a slot: one partition key everywhere, and for each row its own.
+    /// Puts keys into a slot: one partition key for all rows, and a separate row key for each row.
     pub(super) fn patch_keys(
         &self,
         slot: &mut [u8],

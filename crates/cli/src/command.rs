@@ -1,4 +1,4 @@
-//! What all commands share: how they run, and the flags that a command has beside its own.
+//! What all commands share: how they run, and the shared flags of each kind of command.
 //!
 //! The file of a command defines its own flags and its run. It implements one of these traits, which provide the shared
 //! parts:
@@ -22,7 +22,7 @@ use partita_tools::admin::AdminPort;
 
 /// A command with the values of its flags.
 pub(crate) trait Command {
-    /// Runs it to its end.
+    /// Runs the command to its end.
     fn run(self) -> CommandResult;
 }
 
@@ -31,7 +31,7 @@ pub(crate) trait AccountCommand: Args {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult;
 }
 
-/// A command on a server, by its admin port.
+/// A command on a server's admin port.
 pub(crate) trait AdminPortCommand: Args {
     async fn run(self, port: AdminPort, progress: Progress) -> CommandResult;
 }
@@ -131,14 +131,14 @@ macro_rules! commands {
 }
 pub(crate) use commands;
 
-/// Runs a command on its own threads.
+/// Runs an asynchronous command on a new Tokio runtime.
 pub(crate) fn block_on(command: impl Future<Output = CommandResult>) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .because("cannot start threads")?;
     let ended = runtime.block_on(command);
-    // A transfer that was stopped at once may have a thread that still writes, or waits for input: it ends with the process.
+    // After a second Ctrl-C, a thread may still write, or wait for input. It ends with the process.
     runtime.shutdown_background();
     ended
 }

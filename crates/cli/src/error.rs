@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     NothingFound,
     /// The compared or checked data differs: exit code 1.
     Differs,
-    /// The load is over its targets: exit code 1.
+    /// A stress run exceeded a target, was refused, or had failed operations: exit code 1.
     OverTarget,
 }
 
@@ -129,7 +129,7 @@ impl CommandError {
         let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
         match self {
             Self::Client(error) => return is_connect(error),
-            // The text of this error says what to do.
+            // The message of an admin error says already what to do.
             Self::Admin(_) => return false,
             _ => {}
         }

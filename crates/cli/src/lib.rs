@@ -1,4 +1,4 @@
-//! The command line of `partita`: every command, in a folder of its noun or of its family.
+//! The command line of `partita`. Each noun, or group of similar commands, has a folder:
 //!
 //! | folder | commands |
 //! | --- | --- |
@@ -13,8 +13,9 @@
 //! | [`command_line`] | `completions`, `man`, and the whole command line |
 //!
 //! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are in
-//! `partita-tools` and `partita-server`. Beside them: [`command`] (how commands run), [`args`] (shared flags), [`output`] (stdout),
-//! [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are written), [`error`] (errors and exit codes).
+//! `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`] (shared
+//! flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are written),
+//! [`error`] (errors and exit codes).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.

@@ -1,4 +1,5 @@
-//! The scan of a command: planned by its flags, with progress, to the end or a signal, and resumable.
+//! Runs the scan of a command: plans it by the flags, shows its progress, stops it at a signal, and prints a resume
+//! token.
 
 use crate::args::connection::Connection;
 use crate::args::{ResumeArgs, ScanArgs};
@@ -27,12 +28,12 @@ pub(crate) struct ScanSession<S> {
     command: &'static str,
     table: TableClient,
     scan: Scan<TableSource>,
-    /// Part of the resume token, beside the scan.
+    /// The counts of the command. The resume token has them and the scan's position.
     pub(crate) state: S,
 }
 
 impl<'a> ScanSpec<'a> {
-    /// The rows that pass a filter, within the bounds of the flags.
+    /// The rows that match a filter, within the bounds of the flags.
     pub(crate) fn new(
         args: &'a ScanArgs,
         filter: Option<&str>,
@@ -55,7 +56,7 @@ impl<'a> ScanSpec<'a> {
         vec!["PartitionKey".to_owned(), "RowKey".to_owned()]
     }
 
-    /// Starts, or resumes where a token of the same command stopped; without `resume` the command cannot be resumed.
+    /// Starts a scan, or resumes it at the token of `resume`. Commands that cannot be resumed pass `None`.
     pub(crate) async fn start<S: Default + Serialize + DeserializeOwned>(
         self,
         command: &'static str,
@@ -83,7 +84,7 @@ impl<'a> ScanSpec<'a> {
         })
     }
 
-    /// The scan of these steps.
+    /// Makes the scan of these steps.
     pub(crate) fn scan(
         self,
         table: &TableClient,
@@ -98,7 +99,7 @@ impl<'a> ScanSpec<'a> {
         Scan::new(source, self.query, steps, options)
     }
 
-    /// The first steps, divided as the flags say.
+    /// Divides the bounds into the steps at the start of the scan, as the flags demand.
     pub(crate) async fn plan(
         &self,
         bounds: &Bounds,
@@ -140,8 +141,9 @@ impl<'a> ScanSpec<'a> {
 }
 
 impl<S: Serialize + DeserializeOwned> ScanSession<S> {
-    /// Reads to the end. `take` gets each batch, and returns how many rows are done. After a signal or an error of the server, the token
-    /// that [`Self::stop`] prints covers everything that `take` got.
+    /// Reads to the end. `take` receives each batch, and returns the position of the progress bar: all rows or
+    /// partitions so far. After a signal or an error of the server, the token that [`Self::stop`] prints covers
+    /// everything that `take` received.
     pub(crate) async fn run(
         &mut self,
         progress: &Progress,
@@ -166,7 +168,8 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
         if let Err(error) = finished {
             return error;
         }
-        // A table that does not exist has nothing to resume. Pages without a row do: reading them took time.
+        // A scan without a page, such as of a missing table, has nothing to resume. Empty pages count, because reading
+        // them took time.
         let has_begun = self.scan.progress().pages > 0;
         if has_begun && matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
             let resume = ScanResume::new(&self.table, self.scan.token(), self.state);

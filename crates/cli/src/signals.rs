@@ -1,4 +1,4 @@
-//! Requests to stop: Ctrl-C, and SIGTERM where the system has it.
+//! Waits for requests to stop: Ctrl-C, and SIGTERM on Unix.
 
 use crate::error::CommandError;
 use std::io;

@@ -83,7 +83,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 /// Reads a duration above zero.
 pub(crate) fn parse_duration_above_zero(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
-        Duration::ZERO => Err(format!("a duration above 0, {DURATION_HELP}")),
+        Duration::ZERO => Err(format!("expected a duration above 0, {DURATION_HELP}")),
         duration => Ok(duration),
     }
 }
@@ -96,7 +96,7 @@ pub(crate) enum Since {
 }
 
 impl Since {
-    /// Reads it.
+    /// Parses a date-time or a duration.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Ok(time) = DateTime::parse(text) {
             return Ok(Self::Time(time));
@@ -106,7 +106,7 @@ impl Since {
         parse_duration(text).map(Self::Ago).map_err(invalid)
     }
 
-    /// The absolute time.
+    /// The absolute time, if it is now `now`.
     pub(crate) fn time(self, now: DateTime) -> DateTime {
         match self {
             Self::Time(time) => time,

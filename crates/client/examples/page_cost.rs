@@ -10,7 +10,7 @@ use partita_client::{DateTime, Entity, Guid, PageReader, Value};
 use serde::{Deserialize, Serialize};
 
 const ROWS: usize = 1_000;
-/// Long enough for a stable result on a busy machine.
+/// Duration of each measurement, long enough for a stable result on a busy machine.
 const TIME: Duration = Duration::from_secs(2);
 
 #[derive(Serialize, Deserialize)]

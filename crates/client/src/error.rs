@@ -68,7 +68,7 @@ pub(crate) struct ErrorAnswer {
 #[derive(Debug, Clone)]
 pub(crate) struct Attempts {
     pub(crate) operation: &'static str,
-    /// At least 1.
+    /// Number of attempts, at least 1.
     pub(crate) count: u32,
     /// `x-ms-client-request-id` of the last attempt.
     pub(crate) client_request_id: String,

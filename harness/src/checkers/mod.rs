@@ -1,12 +1,12 @@
-//! Clients with a model of their rows: their load, and the comparison with the stored rows.
+//! Clients that load the server, keep a model of their rows, and compare it with the stored rows.
 //!
 //! Invariants, also after kills and changes of ranges:
 //! - every acknowledged write is stored, with the answered ETag;
 //! - a request under way at a kill happened wholly or not at all, also a batch;
 //! - every stored value was written by a writer, and none is cut short;
-//! - a 409, a 412 or a row shown to a reader rests on rows that are still stored.
+//! - the writes that caused a 409 or a 412, or that a reader has seen, are still stored.
 //!
-//! The choice of operations follows from the seed.
+//! The seed determines the operations, but not their timing.
 
 pub(crate) mod model;
 mod race;

@@ -29,7 +29,7 @@ pub(crate) fn get(client: &mut Client, key: &Key) -> anyhow::Result<Option<Row>>
         200 => {
             let entity = serde_json::from_slice(&answer.body).context("the entity is not JSON")?;
             let (found, row) = parse(&entity)?;
-            ensure!(found == *key, "asked for {key:?}, got {found:?}");
+            ensure!(found == *key, "requested {key:?}, got {found:?}");
             let etag = answer.header("etag");
             ensure!(
                 etag == row.etag.as_deref(),

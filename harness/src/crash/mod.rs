@@ -1,6 +1,6 @@
 //! `cargo harness crash`: kills the server at random moments and compares the stored rows with the acknowledged ones.
 //!
-//! One data directory lives through all rounds. In each round:
+//! All rounds use the same data directory. In each round:
 //! 1. the server starts (in some rounds it is first killed while starting) and must be ready within a second;
 //! 2. everything is read back and compared with the clients' models;
 //! 3. six writers and a reader load the server, each over its own connection, until it is killed (`SIGKILL`) a random
@@ -21,7 +21,7 @@ use crate::checkers::fail_with_log;
 use crate::kill_test::{KillTest, KillTestArguments};
 use crate::setup::{self, scratch};
 
-/// Longest time from start to ready after a kill (issue: "ready within 1 s").
+/// Longest time from start to ready after a kill.
 const READY_MAX: Duration = Duration::from_secs(1);
 
 /// Longest load of one round, milliseconds.
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Number of kills
     #[arg(long, default_value_t = 25)]
     rounds: u64,
-    /// Instead of rounds: full write load for this long, then one kill
+    /// Instead of rounds, load the server with writes for this long, then kill it once
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
     #[command(flatten)]
@@ -89,7 +89,7 @@ impl KillTest {
         let server = self.started(server);
         let mut client = self.connect(&server)?;
         let compared = self.checkers.compare(&mut client);
-        compared.with_context(|| format!("after {kills} kills"))?;
+        compared.with_context(|| format!("comparing rows with the model after {kills} kills"))?;
         Ok(server)
     }
 

@@ -3,7 +3,8 @@
 //! 1. The test writes until the server refuses a write with 500 or 503.
 //! 2. While the disk is full, the server answers reads and writes in time, refuses snapshots, and aborts a backup to the same disk,
 //!    leaving no visible snapshot and no finished backup.
-//! 3. The test deletes a ballast file: writing resumes by itself, and a snapshot and a backup succeed on the next try.
+//! 3. The test deletes a ballast file: the server accepts writes again, and a snapshot and a backup succeed on the next
+//! try.
 //! 4. Then, and again after a kill and a restart, every acknowledged row is stored, and no row whose insert was
 //!    answered with 503 ("not executed").
 
@@ -49,7 +50,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(35);
 /// Longest time until writing resumes.
 const RESUME_MAX: Duration = Duration::from_secs(60);
 
-/// After this many refusals in a row the disk counts as full.
+/// Number of consecutive refusals after which the disk counts as full.
 const REFUSALS: u32 = 20;
 
 /// Fill the server's disk, on a small file system in memory
@@ -205,7 +206,7 @@ impl Trial {
         Ok(fate)
     }
 
-    /// Reads acknowledged rows, spread over all.
+    /// Reads `count` rows, chosen among all rows, and checks those whose writes were acknowledged.
     fn read_some(&mut self, count: u64) -> anyhow::Result<()> {
         let rows = self.rows.len() as u64;
         for index in 0..count {
@@ -254,7 +255,7 @@ fn check_row(client: &mut Client, number: u64, fate: Fate) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Fills a disk with this file.
+/// Writes a file until its disk is full.
 fn fill_up(path: &Path) -> anyhow::Result<()> {
     let mut file = std::fs::File::create(path).context("filling the disk")?;
     let piece = vec![0; 64 << 10];

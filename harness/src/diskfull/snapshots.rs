@@ -1,5 +1,5 @@
-//! Snapshots and backups by the operator's commands: refused or aborted with a reason while the disk is full, and successful on the
-//! next try once there is room.
+//! Snapshots and backups by commands: refused or aborted with a reason while the disk is full, and successful on the
+//! next try when there is room again.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

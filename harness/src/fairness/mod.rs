@@ -1,9 +1,10 @@
-//! `cargo harness fairness`: the latency of ten modest tenants beside an abusive one.
+//! `cargo harness fairness`: the latency of ten modest tenants while another tenant is abusive.
 //!
-//! The modest tenants insert and read 50 times a second each, one request at a time. They are measured alone, and then beside an
-//! abuser that keeps some hundred requests waiting, of one kind after the other: transactions of 100 rows into many partitions,
-//! single rows into one partition, pages of 1,000 rows, point reads. Each kind is measured a second time with the tenants as
-//! partitions of the abuser's own account.
+//! Each modest tenant sends 50 requests a second, inserts and reads, one request at a time. They are measured alone,
+//! and then together with an abuser that keeps 256 requests waiting. The abuser sends one kind of request after the
+//! other: transactions of 100 rows into many partitions, single rows into one partition, pages of 1,000 rows, point
+//! reads. Each kind is measured twice: with the tenants as other accounts, and as partitions of the abuser's own
+//! account.
 //!
 //! Driver and server share the machine's cores, so part of the abuser's cost is the driver's. `--program` measures another server
 //! in the same way, to compare with.
@@ -29,7 +30,7 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const KEY: &str = "ZmFpcm5lc3M=";
 const ABUSER: &str = "abuser";
 
-/// Measure the latency of ten modest tenants beside an abusive one
+/// Measure the latency of ten modest tenants while another tenant is abusive
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Length of each measurement, seconds
@@ -41,14 +42,14 @@ pub(crate) struct Arguments {
     /// Modest tenants
     #[arg(long, default_value_t = 10)]
     tenants: u64,
-    /// Fail when the p99 of the tenants' inserts exceeds this beside any abuser, milliseconds
+    /// Fail if the p99 latency of the tenants' inserts exceeds this with any kind of abuse, milliseconds
     #[arg(long, value_name = "MS")]
     p99_max_ms: Option<f64>,
     #[command(flatten)]
     server: ServerProgram,
 }
 
-/// A measurement.
+/// The result of one measurement.
 struct Row {
     abuser: &'static str,
     tenants: &'static str,
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ];
     for (run, kind) in (0..).zip(kinds) {
         for (again, tenants) in [(0, ("others", &others)), (1, ("its own", &own))] {
-            eprintln!("fairness: {} beside {}", kind.title(), tenants.0);
+            eprintln!("fairness: abuser: {}, tenants: {}", kind.title(), tenants.0);
             let abuse = Some((kind, run * 2 + again));
             rows.push(measure(arguments, server.addr(), abuse, tenants)?);
         }
@@ -89,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     check(arguments, &rows)
 }
 
-/// Measures the tenants for a while, beside the abuser's load if there is one.
+/// Measures the tenants for a while, together with the abuser's load if there is one.
 fn measure(
     arguments: &Arguments,
     addr: SocketAddr,
@@ -128,7 +129,7 @@ fn measure(
         Ok(Row {
             abuser: kind.map_or("none", WorkloadKind::title),
             tenants: title,
-            load: load.context("the abuser")?,
+            load: load.context("running the load of the abuser")?,
             entities: kind.map_or(0, WorkloadKind::entities),
             results,
         })
@@ -189,11 +190,14 @@ fn check(arguments: &Arguments, rows: &[Row]) -> anyhow::Result<()> {
     for row in rows {
         let p99 = row.results.inserts.quantile_ms(0.99);
         if row.results.inserts.count() == 0 || row.results.refused > 0 {
-            bail!("beside {}, tenants were refused", row.abuser);
+            bail!(
+                "abuser {}: tenants were refused or made no inserts",
+                row.abuser
+            );
         }
         if arguments.p99_max_ms.is_some_and(|max| p99 > max) {
             bail!(
-                "beside {}, the tenants' inserts took {p99:.1} ms",
+                "abuser {}: the p99 of the tenants' inserts is {p99:.1} ms",
                 row.abuser
             );
         }

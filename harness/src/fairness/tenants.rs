@@ -21,7 +21,7 @@ pub(super) struct TenantResults {
     pub(super) inserts: LatencyHistogram,
     /// Latencies of point reads.
     pub(super) gets: LatencyHistogram,
-    /// Answered with 503.
+    /// Number of requests that were answered with 503.
     pub(super) refused: u64,
 }
 
@@ -77,7 +77,7 @@ impl Tenant {
         let row_key = entity::key('r', self.rows);
         let body = entity::body(&self.partition_key, &row_key, self.rows);
         let answer = self.client.post(&format!("/{TABLE}"), &body);
-        Ok(answer.context("a tenant's insert")?.status)
+        Ok(answer.context("sending the insert of a tenant")?.status)
     }
 
     fn get(&mut self) -> anyhow::Result<u16> {
@@ -87,7 +87,7 @@ impl Tenant {
             self.partition_key
         );
         let answer = self.client.get(&path);
-        Ok(answer.context("a tenant's read")?.status)
+        Ok(answer.context("sending the read of a tenant")?.status)
     }
 }
 

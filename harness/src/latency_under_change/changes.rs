@@ -16,7 +16,7 @@ pub(super) const REFUSED_MAX: Duration = Duration::from_secs(120);
 pub(super) struct Changes {
     admin: SocketAddr,
     random: Random,
-    /// Largest number of ranges; the smallest is half of it.
+    /// Maximum number of ranges; the minimum is half of it.
     pub(super) ranges_max: usize,
     pub(super) counts: RangeChanges,
     took: Duration,
@@ -43,7 +43,8 @@ impl Changes {
             .is_some_and(|since| since.elapsed() > REFUSED_MAX)
     }
 
-    /// Splits the store into as many ranges as allowed, and waits until they have rewritten shared files. Not counted.
+    /// Splits the store into as many ranges as allowed, and waits until they have rewritten shared files. Does not
+    /// count these splits.
     pub(super) fn split_store(&mut self) -> anyhow::Result<()> {
         loop {
             let ranges = admin::ranges(self.admin)?.ranges;
@@ -63,7 +64,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Makes `count` changes, or as many as possible.
+    /// Makes `count` changes, or fewer if the server refuses all changes for too long.
     pub(super) fn make(&mut self, count: u64) -> anyhow::Result<()> {
         let began = Instant::now();
         while self.counts.done() < count && !self.are_stuck() {

@@ -1,9 +1,9 @@
 //! `cargo harness latency-under-change`: client latency during splits, merges and snapshots of a fully loaded server.
 //!
 //! The test fills the store and splits it into ranges of about equal size. Then half of the connections insert and half
-//! read, each always with a request under way, while ranges split and merge as fast as the server allows. The report
-//! has the clients' side: latencies, and the number of refused requests by reason; beside it the time that writes
-//! waited for each change, as measured by the server, and the same load without changes. Then the same with snapshots.
+//! read, each always with a request under way: first without changes, then while ranges split and merge as fast as the
+//! server allows, then during snapshots. The report has the latencies of the clients, the number of refused requests by
+//! reason, and how long writes waited for each change and snapshot, as measured by the server.
 //!
 //! `cargo harness pressure` compares rows; this test does not.
 
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Rows in the store, MiB
     #[arg(long, default_value_t = 1_024)]
     mib: u64,
-    /// Largest number of ranges; the smallest is half of it. Fewer ranges are larger
+    /// Maximum number of ranges; the minimum is half of it. With fewer ranges, each range is larger
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(2..))]
     ranges: u16,
     /// Connections: half insert, half read
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// Seed of the choice of ranges
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Fail when writes wait longer than the design allows; needs an idle machine
+    /// Fail if writes wait for changes longer than 300 ms (p99) or 1 s (maximum); needs an idle machine
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]

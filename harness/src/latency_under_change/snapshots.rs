@@ -1,4 +1,4 @@
-//! Snapshots, one after the other.
+//! Creates snapshots, one after the other, and measures them.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -27,7 +27,9 @@ impl Snapshots {
             let began = Instant::now();
             let created = admin::act_on_snapshot(admin, &name(number), "create")?;
             self.calls.record(began.elapsed());
-            let pause_ms = created["pause_ms"].as_f64().context("no pause_ms")?;
+            let pause_ms = created["pause_ms"]
+                .as_f64()
+                .context("the answer of the admin port has no pause_ms")?;
             self.pauses.record_ms(pause_ms);
             if let Some(before) = number.checked_sub(1) {
                 admin::act_on_snapshot(admin, &name(before), "delete")?;

@@ -22,7 +22,8 @@ const BALLAST: usize = 24 << 10;
 
 const ROW_KEY: &str = "canary";
 
-/// The partition of a canary row. All differ, from `a` to `z`, so that the writers' partitions lie among them.
+/// The partition of a canary row. No two are equal, and they begin with `a` to `z`, so that the writers' partitions lie
+/// among them.
 pub(super) fn partition(number: u64) -> String {
     let letter = char::from(b'a' + u8::try_from(number % 26).unwrap_or(0));
     format!("{letter}{:02}", number / 26)
@@ -81,10 +82,10 @@ pub(super) fn watch(
 /// A scan of everything, and its position.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// Rows of a page.
+    /// Rows per page.
     top: u64,
     missing: BTreeSet<String>,
-    /// The last key.
+    /// The last key that was read.
     last: Option<(String, String)>,
     /// The query options of the next page.
     token: String,
@@ -100,7 +101,7 @@ impl Scan {
         }
     }
 
-    /// Reads to the end.
+    /// Reads to the end, and checks that no canary row is missing.
     fn run(&mut self, client: &mut Client) -> anyhow::Result<()> {
         loop {
             let query = format!(

@@ -1,16 +1,17 @@
-//! `cargo harness pressure`: splits, merges, freezes, compacts and kills under checked traffic.
+//! `cargo harness pressure`: splits, merges, freezes, compacts and kills while clients check every answer.
 //!
-//! One data directory lives through all rounds. In each round the server starts, everything is read back and compared with the
-//! clients' models (as `cargo harness crash` does), and then, until the kill:
+//! All rounds use the same data directory. In each round the server starts, everything is read back and compared with
+//! the clients' models (as `cargo harness crash` does), and then, until the kill:
 //! - six writers change their own rows and race for shared rows, checking every answer;
 //! - a reader records the rows that it reads, and a watcher scans everything repeatedly, in pages of random length; a
 //!   scan interrupted by the kill continues with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
 //!
-//! Beyond the demands of the crash test: no scan misses a row, repeats one or leaves the order; no answer is wrong because a range
-//! moved; and in the end, once the ranges have released all shared files, the files take at most 1.3 times the bytes of a fresh copy.
+//! In addition to the crash test, it checks that no scan misses a row, repeats one or returns rows out of order; that
+//! no answer is wrong because a range changed; and that in the end, when the ranges have released all shared files, the
+//! files take at most 1.3 times the bytes of a fresh copy.
 //!
-//! The choice of operations and actions follows from the seed; their interleaving does not.
+//! The seed determines the operations and actions, but not their interleaving.
 
 mod canary_rows;
 mod nemesis;
@@ -36,17 +37,18 @@ const GARBAGE_AGE: &str = "4s";
 /// Longest load of one round, milliseconds.
 const LOAD_MS_MAX: u64 = 6_000;
 
-/// How long writes may wait for a change: the 99th percentile and the most (issue: "unavailable p99 ≤ 300 ms, maximum ≤ 1 s").
+/// Limit of the 99th percentile of the times that writes wait for a change, in milliseconds.
 pub(crate) const TRANSIT_P99_MS: f64 = 300.0;
+/// Limit of the longest time that writes wait for a change, in milliseconds.
 pub(crate) const TRANSIT_MAX_MS: f64 = 1_000.0;
 
-/// Split, merge, freeze, compact and kill under checked traffic
+/// Split, merge, freeze, compact and kill while clients check every answer
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Length of the test, minutes
     #[arg(long, default_value_t = 2.0)]
     minutes: f64,
-    /// Fail when writes wait longer than the design allows; needs an idle machine
+    /// Fail if writes wait for changes longer than 300 ms (p99) or 1 s (maximum); needs an idle machine
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
@@ -131,7 +133,7 @@ impl Run {
         let (server, admin) = start(&self.test.program, &self.test.directory)?;
         let server = self.test.started(server);
         self.compare(&server)
-            .with_context(|| format!("after {kills} kills"))?;
+            .with_context(|| format!("comparing rows with the model after {kills} kills"))?;
         Ok((server, admin))
     }
 

@@ -11,7 +11,7 @@ use super::canary_rows;
 use crate::checkers::TABLE;
 use crate::range_changes::RangeChanges;
 
-/// With this many ranges, no further range is split.
+/// Maximum number of ranges; no range is split while there are so many.
 const RANGES_MAX: usize = 12;
 
 /// The actions so far.

@@ -16,7 +16,7 @@ use crate::checkers::model::Key;
 /// How long the ranges may take to rewrite their files and release old ones.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Largest ratio of the files' bytes to those of a fresh copy (issue: "returns to within 1.3 times").
+/// Largest ratio of the files' bytes to those of a fresh copy.
 const EXCESS_MAX: f64 = 1.3;
 
 /// The files of all ranges, compared with a fresh copy.

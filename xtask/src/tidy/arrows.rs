@@ -1,4 +1,4 @@
-//! The dependencies in the manifests, compared with `tidy.toml`.
+//! Checks that the manifests have only the dependencies (arrows) that `tidy.toml` allows.
 
 use toml::{Table, Value};
 
@@ -6,7 +6,7 @@ use super::Finding;
 use super::settings::Settings;
 use super::tree::{File, Tree, package_name};
 
-/// The table of the dependencies of tests and examples.
+/// The manifest table of the dependencies of tests and examples.
 const TESTS: &str = "dev-dependencies";
 
 /// The tables of a manifest that name dependencies.
@@ -48,7 +48,7 @@ fn check_crate(
                 .any(|allowed| allowed == dependency)
             {
                 report(format!(
-                    "{name} must not know {dependency}: arrows point down only"
+                    "{name} must not depend on {dependency}: tidy.toml does not list it under [arrows]"
                 ));
             }
             continue;
@@ -58,18 +58,18 @@ fn check_crate(
         {
             let rooms = rooms.join(", ");
             report(format!(
-                "{name} must not know {dependency}: only {rooms} may"
+                "{name} must not depend on {dependency}: only {rooms} may"
             ));
         }
         if let Some(never) = settings.never.get(name)
             && never.iter().any(|banned| banned == dependency)
         {
-            report(format!("{name} must never know {dependency}"));
+            report(format!("{name} must never depend on {dependency}"));
         }
     }
 }
 
-/// Every dependency, with the kind of its table.
+/// Every dependency, with the name of its table.
 fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> {
     let targets = manifest
         .get("target")
@@ -88,7 +88,7 @@ fn dependencies(manifest: &Table) -> impl Iterator<Item = (&'static str, &str)> 
         })
 }
 
-/// The name of the package, if a dependency is renamed.
+/// The package name of a dependency, which may be renamed.
 fn real_name<'a>(key: &'a str, value: &'a Value) -> &'a str {
     value.get("package").and_then(Value::as_str).unwrap_or(key)
 }
@@ -123,7 +123,7 @@ mod tests {
             let manifest = format!("[package]\nname='low'\n[{table}]\nhigh.workspace=true");
             assert_eq!(
                 findings(&manifest),
-                ["low must not know high: arrows point down only"]
+                ["low must not depend on high: tidy.toml does not list it under [arrows]"]
             );
         }
     }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(manifest("target.x.dev-dependencies"), [] as [&str; 0]);
         assert_eq!(
             manifest("dependencies"),
-            ["side must not know high: arrows point down only"]
+            ["side must not depend on high: tidy.toml does not list it under [arrows]"]
         );
     }
 
@@ -148,10 +148,10 @@ mod tests {
         let manifest = "[package]\nname='low'\n[dependencies]\nh={package='hyper',version='1'}";
         assert_eq!(
             findings(manifest),
-            ["low must not know hyper: only high may"]
+            ["low must not depend on hyper: only high may"]
         );
         let manifest = "[package]\nname='low'\n[dependencies]\ntokio='1'";
-        assert_eq!(findings(manifest), ["low must never know tokio"]);
+        assert_eq!(findings(manifest), ["low must never depend on tokio"]);
     }
 
     #[test]

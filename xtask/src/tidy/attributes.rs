@@ -1,4 +1,4 @@
-//! Every silenced lint has a reason.
+//! Checks that every silenced lint has a reason.
 
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};

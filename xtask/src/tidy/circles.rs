@@ -1,4 +1,4 @@
-//! Circles between the files of a crate: siblings that use each other, directly or through other files.
+//! Finds circles between the files of a crate: siblings that use each other, directly or through other files.
 //!
 //! A file uses another when one of its paths (in a `use` or in code) leads there. A name that a module only re-exports
 //! leads to the file that defines it. Two things do not count: tests, and a file that uses a module above it. `use
@@ -44,7 +44,7 @@ pub(super) fn check(tree: &Tree) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The folder of the crate and the module path of a source file; `None` for tests and for binaries beside a library.
+/// The folder of the crate and the module path of a source file; `None` for tests and for binaries in `src/bin`.
 fn module_path(path: &str) -> Option<(&str, ModulePath)> {
     let (folder, rest) = path.split_once("/src/")?;
     let names = rest.strip_suffix(".rs")?.split('/');
@@ -60,7 +60,7 @@ fn module_path(path: &str) -> Option<(&str, ModulePath)> {
     Some((folder, names))
 }
 
-/// The paths in a file.
+/// A module, with the paths in its file.
 struct Module {
     file: String,
     /// Names that it imports or re-exports, with their targets.

@@ -1,4 +1,4 @@
-//! Subjects of commits: `room: imperative`, at most 70 characters.
+//! Checks the subjects of commits: `room: imperative`, at most 70 characters.
 //!
 //! The rule needs the history, which a shallow clone does not have, so it is not part of `./test`: `cargo xtask tidy
 //! --commits REV..`. Whether a verb is an imperative is guessed from its form; a noun in its place may pass.
@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use partita_bench::project;
 
-/// Longest subject, characters.
+/// Maximum length of a subject, in characters.
 const SUBJECT_MAX: usize = 70;
 
 /// First words of subjects that are statements.

@@ -1,4 +1,4 @@
-//! Idioms that keep readers out: people where a noun belongs (a caller, a client), and riddles by understatement.
+//! Finds idioms that keep readers out: people where a noun belongs (a caller, a client), and riddles by understatement.
 //!
 //! The rule searches documents and Rust sources: comments, names and texts, also across the lines of a comment.
 
@@ -55,7 +55,10 @@ fn check_file(file: &File) -> Vec<Finding> {
         if let Some(found) = length.and_then(|length| rest.get(..length)) {
             let text: Vec<&str> = found.iter().map(|word| word.text.as_str()).collect();
             let line = found.first().map_or(0, |word| word.line);
-            let text = format!("an idiom that keeps readers out: {:?}", text.join(" "));
+            let text = format!(
+                "unclear idiom {:?}: name the caller or client, or write \"not a\"",
+                text.join(" ")
+            );
             findings.push(Finding::new(&file.path, line, text));
         }
         at += length.unwrap_or(1);

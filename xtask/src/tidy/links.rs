@@ -1,4 +1,4 @@
-//! Links between documents lead to an existing file and, with an anchor, to an existing heading.
+//! Checks that links between documents lead to an existing file and, with an anchor, to an existing heading.
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -15,7 +15,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The targets of inline links, with their lines; code is left out.
+/// The targets of inline links outside code, with their lines.
 fn links(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut in_code = false;

@@ -1,10 +1,11 @@
-//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and its column *may know* agrees with `tidy.toml`.
+//! Checks the table of crates in `ARCHITECTURE.md`: it has a row for every crate, and its last column, the allowed
+//! dependencies, agrees with `tidy.toml`.
 //!
-//! The column *may know* is read as a list between commas:
+//! The last column is a list between commas:
 //!
 //! | text | means |
 //! | --- | --- |
-//! | `–` | no crate of ours |
+//! | `–` | no crate of this project |
 //! | names in backquotes | these crates |
 //! | names, then `and below` | these crates, and those that their own rows list |
 //! | `not`, then names | without these crates |
@@ -20,7 +21,7 @@ use super::tree::{Tree, package_name};
 
 const FILE: &str = "ARCHITECTURE.md";
 
-/// How the table's first line begins.
+/// The beginning of the table's first line.
 const HEADER: &str = "| crate |";
 
 /// Crates by the names of their folders.
@@ -65,12 +66,15 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
             Some(package) => {
                 let arrows = arrows(settings, package, &packages);
                 for name in listed.difference(&arrows) {
-                    report(format!("{}: tidy.toml has no arrow to {name}", row.name));
+                    report(format!(
+                        "{}: tidy.toml allows no dependency on {name}",
+                        row.name
+                    ));
                 }
                 for name in arrows.difference(&listed) {
                     let row = &row.name;
                     report(format!(
-                        "{row}: tidy.toml has an arrow to {name}, the map has not"
+                        "{row}: tidy.toml allows a dependency on {name}, the table does not"
                     ));
                 }
             }
@@ -116,7 +120,7 @@ fn packages(tree: &Tree) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(packages)
 }
 
-/// The crates that a package may know by `tidy.toml`.
+/// The crates that a package may depend on by `tidy.toml`.
 fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String>) -> Names {
     let below = settings.arrows.get(package).map_or(&[][..], Vec::as_slice);
     let is_below = |(_, package): &(&String, &String)| below.contains(*package);
@@ -124,7 +128,7 @@ fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String
     found.map(|(name, _)| name.clone()).collect()
 }
 
-/// Reads the column *may know* of a row; `known` has the rows above it.
+/// Reads the last column of a row; `known` has the rows above it.
 fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
     let mut listed = Names::new();
     for part in text.split(',').map(str::trim) {
@@ -149,13 +153,13 @@ fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String
                     listed.insert(name);
                 }
             }
-            words => return Err(format!("the column \"may know\" cannot be read: {words:?}")),
+            words => return Err(format!("cannot read the last column: {words:?}")),
         }
     }
     Ok(listed)
 }
 
-/// The names in backquotes, and the words between them.
+/// The names in backquotes, and the words outside them.
 fn names(part: &str) -> (Vec<String>, String) {
     let mut names = Vec::new();
     let mut words = Vec::new();
@@ -213,12 +217,12 @@ mod tests {
             texts(rows),
             [
                 "crates/side has no row in the table of crates",
-                "mid: tidy.toml has no arrow to side",
-                "mid: tidy.toml has an arrow to low, the map has not",
+                "mid: tidy.toml allows no dependency on side",
+                "mid: tidy.toml allows a dependency on low, the table does not",
                 "high: \"gone and below\" needs a row of gone above",
-                "high: tidy.toml has an arrow to low, the map has not",
-                "high: tidy.toml has an arrow to mid, the map has not",
-                "new: the column \"may know\" cannot be read: \"a few\"",
+                "high: tidy.toml allows a dependency on low, the table does not",
+                "high: tidy.toml allows a dependency on mid, the table does not",
+                "new: cannot read the last column: \"a few\"",
                 "there is no crates/new",
             ]
         );

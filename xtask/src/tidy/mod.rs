@@ -1,16 +1,16 @@
 //! `cargo xtask tidy`: the house rules that no compiler lint checks.
 //!
-//! Each rule is a pure function from the project's files to findings, so that a test can show it failing. The data of
-//! the rules (dependencies, exceptions with their reasons) is in `tidy.toml`.
+//! Each rule is a pure function from the project's files to findings, so that tests can show that it finds a fault. The
+//! data of the rules (dependencies, exceptions with their reasons) is in `tidy.toml`.
 //!
 //! | rule | promise |
 //! | --- | --- |
-//! | arrows | crates know only the rooms below them; HTTP, storage and runtime crates stay in their rooms |
-//! | map | the table of crates in `ARCHITECTURE.md` names every crate with its arrows |
+//! | arrows | crates depend only on the crates below them; only listed crates use HTTP, storage and runtime libraries |
+//! | map | the table of crates in `ARCHITECTURE.md` has every crate with its dependencies |
 //! | sizes | files and functions of a usual size, or an exception with a reason |
 //! | names | no `util`, no `foo.rs` beside `foo/` |
-//! | operations | a file of its name for every operation, in each room |
-//! | words | no mark of unfinished work without an issue, no registry hosts, no paths of one machine |
+//! | operations | every operation has a file with its name in each listed folder |
+//! | words | no mark of unfinished work without an issue, no registry hosts, no machine-specific paths |
 //! | idioms | no riddles in comments, texts and documents |
 //! | circles | no files of a crate that use each other |
 //! | attributes | every `allow` and `expect` gives its reason |

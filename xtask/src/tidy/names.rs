@@ -1,9 +1,9 @@
-//! Names of modules.
+//! Checks the names of modules.
 
 use super::Finding;
 use super::tree::Tree;
 
-/// Names without meaning.
+/// Names that do not say what a module is for.
 const BANNED: [&str; 7] = [
     "util", "utils", "common", "helper", "helpers", "misc", "shared",
 ];
@@ -14,13 +14,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         for part in file.path.split('/') {
             let stem = part.trim_end_matches(".rs");
             if BANNED.contains(&stem) {
-                let text = format!("a module named {stem}: name the idea instead");
+                let text = format!("a module named {stem}: use a name that says what it is for");
                 findings.push(Finding::new(&file.path, 0, text));
             }
         }
         let folder = file.path.trim_end_matches(".rs");
         if tree.exists(folder) && has_rust(tree, folder) {
-            let text = format!("{folder}/ stands beside it: move it to {folder}/mod.rs");
+            let text = format!("the folder {folder}/ exists: move the file to {folder}/mod.rs");
             findings.push(Finding::new(&file.path, 0, text));
         }
     }

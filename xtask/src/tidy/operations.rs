@@ -1,4 +1,5 @@
-//! The files of operations: a protocol's operation has a file of its name in each room that `tidy.toml` lists for it.
+//! Checks the files of operations: an operation of a protocol has a file with its name in each folder that `tidy.toml`
+//! lists.
 
 use super::Finding;
 use super::settings::Settings;
@@ -23,7 +24,7 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Whether the folder or one below it has the file, or a folder of that name with a `mod.rs`.
+/// Whether the folder, or a folder below it, has the file `NAME.rs` or `NAME/mod.rs`.
 fn has_file(tree: &Tree, folder: &str, name: &str) -> bool {
     let (prefix, file) = (format!("{folder}/"), format!("/{name}.rs"));
     let module = format!("/{name}/mod.rs");

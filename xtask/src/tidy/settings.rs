@@ -14,13 +14,13 @@ pub(super) const FILE: &str = "tidy.toml";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Settings {
-    /// The crates of ours that each of our crates may know.
+    /// For each crate of this project, the other crates of this project that it may depend on.
     pub(super) arrows: BTreeMap<String, Vec<String>>,
-    /// The further crates of ours that the tests of each of our crates may know.
+    /// For each crate of this project, the further crates that its tests may depend on.
     pub(super) test_arrows: BTreeMap<String, Vec<String>>,
-    /// The only crates of ours that may know an outside crate.
+    /// For a library, the only crates of this project that may depend on it.
     pub(super) only: BTreeMap<String, Vec<String>>,
-    /// The outside crates that a crate of ours must never know.
+    /// For a crate of this project, the libraries that it must never depend on.
     pub(super) never: BTreeMap<String, Vec<String>>,
     /// For each protocol, the files of its operations.
     pub(super) operations: BTreeMap<String, Operations>,

@@ -1,4 +1,4 @@
-//! Files and functions of a usual size.
+//! Checks the sizes of files and functions.
 //!
 //! Counts lines of code outside tests, without blank lines and comments, so that a comment never makes a function too
 //! long.
@@ -9,13 +9,13 @@ use super::Finding;
 use super::settings::{self, Settings, SizeException};
 use super::tree::{File, Tree, is_test_item};
 
-/// From this many lines of code on, a note names the file: look for a place to split it.
+/// Lines of code from which a note suggests to split the file.
 const FILE_LINES_NOTE: usize = 600;
 
-/// Lines of code that a file may have without a stated reason.
+/// Maximum number of lines of code of a file without an exception.
 const FILE_LINES_MAX: usize = 1_000;
 
-/// Lines of code that a function may have without a stated reason: a screen.
+/// Maximum number of lines of code of a function without an exception: what fits on a screen.
 const FUNCTION_LINES_MAX: usize = 70;
 
 pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Finding>> {
@@ -44,14 +44,18 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
     Ok(findings)
 }
 
-/// Files that are long, but not longer than the limit.
+/// Notes on files that are long, but not longer than the limit.
 pub(super) fn notes(tree: &Tree) -> Vec<Finding> {
     tree.rust()
         .filter(|file| !is_test(&file.path))
         .map(|file| (file, code_lines(&file.text)))
         .filter(|(_, lines)| (FILE_LINES_NOTE..=FILE_LINES_MAX).contains(lines))
         .map(|(file, lines)| {
-            Finding::new(&file.path, 0, format!("{lines} lines: look for the seam"))
+            Finding::new(
+                &file.path,
+                0,
+                format!("{lines} lines of code: consider splitting the file"),
+            )
         })
         .collect()
 }
@@ -81,7 +85,7 @@ fn long_parts(file: &File) -> anyhow::Result<Vec<LongPart>> {
     };
     let lines = code_lines(&file.text);
     if lines > FILE_LINES_MAX {
-        let text = format!("{lines} lines of code: cut it, or say why not in tidy.toml");
+        let text = format!("{lines} lines of code: split the file, or give a reason in tidy.toml");
         functions.found.push(LongPart {
             name: None,
             finding: Finding::new(&file.path, 0, text),
@@ -91,7 +95,7 @@ fn long_parts(file: &File) -> anyhow::Result<Vec<LongPart>> {
     Ok(functions.found)
 }
 
-/// Lines of code before the tests at a file's end.
+/// Number of lines of code before the tests at a file's end.
 fn code_lines(text: &str) -> usize {
     let (code, _) = text
         .split_once("\n#[cfg(test)]\nmod tests {")
@@ -118,7 +122,9 @@ impl Functions<'_> {
         let body = lines.take(end + 1 - start);
         let lines = body.filter(|line| is_code(line)).count();
         if lines > FUNCTION_LINES_MAX {
-            let text = format!("fn {name} has {lines} lines of code, more than a screen");
+            let text = format!(
+                "fn {name} has {lines} lines of code; at most {FUNCTION_LINES_MAX} are allowed"
+            );
             self.found.push(LongPart {
                 name: Some(name.to_string()),
                 finding: Finding::new(&self.file.path, start, text),
@@ -167,7 +173,7 @@ mod tests {
         assert_eq!(texts("src/a.rs", &function(68), ""), [] as [&str; 0]);
         assert_eq!(
             texts("src/a.rs", &function(69), ""),
-            ["fn long has 71 lines of code, more than a screen"]
+            ["fn long has 71 lines of code; at most 70 are allowed"]
         );
         let exception = "[[long_function]]\npath='src/a.rs'\nname='long'\nreason='one table'";
         assert_eq!(texts("src/a.rs", &function(69), exception), [] as [&str; 0]);
@@ -194,7 +200,7 @@ mod tests {
         assert_eq!(texts("src/a.rs", &file(1_000), ""), [] as [&str; 0]);
         assert_eq!(
             texts("src/a.rs", &file(1_001), ""),
-            ["1001 lines of code: cut it, or say why not in tidy.toml"]
+            ["1001 lines of code: split the file, or give a reason in tidy.toml"]
         );
         let exception = "[[long_file]]\npath='src/a.rs'\nreason=' '";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Words banned from tracked files.
+//! Finds words that are banned from tracked files.
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -26,7 +26,7 @@ const REGISTRY_HOSTS: [&str; 9] = [
 /// The source of every entry of a lock file, independent of the mirror.
 const PUBLIC_INDEX: &str = concat!("registry+https://github.com/rust-lang/crates", ".io-index");
 
-/// Folders of development machines, which do not exist elsewhere.
+/// Folders of development machines, which do not exist on other machines.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -58,13 +58,13 @@ fn check_file(file: &File) -> Vec<Finding> {
         for host in REGISTRY_HOSTS {
             if line.contains(host) && !is_source {
                 report(format!(
-                    "a registry's host, {host}: packages are named by name"
+                    "the host of a package registry, {host}: name the package without a host"
                 ));
             }
         }
         for path in MACHINE_PATHS {
             if line.contains(path) {
-                report(format!("a path of one machine, {path}"));
+                report(format!("a machine-specific path, {path}"));
             }
         }
     }

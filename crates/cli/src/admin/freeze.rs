@@ -3,10 +3,10 @@
 use clap::value_parser;
 use partita_wire::admin::ActionDone;
 
-/// Make writes to a range wait for a moment, as a split does
+/// Delay writes to a range for a moment, as a split does
 #[derive(clap::Args)]
 pub(crate) struct FreezeCommand {
-    /// How long writes wait, at most 1,000 [default: 100]
+    /// Milliseconds for which writes wait, 1 to 1,000 [default: 100]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000))]
     milliseconds: Option<u64>,
 }

@@ -1,12 +1,13 @@
-//! `partita admin flush|compact|collect RANGE`: actions without parameters, which maintenance runs by itself sooner or later.
+//! `partita admin flush|compact|collect RANGE`: actions without parameters. The server's maintenance also runs them
+//! without a command.
 
 use partita_wire::admin::ActionDone;
 
-/// Move rows from memory to files, so that a start has nothing to replay
+/// Write a range's rows from memory to files, so that a restart need not replay them
 #[derive(clap::Args)]
 pub(crate) struct FlushCommand {}
 
-/// Rewrite the files of a range, and those it shares, into as few as possible
+/// Rewrite the files of a range into as few as possible, including files that it shares with other ranges
 #[derive(clap::Args)]
 pub(crate) struct CompactCommand {}
 

@@ -1,4 +1,4 @@
-//! `partita admin merge RANGE`: one range in place of two neighbours.
+//! `partita admin merge RANGE`: merges two neighbouring ranges into one.
 
 use super::Answer;
 use crate::prelude::*;

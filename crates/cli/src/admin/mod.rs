@@ -37,18 +37,18 @@ commands! {
 
 /// An action on a range.
 pub(crate) trait RangeAction: clap::Args {
-    /// Its name in the admin API.
+    /// The name of the action in the admin API.
     const NAME: &str;
-    /// The document that the server answers.
+    /// The document that the server returns.
     type Answer: Answer;
 
-    /// Sets the parameters that its flags give.
+    /// Sets the request parameters that the flags give.
     fn set(self, _params: &mut RangeActionParams) {}
 }
 
 /// The answer to an action.
 pub(crate) trait Answer: DeserializeOwned {
-    /// Writes it in a format other than JSON.
+    /// Writes the answer in a format other than JSON.
     fn write(&self, output: &mut Output) -> Result<(), CommandError>;
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct RangeArgs {
     admin: AdminPortArgs,
 }
 
-/// An action with the flags of its range.
+/// An action with the flags that all actions share.
 type OnRange<A> = With<A, RangeArgs>;
 
 impl<A: RangeAction> Command for OnRange<A> {

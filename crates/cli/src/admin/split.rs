@@ -1,4 +1,4 @@
-//! `partita admin split RANGE`: two ranges in place of one.
+//! `partita admin split RANGE`: splits a range in two.
 
 use super::{Answer, RangeAction};
 use crate::prelude::*;
@@ -8,7 +8,7 @@ use partita_wire::admin::{NamedKey, RangeActionParams, SplitResult};
 /// Split a range in two
 #[derive(clap::Args)]
 pub(crate) struct SplitCommand {
-    /// Table of --at [default: split in the middle of the range's bytes]
+    /// Table that --at belongs to [default: split in the middle of the range's bytes]
     #[arg(long, value_name = "TABLE", requires = "at")]
     table: Option<String>,
     /// First PartitionKey of the right range

@@ -1,4 +1,4 @@
-//! The flag of Partita's admin port.
+//! The flag `--admin`: the URL of Partita's admin port.
 
 use super::connection::{LOCAL_ADMIN_PORT, variable};
 use crate::progress::Progress;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const VARIABLE: &str = "PARTITA_ADMIN";
 
-/// Where the admin port of a server is.
+/// The URL of a server's admin port.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdminPortArgs {
     /// URL of the server's admin port [env: PARTITA_ADMIN] [default: http://127.0.0.1:10010]
@@ -17,7 +17,8 @@ pub(crate) struct AdminPortArgs {
 }
 
 impl AdminPortArgs {
-    /// The admin port of the flag, else of the variable, else of this machine; and the progress of its requests.
+    /// The admin port at the URL of the flag, else of `PARTITA_ADMIN`, else at the default port of this machine. The
+    /// [`Progress`] counts its requests.
     pub(crate) fn open(&self) -> Result<(AdminPort, Progress), AdminError> {
         let url = self.admin.clone().or_else(|| variable(VARIABLE));
         let url = url.as_deref().unwrap_or(LOCAL_ADMIN_PORT);

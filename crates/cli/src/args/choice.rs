@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// Reads one of these values by its name.
+/// A parser that accepts the name of one of these values.
 pub(crate) fn choice<T: Clone + Send + Sync + 'static, const N: usize>(
     values: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

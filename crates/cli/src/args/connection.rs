@@ -25,7 +25,7 @@ const LOCAL: &str = "UseDevelopmentStorage=true";
 /// The admin port of a server on this machine with default settings.
 pub(super) const LOCAL_ADMIN_PORT: &str = "http://127.0.0.1:10010";
 const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING";
-/// How long a command tries to connect before the first answer of a server.
+/// How long a command retries if it has never connected to a server.
 const FIRST_CONNECTION: Duration = Duration::from_millis(1500);
 
 /// Where the tables are, and how to reach them.
@@ -47,7 +47,7 @@ pub(crate) struct ConnectionArgs {
     /// Shared access signature, instead of a key
     #[arg(long, value_name = "QUERY")]
     sas: Option<String>,
-    /// Certificate authority to trust besides the machine's, PEM
+    /// Certificate authority to trust in addition to the machine's, PEM
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// HTTP proxy for all hosts, or none [env: https_proxy, http_proxy, all_proxy, no_proxy]
@@ -61,12 +61,12 @@ pub(crate) struct ConnectionArgs {
     timeout: Option<u32>,
 }
 
-/// An account, and the traffic to it.
+/// A client of an account, and the counts of its requests.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) service: TableServiceClient,
     pub(crate) traffic: Arc<Traffic>,
-    /// Authorities to trust besides the machine's.
+    /// The certificate authority of `--ca`, PEM.
     pub(crate) authorities_pem: Vec<Vec<u8>>,
 }
 
@@ -116,8 +116,8 @@ impl Connection {
         })
     }
 
-    /// The admin port of a server on this machine with default settings, if these are its tables. A server on another table port has
-    /// another admin port.
+    /// The default admin port of this machine, if the tables are at the default table port of this machine. A server
+    /// with another table port has another admin port too.
     pub(crate) fn local_admin_port(&self) -> Option<&'static str> {
         let endpoint = self.service.endpoint().to_string();
         let local = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
@@ -201,7 +201,7 @@ impl PlaceFlags<'_> {
         }))
     }
 
-    /// The endpoint of the flags: by its URL, or by its account.
+    /// The endpoint that the flags name, by URL or by account.
     fn endpoint(&self, local: &Endpoint) -> Result<Endpoint, CommandError> {
         match (self.endpoint, self.account) {
             (Some(url), _) => {
@@ -223,7 +223,7 @@ impl PlaceFlags<'_> {
     }
 }
 
-/// A variable that is set and not empty.
+/// The value of an environment variable that is set and not blank.
 pub(super) fn variable(name: &str) -> Option<String> {
     let text = std::env::var(name).ok()?;
     (!text.trim().is_empty()).then_some(text)
@@ -267,7 +267,11 @@ mod tests {
     fn flags_override_the_variable_and_the_variable_the_default() {
         let variable = "TableEndpoint=http://v:1/acct;AccountKey=a2V5;AccountName=acct";
         let local = "http://127.0.0.1:10002/devstoreaccount1 SharedKey(devstoreaccount1)";
-        assert_eq!(of(&[], None).unwrap(), "-", "the caller has a default");
+        assert_eq!(
+            of(&[], None).unwrap(),
+            "-",
+            "without flags and variable, the caller uses its default"
+        );
         assert_eq!(
             of(&[], Some(variable)).unwrap(),
             "http://v:1/acct SharedKey(acct)"
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_table_has_flags_of_its_own() {
+    fn the_second_table_has_its_own_flags() {
         let here = ["--account", "devstoreaccount1"];
         let there = ["--to-account", "other", "--to-sas", "sv=1"];
         let place = of(

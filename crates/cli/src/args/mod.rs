@@ -20,7 +20,7 @@ pub(crate) use settings::SettingsArgs;
 use crate::error::CommandError;
 use crate::progress::Progress;
 
-/// Confirmation given beforehand.
+/// The flag that confirms in advance.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfirmArgs {
     /// Do not ask for confirmation

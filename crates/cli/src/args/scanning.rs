@@ -9,8 +9,8 @@ use partita_tools::scan::{Bounds, Lower, Strategy, Upper};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scan")]
 pub(crate) struct ScanArgs {
-    /// How the table is divided into parallel reads: serial does not, prefix divides by key prefixes, ranges by the server's ranges, auto
-    /// uses ranges if the server has them
+    /// How to divide the table into parallel reads: serial (not at all), prefix (by key prefixes), ranges (by the
+    /// server's ranges), or auto (by ranges if the server shows them, else by prefixes)
     #[arg(long, value_name = "HOW", value_parser = strategies(), default_value = "auto")]
     pub(crate) strategy: Strategy,
     /// Parallel requests, 1 to 256
@@ -31,7 +31,7 @@ pub(crate) struct ScanArgs {
     /// Only partitions up to and including this PartitionKey
     #[arg(long, value_name = "KEY")]
     through: Option<String>,
-    /// Rows of a page, 1 to 1,000
+    /// Rows per page, 1 to 1,000
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=1000), default_value_t = 1000)]
     pub(crate) page_rows: u16,
     /// Expected number of rows, to show the time left: the protocol has no row count

@@ -14,7 +14,7 @@ const CONFIG: &str = "config";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SettingsArgs {
     config: Option<PathBuf>,
-    /// Every text of every flag that was given.
+    /// The flags that were given, with their values. A repeated flag has several entries.
     given: Vec<(&'static Setting, String)>,
 }
 
@@ -103,7 +103,8 @@ fn flag(setting: &'static Setting) -> Arg {
     takes(flag, setting.takes)
 }
 
-/// Sets the values of a flag. The last of several wins, as with Azurite; lists add up. `=false` turns a switch off again.
+/// Sets how many values a flag takes. The last value of a repeated flag wins, as with Azurite; a list collects all
+/// values. `=false` turns a switch off again.
 fn takes(flag: Arg, takes: Takes) -> Arg {
     let id = flag.get_id().clone();
     match takes {

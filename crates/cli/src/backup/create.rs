@@ -1,4 +1,4 @@
-//! `partita backup NAME --to URL`: a snapshot copied out of the store, by a job of the server.
+//! `partita backup NAME --to URL`: the server copies a snapshot to a directory or an object store.
 
 use super::parse_place;
 use crate::args::AdminPortArgs;
@@ -9,7 +9,8 @@ use partita_tools::admin::{AdminError, AdminPort};
 use partita_wire::admin::{JobResult, SnapshotActionParams};
 
 /// Copy a snapshot into a directory or an object store
-// Derived groups leave out flattened fields: this one tells clap that --to alone makes the command complete.
+// The command is optional, because `backup` also has subcommands. This group tells clap that --to alone selects the
+// command.
 #[derive(clap::Args)]
 #[group(args = ["to"])]
 #[command(
@@ -19,7 +20,8 @@ pub(crate) struct CreateCommand {
     /// Snapshot name [default: a snapshot that is created now, and deleted after the copy]
     #[arg(value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
-    /// Destination: a path or file:// URL on the server's machine, or the URL of an object store; in a place that --backup-place allows
+    /// Destination: a path or file:// URL on the server's machine, or the URL of an object store; the server's
+    /// --backup-place must allow it
     #[arg(long, value_name = "URL", value_parser = parse_place)]
     to: Place,
     /// Delete the snapshot after the copy; create it if it does not exist
@@ -99,7 +101,7 @@ fn not_finished(name: &str, place: &Place, temporary: bool) -> String {
     }
 }
 
-/// Start and uptime of the server as digits: a name that no other snapshot has.
+/// Start time and uptime of the server as digits, for a unique snapshot name.
 async fn time_digits(port: &AdminPort) -> Result<String, AdminError> {
     let status = port.status().await?.document;
     let started = status.started_at.unwrap_or_default();

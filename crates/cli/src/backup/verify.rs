@@ -22,7 +22,7 @@ struct VerifiedDocument<'a> {
     bytes: u64,
     rows: u64,
     findings: Vec<FindingDocument<'a>>,
-    /// Files that do not belong to the backup. Scripts read this name; `cargo xtask tidy` refuses it without the escape.
+    /// Files that do not belong to the backup. Scripts depend on the JSON key.
     #[serde(rename = "strangers")]
     untracked: &'a [String],
 }

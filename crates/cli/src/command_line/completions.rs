@@ -5,13 +5,13 @@ use crate::prelude::*;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-/// Print completions of this command line for a shell
+/// Print shell completions of this command line
 #[derive(clap::Args)]
 #[command(
-    after_help = "Such as: partita completions bash > ~/.local/share/bash-completion/completions/partita"
+    after_help = "Example: partita completions bash > ~/.local/share/bash-completion/completions/partita"
 )]
 pub(super) struct CompletionsCommand {
-    /// Shell to print them for
+    /// Shell to generate completions for
     #[arg(value_name = "shell")]
     shell: Shell,
 }

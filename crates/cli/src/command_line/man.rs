@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 /// Write the manual pages of this command line
 #[derive(clap::Args)]
-#[command(after_help = "Such as: partita man ~/.local/share/man/man1")]
+#[command(after_help = "Example: partita man ~/.local/share/man/man1")]
 pub(super) struct ManCommand {
-    /// Directory to write them to; created if it does not exist
+    /// Directory for the manual pages; created if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }

@@ -46,7 +46,7 @@ struct AzuriteCommandLine {
     serve: server::serve::ServeCommand,
 }
 
-/// `-v` as well as `-V`, as Azurite has it.
+/// The version flag: `-V`, and `-v` because Azurite has it.
 #[derive(clap::Args)]
 struct VersionArgs {
     /// Print the version
@@ -67,7 +67,7 @@ commands! {
         /// Entities of a table
         #[command(subcommand)]
         Entity(entity::EntityCommand),
-        /// Partitions as logs: rows whose keys count down, so that the newest come first
+        /// Partitions as logs: the keys decrease with time, so that the newest row comes first
         #[command(subcommand)]
         Log(log::LogCommand),
         Scan(OnAccount<rows::scan::ScanCommand>),
@@ -90,10 +90,10 @@ commands! {
         /// Act on a range of a Partita server
         #[command(subcommand)]
         Admin(admin::AdminCommand),
-        /// Keep the whole store as it is now, and restore tables from it
+        /// Create and delete snapshots of the whole store, and restore tables from them
         #[command(
             subcommand,
-            after_help = "Snapshots are kept by the server, in its own store: for another disk, see `partita backup`."
+            after_help = "The server keeps snapshots in its own store; `partita backup` copies one to another disk."
         )]
         Snapshot(snapshot::SnapshotCommand),
         Backup(backup::BackupCommand),

@@ -1,5 +1,5 @@
-//! The command line is a promise to scripts: commands, flags, aliases, value names, values and defaults are those of
-//! `surface.txt`. Help texts may change.
+//! Scripts depend on the command line: `surface.txt` records its commands, flags, aliases, value names, values and
+//! defaults, and a test compares them. Help texts may change.
 //!
 //! `PARTITA_REWRITE_SURFACE=1` rewrites the file; review it before you commit it.
 
@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 
 const SURFACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/command_line/surface.txt");
 
-/// A command, its arguments and its subcommands, sorted. The settings of the server are left out: they have a catalog.
+/// A command, its arguments and its subcommands, sorted. The settings of the server are omitted: their catalog lists
+/// them.
 fn describe(command: &Command, path: &str, out: &mut String) {
     let path = format!("{path} {}", command.get_name());
     let _ = writeln!(out, "{}", path.trim());
@@ -92,7 +93,7 @@ fn argument_line(arg: &Arg) -> String {
 }
 
 #[test]
-fn the_surface_is_that_of_the_file() {
+fn the_command_line_equals_surface_txt() {
     let mut now = String::new();
     for mut command in [CommandLine::command(), AzuriteCommandLine::command()] {
         command.build();

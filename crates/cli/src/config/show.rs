@@ -1,4 +1,5 @@
-//! `partita config show`: every setting, its value and its source. Invalid settings are an error, as at a start of the server.
+//! `partita config show`: every setting, its value and its source. Invalid settings are an error, as when the server
+//! starts.
 
 use crate::args::SettingsArgs;
 use crate::command::{Command, CommandError, CommandResult, Outcome};

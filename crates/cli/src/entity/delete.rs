@@ -1,4 +1,4 @@
-//! `partita entity delete TABLE PARTITION-KEY ROW-KEY`: deletes one entity, in the version of `--if-match` if given.
+//! `partita entity delete TABLE PARTITION-KEY ROW-KEY`: deletes one entity, with `--if-match` only if it has this ETag.
 
 use super::{EntityArgs, IfMatchArgs, failed};
 use crate::prelude::*;

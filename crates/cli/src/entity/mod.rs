@@ -34,7 +34,7 @@ struct EntityArgs {
 /// Condition of a write.
 #[derive(clap::Args)]
 struct IfMatchArgs {
-    /// Only if the entity has this ETag [default: any]
+    /// Write or delete only if the entity has this ETag [default: any]
     #[arg(long, value_name = "ETAG")]
     if_match: Option<String>,
 }
@@ -53,7 +53,8 @@ fn is_missing(error: &partita_client::Error) -> bool {
     error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound)
 }
 
-/// Ends a command whose request failed. A missing entity is an outcome, with a message and this last line.
+/// Ends a command whose request failed. A missing entity is not an error: the command prints a message, then `summary`
+/// as its last line, and has exit code 1.
 fn failed(
     error: partita_client::Error,
     (partition_key, row_key): (&str, &str),

@@ -1,11 +1,11 @@
-//! `partita entity query TABLE [FILTER]`: one page after the other, in key order, up to a number of entities.
+//! `partita entity query TABLE [FILTER]`: reads one page after the other, in key order, up to `--top` entities.
 
 use crate::prelude::*;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
-/// Show the entities that pass a filter
+/// Show the entities that match a filter
 #[derive(clap::Args)]
 #[command(after_help = "Sends one request after the other; `partita scan` sends them in parallel.")]
 pub(crate) struct QueryCommand {
@@ -15,7 +15,7 @@ pub(crate) struct QueryCommand {
     filter: Option<String>,
     #[command(flatten)]
     select: SelectArgs,
-    /// Entities at most
+    /// Maximum number of entities
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]
     top: Option<u64>,
     /// Show the ETag of each entity as odata.etag

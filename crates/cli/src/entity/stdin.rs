@@ -8,7 +8,7 @@ use std::io::Read;
 /// Reads entities one by one.
 pub(super) struct Entities<R: Read> {
     values: serde_json::StreamDeserializer<'static, serde_json::de::IoRead<R>, Box<RawValue>>,
-    /// The objects of an array that are not returned yet.
+    /// The objects of the current array that [`Self::next`] has not returned yet.
     array: std::vec::IntoIter<Box<RawValue>>,
     count: usize,
 }

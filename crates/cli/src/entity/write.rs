@@ -89,10 +89,10 @@ struct WriteArgs {
     row_key: Option<String>,
     #[arg(value_name = "PROPERTY", help = HELP)]
     property: Vec<String>,
-    /// Read JSON from stdin: the properties, or without keys, whole entities
+    /// Read JSON from stdin: the properties of the entity with these keys or, without keys, whole entities
     #[arg(long)]
     stdin: bool,
-    /// Read and check, and write nothing
+    /// Read and check the input, but write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use partita_tools::batches;
 /// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
 #[command(
-    after_help = "Up to 100 lines that arrive together share one request. Keys are made of the time of this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
+    after_help = "Up to 100 lines that arrive together share one request. Keys contain the time by this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
 )]
 pub(crate) struct AppendCommand {
     /// Property that holds the line
@@ -24,7 +24,7 @@ pub(crate) struct AppendCommand {
     /// Create the table if it does not exist
     #[arg(long)]
     create_table: bool,
-    /// Read and check, and write nothing
+    /// Read and check the input, but write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ impl AccountCommand for AppendCommand {
     }
 }
 
-/// The row of a line: the line as the text of `property`; without a property, the line is a row as JSON.
+/// Makes a row from a line. The line becomes the value of `property`; if that is `None`, the line is a row as JSON.
 fn row(property: Option<&str>, (number, line): &Line) -> Result<Entity, CommandError> {
     let Some(property) = property else {
         return Entity::read(line.as_bytes()).map_err(|error| {
@@ -89,7 +89,7 @@ struct Appender<'a> {
 }
 
 impl Appender<'_> {
-    /// Appends until stdin ends. After a signal, the current request still ends.
+    /// Appends until stdin ends, or until a signal. A signal does not abort the current request.
     async fn append_stdin(&mut self, property: Option<&str>) -> Result<(), CommandError> {
         let mut lines = lines(std::io::stdin())?;
         let mut stop = std::pin::pin!(stop_requested());
@@ -119,7 +119,8 @@ impl Appender<'_> {
         let mut invalid = None;
         for line in lines {
             match row(property, line) {
-                // Keys have the length of those that the log assigns, because the size of a batch includes them.
+                // Placeholder keys as long as those that the log assigns, because keys count towards the size of a
+                // batch.
                 Ok(row) => rows.push(row.with_keys("", format!("{:028}", line.0))),
                 Err(error) => {
                     invalid = Some(error);

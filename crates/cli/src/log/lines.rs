@@ -1,4 +1,4 @@
-//! Lines of an input, as soon as they arrive.
+//! Reads the lines of an input as soon as they arrive.
 //!
 //! Reading blocks until there is input, so it has its own thread, which ends with the process. The lines of one read are sent
 //! together: few from a slow writer, many from a fast one.
@@ -7,11 +7,11 @@ use crate::error::CommandError;
 use std::io::{self, BufRead as _, BufReader, Read};
 use tokio::sync::mpsc;
 
-/// Longest line in bytes, more than a property can hold.
+/// Maximum length of a line in bytes; a property holds less.
 const LINE_BYTES_MAX: usize = 1024 * 1024;
-/// Bytes of a read.
+/// Maximum number of bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
-/// Reads that wait to be received.
+/// Maximum number of reads whose lines wait for the receiver.
 const READS_WAITING: usize = 2;
 
 /// A line and its number, from 1.
@@ -93,7 +93,7 @@ fn read(from: impl Read, to: &mpsc::Sender<Result<Vec<Line>, CommandError>>) {
         let is_last = !matches!(next, Ok((_, false)));
         let lines = next.map(|(lines, _)| lines);
         let has_content = lines.as_ref().map_or(true, |lines| !lines.is_empty());
-        // Without a receiver, reading stops.
+        // Reading stops when the receiver is dropped.
         if has_content && to.blocking_send(lines).is_err() || is_last {
             return;
         }

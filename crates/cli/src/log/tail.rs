@@ -18,13 +18,13 @@ const ROWS_MAX: usize = 100_000;
 /// Shortest pause between two polls.
 const WAIT_MIN: Duration = Duration::from_millis(10);
 
-/// Show the newest rows of a log, and those that arrive
+/// Show the newest rows of a log, and with --follow new rows as they arrive
 #[derive(clap::Args)]
 #[command(
-    after_help = "Rows are shown newest first; with --follow in the order of their times. Times are those in the keys, by the clocks of the\nwriters."
+    after_help = "Rows are shown newest first; with --follow, oldest first. The time of a row is in its key, from the clock of its writer."
 )]
 pub(crate) struct TailCommand {
-    /// Rows at most, 1 to 100,000 [default: 10, or all with --since]
+    /// Maximum number of rows, 1 to 100,000 [default: 10, or all with --since]
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
     lines: Option<u32>,
     /// Continue with new rows as they arrive, until Ctrl-C
@@ -91,7 +91,7 @@ impl AccountCommand for TailCommand {
     }
 }
 
-/// Which rows are shown first.
+/// Which existing rows are shown.
 struct Selection {
     lines: Option<usize>,
     since: Option<DateTime>,
@@ -147,7 +147,7 @@ async fn follow(
             followed = follow.next() => followed?,
         };
         if followed.is_cut {
-            message("more rows arrived than can be shown: the oldest of them are left out");
+            message("too many rows since the last poll: only the newest 100,000 are shown");
         }
         for row in &followed.rows {
             sink.row(row)?;
@@ -195,7 +195,7 @@ impl Sink {
         }
     }
 
-    /// Writes the end; returns how many rows were shown.
+    /// Writes the end of the output; returns how many rows were shown.
     fn finish(mut self) -> Result<u64, CommandError> {
         self.flush()?;
         if let SinkForm::Rows(output) = self.form {

@@ -7,7 +7,7 @@ use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
 /// Show the steps that would run, with their cost in requests where it is known
 #[derive(clap::Args)]
 pub(crate) struct PlanCommand {
-    /// Up to this version; with --down, back to it
+    /// Plan up to this version; with --down, the revert of all versions above it
     #[arg(long, value_name = "VERSION")]
     to: Option<u64>,
     /// Plan the revert of migrations
@@ -64,8 +64,8 @@ pub(super) fn summary(planned: &[Planned<'_>]) -> String {
     let requests = many(cost.requests, "request", "requests");
     let more = match cost.open_steps {
         0 => String::new(),
-        1 => " and those for the rows of 1 step".to_owned(),
-        open => format!(" and those for the rows of {open} steps"),
+        1 => ", and more for the rows of 1 step".to_owned(),
+        open => format!(", and more for the rows of {open} steps"),
     };
     format!(
         "{} with {} would take {requests}{more}",

@@ -1,11 +1,11 @@
-//! Columns, derived from the first rows.
+//! The columns of a table or CSV output, derived from the first rows.
 
 use super::OutputRow;
 use crate::error::CommandError;
 use partita_client::EdmType;
 use partita_wire::table::push_value_text;
 
-/// Rows from which columns and their widths are derived.
+/// Number of first rows from which columns and their widths are derived.
 pub(super) const ROWS_SAMPLED: usize = 1000;
 
 /// A value as text, and its type.
@@ -43,7 +43,7 @@ pub(super) fn cells_for_people(row: &OutputRow<'_>) -> Result<NamedCells, Comman
     Ok(cells)
 }
 
-/// Rows that wait for their columns: these are derived from the first rows, unless the user named them.
+/// Rows that wait until the columns are known. The columns are derived from the first rows, unless the user named them.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     names: Option<Vec<String>>,
@@ -57,7 +57,7 @@ pub(super) struct Columned<'c> {
     pub(super) columns: &'c [String],
     /// Whether no rows were written before these.
     pub(super) are_first: bool,
-    /// The cells of each row by column, and the first name of the row that has no column.
+    /// The cells of each row in the order of the columns, and the first property of the row that has no column.
     pub(super) rows: Vec<(Vec<Option<Cell>>, Option<String>)>,
 }
 
@@ -105,7 +105,7 @@ fn columns_of(rows: &[NamedCells]) -> Vec<String> {
     for row in rows {
         let mut at = 0;
         for (name, _) in row {
-            // A new name goes behind the name that it follows in its row.
+            // A new name is inserted after the name that precedes it in its row.
             match columns.iter().position(|known| known == name) {
                 Some(known) => at = known + 1,
                 None => {

@@ -1,4 +1,4 @@
-//! CSV with the type of each property beside it, as Azure Storage Explorer writes and reads it.
+//! CSV with a type column after each property, as Azure Storage Explorer writes and reads it.
 
 use super::OutputRow;
 use super::columns::{Cell, Columns, named_cells};

@@ -16,7 +16,7 @@ pub(crate) enum OutputRow<'a> {
     Record(&'a [(&'a str, Field<'a>)]),
 }
 
-/// A value, or a measure, which a table shows with its unit.
+/// A value of a row. A table shows bytes and latencies with their units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field<'a> {
     /// A value without a unit.

@@ -6,17 +6,17 @@ use partita_client::ValueRef;
 use partita_wire::table::{EntityBody, push_value_text};
 use std::io::Write;
 
-/// Writes objects as they come.
+/// Writes each object at once, as JSON.
 pub(super) struct JsonWriter {
     /// Whether the objects are elements of one array.
     array: bool,
     is_first: bool,
-    /// Reused for each object.
+    /// The bytes of an object; the buffer is used again for the next one.
     object: Vec<u8>,
 }
 
 impl JsonWriter {
-    /// A JSON array; without `array`, an object a line.
+    /// Writes one JSON array if `array`, else one object per line.
     pub(super) fn new(array: bool) -> Self {
         Self {
             array,

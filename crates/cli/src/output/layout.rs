@@ -1,4 +1,4 @@
-//! Cells as lines: aligned columns, two spaces between them.
+//! Lays out cells in aligned columns, with two spaces between them.
 //!
 //! Table libraries lay out finished tables. Rows here are a stream: the first rows fix the widths for all that follow. Libraries also
 //! wrap long values over several lines; here a row is always one line, so a column that does not fit is truncated.
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// The separator of two columns.
 const GAP: &str = "  ";
-/// Columns are not narrowed below this width.
+/// The minimum width of a column that is narrowed.
 const WIDTH_MIN: usize = 8;
 
 /// The side of a column at which its texts are aligned.
@@ -73,7 +73,7 @@ impl Layout {
     }
 }
 
-/// The lines of a finished table. Rows may be shorter than there are columns.
+/// The lines of a complete table. A row may have fewer cells than the table has columns.
 pub(crate) fn align(rows: &[Vec<String>], aligns: &[Align], line_width: usize) -> Vec<String> {
     let widest = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

@@ -66,7 +66,7 @@ impl OutputArgs {
         output.finish()
     }
 
-    /// Writes a document to stdout: as JSON its own text, in the other formats the rows that are made of it.
+    /// Writes a document to stdout: for `--output json` the text `json`, for other formats what `rows` writes.
     pub(crate) fn write_document(
         self,
         json: &str,
@@ -161,7 +161,7 @@ impl Output {
         self.to.flush().map_err(CommandError::Output)
     }
 
-    /// Writes the end after an error, unless the error is that the output cannot be written.
+    /// Like [`Self::finish`], after an error. Does nothing if the error is that the output cannot be written.
     pub(crate) fn finish_after(self, error: &CommandError) -> Result<(), CommandError> {
         match error {
             CommandError::Output(_) => Ok(()),
@@ -169,7 +169,7 @@ impl Output {
         }
     }
 
-    /// Writes the end.
+    /// Writes the end of the output.
     pub(crate) fn finish(mut self) -> Result<(), CommandError> {
         if let Writer::Json(writer) = &mut self.writer {
             writer.finish(&mut self.to)?;

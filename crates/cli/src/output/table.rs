@@ -11,9 +11,9 @@ use partita_client::EdmType;
 use std::io::Write;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Widest column of a table.
+/// Maximum width of a column of a table with several rows.
 const WIDTH_MAX: usize = 40;
-/// Widest value of a single object: each value has its own line.
+/// Maximum width of a value of a single object, where each value has its own line.
 const WIDTH_MAX_ALONE: usize = 200;
 
 /// Writes rows under columns that are fixed by the first rows; a single object as a line for each value.
@@ -22,7 +22,7 @@ pub(super) struct TableWriter {
     columns: Columns,
     /// Whether the user named the columns.
     are_named: bool,
-    /// Columns of the terminal.
+    /// Width of the terminal, in columns.
     width: Option<usize>,
     layout: Layout,
     /// Rows with properties that have no column.

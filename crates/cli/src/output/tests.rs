@@ -1,4 +1,4 @@
-//! Every format.
+//! Tests every output format.
 
 use super::*;
 use partita_client::{Entity, Value};
@@ -116,7 +116,7 @@ fn a_single_entity_has_a_line_for_each_value() {
     );
 }
 
-/// More rows than columns are derived from, the last of them with a property that no other has.
+/// One row more than the first rows that determine the columns. Only this last row has the property `Late`.
 fn with_a_late_property() -> Vec<Entity> {
     let mut entities: Vec<_> = (0..=columns::ROWS_SAMPLED)
         .map(|row| Entity::new("p", row.to_string()))

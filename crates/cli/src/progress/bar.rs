@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How often the spinner turns while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
 
-/// A bar with the bytes of the requests beside it. Clones are the same bar.
+/// A progress bar that also shows the bytes of the requests. Clones share one bar.
 #[derive(Clone)]
 pub(crate) struct Bar {
     bar: ProgressBar,
@@ -72,12 +72,12 @@ impl Bar {
         self.bar.enable_steady_tick(TICK);
     }
 
-    /// Moves it.
+    /// Moves the bar.
     pub(crate) fn set_position(&self, done: u64) {
         self.set_position_with(done, "");
     }
 
-    /// Moves the bar, and shows a note beside it.
+    /// Moves the bar, and shows a note after the bytes.
     pub(crate) fn set_position_with(&self, done: u64, note: &str) {
         if !self.bar.is_hidden() {
             self.bar.set_position(done);
@@ -86,7 +86,7 @@ impl Bar {
         }
     }
 
-    /// Hides it.
+    /// Hides the bar.
     pub(crate) fn hide(&self) {
         self.bar.finish_and_clear();
     }

@@ -41,7 +41,7 @@ impl Progress {
         answer
     }
 
-    /// Shows the bar, if stderr is a terminal; not while rows scroll by on the same terminal.
+    /// Shows the bar if stderr is a terminal, unless the command prints rows to the same terminal.
     pub(crate) fn start_bar(&self, noun: &str, total: Option<u64>, prints_rows: bool) {
         self.bar.hide();
         if !(prints_rows && io::stdout().is_terminal()) {
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Ends a command that found so many things.
+    /// Ends a command with the number of things that it found.
     pub(crate) fn finish_count(self, found: u64, one: &str, several: &str) -> CommandResult {
         self.finish(&many(found, one, several), Outcome::of_count(found))
     }

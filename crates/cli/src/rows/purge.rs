@@ -1,4 +1,4 @@
-//! `partita purge TABLE FILTER`: deletes every row that passes a filter.
+//! `partita purge TABLE FILTER`: deletes every row that matches a filter.
 
 use crate::args::ScanArgs;
 use crate::prelude::*;
@@ -7,10 +7,10 @@ use crate::signals::{interruptible, stop_requested};
 use partita_tools::purge::{Deleted, Purge, PurgeCost};
 use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 
-/// Delete every row that passes a filter, in batches, after showing the cost
+/// Delete every row that matches a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. FILTER \"\" means every row; `partita table delete` is cheaper then."
+    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. FILTER \"\" matches every row, but `partita table delete` is cheaper."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name
@@ -91,7 +91,7 @@ impl PurgeCommand {
     ) -> Result<Deleted, CommandError> {
         let steps = Strategy::Serial.plan(&self.scan.bounds(), &[], 1);
         let table = connection.service.table_client(&self.table);
-        // A request finds ten times as many rows as another deletes, so one job is enough to keep the deletes busy.
+        // A page has up to 1,000 rows and a batch deletes up to 100, so one scan job keeps the deletes busy.
         let scan = self.spec()?.scan(&table, steps, 1);
         let mut purge = Purge::new(scan, table, self.scan.jobs());
         let mut done = Deleted::default();
@@ -120,7 +120,7 @@ impl PurgeCommand {
     }
 }
 
-/// The rows that were deleted, and those that another client deleted first.
+/// The last line: the number of deleted rows, and of rows that another client had deleted already.
 fn summary(deleted: Deleted) -> String {
     let mut text = format!("{} deleted", many(deleted.rows, "row", "rows"));
     if deleted.gone > 0 {

@@ -50,7 +50,7 @@ impl Screen {
         Ok(Some(Self(())))
     }
 
-    /// Shows these lines. Each overwrites the line before it without flicker.
+    /// Shows these lines. Each overwrites a line of the last text, which avoids flicker.
     pub(crate) fn show(&self, text: &str) -> Result<(), CommandError> {
         let lines = size().map_or(usize::MAX, |(_, lines)| lines);
         let mut frame = "\x1b[H".to_owned();
@@ -68,7 +68,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // The terminal may be closed already, which needs no report.
+        // An error is ignored, because the terminal may be closed already.
         let _ = put("\x1b[?25h\x1b[?1049l");
     }
 }

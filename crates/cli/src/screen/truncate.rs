@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
-    // Where the text can end if the whole does not fit.
+    // Length of `out` that leaves a column for the ellipsis, if the whole text does not fit.
     let mut end = 0;
     for c in text.chars() {
         let escaped = match c.width() {
@@ -29,7 +29,7 @@ pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     out
 }
 
-/// As [`truncate`], with the ellipsis after a third of the columns, because keys often have a common prefix.
+/// Like [`truncate`], but with the ellipsis after a third of the columns, because keys often have a common prefix.
 pub(crate) fn truncate_inside(text: &str, width_max: usize) -> String {
     let whole = truncate(text, usize::MAX);
     if whole.width() <= width_max {
@@ -47,7 +47,7 @@ pub(crate) fn truncate_inside(text: &str, width_max: usize) -> String {
     truncate(&whole, width_max.saturating_sub(end.width())) + end
 }
 
-/// Formatting characters of zero width, some of which change the direction of what follows.
+/// Formatting characters of zero width, some of which change the direction of the following text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }

@@ -85,7 +85,7 @@ pub(super) fn advice(hot: &Hot) -> Vec<String> {
     let growth: BTreeSet<String> = growth.collect();
     let unsplit = (hot.no_split_key > 0).then(|| {
         let times = many(hot.no_split_key, "time", "times");
-        format!("no split key was found {times} for a range that stayed hot or large")
+        format!("balancing found no split key {times} for a range that stayed hot or large")
     });
     splits.chain(growth).chain(unsplit).collect()
 }

@@ -1,7 +1,8 @@
 //! Commands on a Partita server: `serve` runs it, `connect` prints how to connect to it; `status`, `hot`, `heat` and `ranges` read its
 //! admin port.
 //!
-//! With `--output json` the latter print the document of the admin API unchanged; the other formats are for reading and for spreadsheets.
+//! With `--output json` the last four print the documents of the admin API unchanged. The other formats are for reading
+//! and for spreadsheets.
 
 pub(crate) mod connect;
 pub(crate) mod heat;

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{Range, Ranges};
 
-/// List the ranges: first keys, sizes, rates, epochs, and what they share
+/// List the ranges: first keys, sizes, rates, epochs, and shared files
 #[derive(clap::Args)]
 pub(crate) struct RangesCommand {
     #[command(flatten)]

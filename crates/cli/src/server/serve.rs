@@ -8,7 +8,7 @@
 //! Azurite Table service is successfully listening at http://127.0.0.1:10002
 //! partita 0.1.0 is ready: tables at http://127.0.0.1:10002, admin at http://127.0.0.1:10010, data in ./partita-data
 //! DefaultEndpointsProtocol=http;AccountName=..
-//! export NODE_EXTRA_CA_CERTS=..                                        (--tls dev: and two more)
+//! export NODE_EXTRA_CA_CERTS=..                                        (only with --tls dev; two more such lines)
 //! Azurite Table service is closing...
 //! Azurite Table service successfully closed
 //! ```

@@ -1,11 +1,11 @@
-//! `partita snapshot create NAME`: keeps the whole store as it is now.
+//! `partita snapshot create NAME`: creates a snapshot of the whole store.
 
 use super::SnapshotArgs;
 use crate::prelude::*;
 use partita_tools::admin::{AdminPort, Page};
 use partita_wire::admin::{SnapshotActionParams, SnapshotCreated};
 
-/// Create a snapshot: every table at one instant, nothing is copied
+/// Create a snapshot of every table at one instant, without copying data
 #[derive(clap::Args)]
 pub(crate) struct CreateCommand {
     #[command(flatten)]

@@ -25,8 +25,8 @@ struct SnapshotArgs {
     output: OutputArgs,
 }
 
-/// Reads the name of a snapshot. Refuses characters that have a meaning in a URL, of which the name becomes a part; the server checks
-/// the exact rule.
+/// Parses the name of a snapshot. The name becomes a part of a URL, so characters with a meaning in URLs are refused.
+/// The server checks the exact rule.
 pub(crate) fn parse_name(text: &str) -> Result<String, String> {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_allowed) {

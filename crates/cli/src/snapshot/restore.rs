@@ -1,4 +1,4 @@
-//! `partita snapshot restore NAME`: tables into the running server, or the whole store into a new directory.
+//! `partita snapshot restore NAME`: restores tables into the running server, or the whole store into a new directory.
 
 use super::SnapshotArgs;
 use crate::prelude::*;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Restore tables from a snapshot
 #[derive(clap::Args)]
 #[command(
-    after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not touched: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
+    after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not overwritten: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
     group = ArgGroup::new("what").args(["table", "all_tables", "to_directory"]).required(true)
 )]
 pub(crate) struct RestoreCommand {
@@ -23,7 +23,7 @@ pub(crate) struct RestoreCommand {
     /// Restore all tables of the account, under their own names
     #[arg(long)]
     all_tables: bool,
-    /// Copy the whole store into this new directory: on the server's machine, in a place that --backup-place allows
+    /// Copy the whole store into this new directory: on the server's machine; its --backup-place must allow it
     #[arg(long, value_name = "DIR")]
     to_directory: Option<PathBuf>,
     /// Account of the tables [default: the only account]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Compare two reports: throughput, latencies, failures and refusals
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code 0: no number is worse by more than the tolerance. 1: a number is. 2: the reports cannot be compared."
+    after_help = "Exit code 0: no number is worse by more than the tolerance. 1: at least one is. 2: the reports cannot be compared."
 )]
 pub(crate) struct CompareCommand {
     /// Report to compare with

@@ -1,4 +1,4 @@
-//! Reports as files.
+//! Reads and writes the files of reports.
 
 use crate::prelude::*;
 use partita_tools::stress::{REPORT_BYTES_MAX, Report};

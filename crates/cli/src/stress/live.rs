@@ -6,14 +6,14 @@ use partita_tools::stress::{Counts, Live, Point, Settings};
 
 /// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 11;
-/// A narrower terminal breaks lines by itself.
+/// Minimum line width. Narrower terminals wrap the lines.
 const WIDTH_MIN: usize = 40;
-/// Columns where there is no terminal.
+/// Line width if stdout is not a terminal.
 const WIDTH: usize = 80;
-/// Heights of a bar.
+/// The characters of a bar chart, from the lowest bar to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The screen: the settings, which stay, and the numbers, which change.
+/// The screen of a run: its settings, which do not change, and its current numbers.
 pub(super) struct LivePage {
     head: String,
     seconds: Option<f64>,
@@ -125,7 +125,7 @@ fn latencies(point: &Point) -> String {
     )
 }
 
-/// The last points as bars, as many as fit, and the value of the highest.
+/// A bar chart of the last points, as many as fit into `room` columns, and the value of the highest bar.
 fn bars(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String {
     // The last point is not complete yet.
     let complete = points

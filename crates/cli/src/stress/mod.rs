@@ -3,7 +3,7 @@
 //!
 //! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
 //!   the run adds rows to it, which stay. Their RowKeys and a property have the id of the run.
-//! - Ctrl-C ends a run early, with its report. The second Ctrl-C does not wait for open requests.
+//! - Ctrl-C ends a run early; the report is still written. The second Ctrl-C does not wait for open requests.
 
 mod compare;
 mod files;

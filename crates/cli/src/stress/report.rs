@@ -9,14 +9,14 @@ use partita_tools::stress::display::thousands;
 use partita_tools::stress::{Counts, Judged, OperationMetrics, PartitionMetrics, Report};
 use std::fmt::Write as _;
 
-/// Rows in the table of the busiest partitions.
+/// Maximum number of rows in the table of the busiest partitions.
 const PARTITIONS_MAX: usize = 5;
-/// Columns where there is no terminal.
+/// Line width if stdout is not a terminal.
 const WIDTH: usize = 100;
-/// A narrower terminal breaks lines by itself.
+/// Minimum line width. Narrower terminals wrap the lines.
 const WIDTH_MIN: usize = 40;
 
-/// Prints the report: the verdict in words as a table, the whole report as JSON, the operations as CSV.
+/// Prints the report. The format `table` has the verdict in words, JSON the whole report, CSV only the operations.
 pub(super) fn print(args: OutputArgs, report: &Report) -> Result<(), CommandError> {
     match args.format() {
         Format::Json => output::print(&report.to_json()),

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Parallel requests while a table is filled.
 const LOAD_JOBS: usize = 16;
-/// Loading waits for a busy server for some minutes.
+/// The retries of loading wait for a busy server for two to three minutes in total.
 const LOAD_RETRY: RetryPolicy = RetryPolicy::Exponential {
     retries: 20,
     wait: Duration::from_millis(200),
@@ -133,7 +133,7 @@ async fn sampled_keys(
     Ok(keys)
 }
 
-/// A run before it has a table with rows.
+/// A run whose table is not filled yet.
 struct PreparedRun {
     settings: Settings,
     keys: Keys,
@@ -143,7 +143,8 @@ struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Loads the table and runs. Returns the report, and in any case how many rows the table may have.
+    /// Fills the table and runs the operations. Returns the report, and also after an error the maximum number of rows
+    /// in the table.
     async fn execute(
         self,
         table: &RunTable,
@@ -283,7 +284,7 @@ async fn watched(
     Ok(report)
 }
 
-/// Writes files, data and the last line.
+/// Writes the report to its files and to stdout, and the last line to stderr.
 fn finish(
     args: &ResultArgs,
     output: OutputArgs,

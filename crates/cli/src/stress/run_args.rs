@@ -12,14 +12,17 @@ use std::time::Duration;
 
 /// A run without `--duration` and `--operations` takes this long.
 const DURATION: Duration = Duration::from_secs(30);
-/// Default workers of a closed loop; and at a rate, where they only bound the open requests.
+/// Default number of workers of a closed loop.
 const WORKERS_CLOSED: u64 = 16;
+/// Default number of workers at a rate, where it only bounds the number of open requests.
 const WORKERS_AT_A_RATE: u64 = 1024;
-/// Longest text of a property, in UTF-16 code units (protocol: "Understanding the Table service data model").
+/// Maximum of `--row-bytes`. The text of a row is one property, which has at most this many UTF-16 code units
+/// (protocol:
+/// "Understanding the Table service data model").
 const ROW_BYTES_MAX: u64 = 32_768;
 
 /// Put load on a table, and show whether its keys would be throttled and what would help
-// Derived groups leave out flattened fields: this one tells clap that TABLE alone makes the command complete.
+// The run is optional, because `stress` also has subcommands. This group tells clap that TABLE alone selects the run.
 #[derive(clap::Args)]
 #[group(args = ["table"])]
 #[command(
@@ -87,16 +90,17 @@ pub(super) struct LoadArgs {
     /// Operations by weight: get, insert, upsert, batch, row-range, partition-range, scan
     #[arg(long, value_name = "MIX", value_parser = |text: &str| text.parse::<Mix>(), default_value = "get=80,insert=20")]
     mix: Mix,
-    /// Rows of a batch, 1 to 100
+    /// Rows per batch, 1 to 100
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=100), default_value_t = 100)]
     batch_rows: u64,
-    /// Rows of a row-range or partition-range at most, 1 to 1,000
+    /// Maximum number of rows of a row-range or partition-range, 1 to 1,000
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 100)]
     range_rows: u32,
     /// Use only this partition
     #[arg(long, value_name = "KEY")]
     aim: Option<String>,
-    /// Operations a second, independent of how long each takes [default: closed loop, the next when the last has ended]
+    /// Operations a second, independent of how long each takes [default: closed loop: each worker starts one when its
+    /// last has ended]
     #[arg(long, value_name = "R", value_parser = parse_above_zero)]
     rate: Option<f64>,
     /// Time until the rate, or all workers, are reached, such as 10s
@@ -105,13 +109,13 @@ pub(super) struct LoadArgs {
     /// Reach the rate in this many equal steps [default: steadily]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "rate")]
     ramp_steps: Option<u32>,
-    /// Parallel operations at most, 1 to 2,048 [default: 16; 1,024 at a rate]
+    /// Maximum number of parallel operations, 1 to 2,048 [default: 16; 1,024 at a rate]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=2048))]
     workers: Option<u64>,
     /// Length of the run, such as 30s or 10m [default: 30s unless --operations]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_above_zero)]
     duration: Option<Duration>,
-    /// Operations at most
+    /// Maximum number of operations
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     operations: Option<u64>,
 }
@@ -120,7 +124,7 @@ pub(super) struct LoadArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Verdict and report")]
 pub(super) struct ResultArgs {
-    /// Targets to judge by: azure (2,000 entities/s a partition, 20,000 an account), classic (500, 5,000), or off
+    /// Targets to judge by: azure (2,000 entities/s per partition, 20,000 per account), classic (500, 5,000), or off
     #[arg(long, value_name = "WHOSE", value_parser = targets(), default_value = "azure")]
     target: Targets,
     /// Target of a partition in entities/s; overrides --target
@@ -208,7 +212,7 @@ fn check(settings: &Settings) -> Result<(), CommandError> {
     let writes_new = settings.mix.has(|kind| !kind.needs_rows());
     if settings.rows == 0 && !writes_new {
         return Err(CommandError::usage(
-            "without --rows there is nothing to read: the mix has no insert and no batch",
+            "nothing to read: --rows is 0, and the mix has no insert and no batch",
         ));
     }
     let is_wide = |kind| matches!(kind, Kind::PartitionRange | Kind::Scan);
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_it_is_a_closed_loop_of_half_a_minute() {
+    fn the_default_run_is_a_closed_loop_of_30_seconds() {
         let run = settings("");
         assert_eq!(run.pattern, Pattern::Uniform { partitions: 100 });
         assert_eq!(run.schedule, Schedule::Closed { ramp_seconds: 0.0 });

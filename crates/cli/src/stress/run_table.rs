@@ -38,7 +38,7 @@ impl RunTable {
         })
     }
 
-    /// Deletes the table if the run created it, unless `--keep`. Reports a table or rows that stay.
+    /// Deletes the table if the run created it, unless `--keep`. Prints a message if the table or rows of the run stay.
     pub(super) async fn finish(self, run: Guid, rows: u64) {
         let name = self.client.name();
         if !self.is_created {

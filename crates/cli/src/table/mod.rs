@@ -21,8 +21,8 @@ commands! {
     }
 }
 
-/// Opens a table on a server that has Partita's own operations. Returns it with the progress of a command, which does
-/// not count the request of this check.
+/// Opens a table, and checks that its server has Partita's own operations. Returns the table, its settings, and a new
+/// [`Progress`], which does not count the request of this check.
 async fn extended_table(
     connection: &Connection,
     name: &str,
@@ -30,7 +30,7 @@ async fn extended_table(
     let table = connection.service.table_client(name);
     let settings = table.settings().await?.ok_or_else(|| {
         CommandError::usage(
-            "this server does not support the operation, only Partita does; `partita copy` and `partita purge` work everywhere",
+            "this server does not support the operation: only Partita does; `partita copy` and `partita purge` work with every server",
         )
     })?;
     Ok((table, settings, Progress::new(&connection.traffic)))

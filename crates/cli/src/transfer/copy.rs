@@ -1,4 +1,4 @@
-//! `partita copy SRC DST`: the rows of a table into another table, of this or another account.
+//! `partita copy SRC DST`: copies the rows of a table to another table, of this or another account.
 
 use super::progress_file::Job;
 use super::target::{TargetArgs, place};

@@ -16,7 +16,7 @@ use partita_wire::table::push_value_text;
 use serde::{Deserialize, Serialize};
 
 const COMMAND: &str = "diff";
-/// Fields of a difference beside the keys, in formats with columns.
+/// Columns of a difference, after the columns of the keys.
 const COLUMNS: [&str; 6] = [
     "Difference",
     "Property",
@@ -29,7 +29,7 @@ const COLUMNS: [&str; 6] = [
 /// Show the differences of two tables, row by row: exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(
-    after_help = "Timestamps and ETags are not compared: they always differ. A number of another type is another value. Filter, properties\nand bounds apply to both tables."
+    after_help = "Timestamps and ETags are not compared: they always differ. Numbers of different types differ. Filter, properties\nand bounds apply to both tables."
 )]
 pub(crate) struct DiffCommand {
     /// Table name
@@ -55,14 +55,14 @@ struct DiffResume {
     counts: DiffCounts,
 }
 
-/// The tables and rows that are compared. A token is refused by any other comparison. Accounts stand for endpoints, as a server may
-/// have several.
+/// The tables and rows of a comparison. A resume token is valid only for the comparison that printed it. The job has
+/// accounts instead of endpoints, because a server may have several endpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct DiffJob {
     accounts: [String; 2],
     tables: [String; 2],
     filter: Option<String>,
-    /// Sorted; `None` for all properties.
+    /// Names of the compared properties, sorted; `None` for all properties.
     select: Option<Vec<String>>,
     bounds: Bounds,
 }
@@ -268,7 +268,7 @@ fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts
 }
 
 impl DiffJob {
-    /// A description of this comparison, if the other one cannot continue from its position.
+    /// Describes this comparison, if `other` differs and so cannot continue from its position.
     fn difference(&self, other: &Self) -> Option<String> {
         let mut tables = self.tables.iter().zip(&other.tables);
         if !tables.all(|(a, b)| a.eq_ignore_ascii_case(b)) {

@@ -1,4 +1,4 @@
-//! `partita export TABLE FILE|DIR`: the rows of a table into files.
+//! `partita export TABLE FILE|DIR`: writes the rows of a table to files.
 
 use super::watch::{CountedRows, TransferWatch};
 use super::{ReadArgs, run_transfer, suggest_resume};
@@ -46,7 +46,7 @@ pub(crate) struct ExportCommand {
     read: ReadArgs,
 }
 
-/// Formats by the extension of their files.
+/// The parser of `--format`.
 pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
     choice(Format::ALL.map(|format| (format.name(), format)))
 }
@@ -78,7 +78,7 @@ impl AccountCommand for ExportCommand {
         let counts = match &to {
             To::Files(to) => export.to_files(to).await?,
             To::Stdout if self.resume => {
-                return Err(CommandError::usage("rows to stdout cannot be resumed"));
+                return Err(CommandError::usage("an export to stdout cannot be resumed"));
             }
             To::Stdout if self.dry_run => {
                 export.to_files(&Destination::File(PathBuf::new())).await?

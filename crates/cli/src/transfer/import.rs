@@ -1,4 +1,4 @@
-//! `partita import FILE|DIR TABLE`: the rows of files into a table.
+//! `partita import FILE|DIR TABLE`: writes the rows of files to a table.
 
 use super::export::formats;
 use super::progress_file::Job;
@@ -65,7 +65,9 @@ impl ImportCommand {
     async fn import_stdin(&self, mut progress: Progress, table: &TableClient) -> CommandResult {
         let file = &self.target.progress_file;
         if file.resume || file.state.is_some() {
-            return Err(CommandError::usage("rows from stdin cannot be resumed"));
+            return Err(CommandError::usage(
+                "an import from stdin cannot be resumed",
+            ));
         }
         let format = self.format.unwrap_or(Format::Jsonl);
         self.target.check(table, false, &mut progress).await?;

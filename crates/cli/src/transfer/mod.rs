@@ -34,7 +34,7 @@ pub(crate) struct TwoTablesArgs {
 /// A command with the flags of two connections.
 pub(crate) type OnTwoTables<C> = With<C, TwoTablesArgs>;
 
-/// A command on two tables, each of its own account.
+/// A command on two tables, which may be in different accounts.
 pub(crate) trait TwoTablesCommand: clap::Args {
     async fn run(self, first: Connection, second: Connection, progress: Progress) -> CommandResult;
 }

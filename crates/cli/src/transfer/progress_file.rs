@@ -24,7 +24,7 @@ pub(super) struct ProgressFileArgs {
     pub(super) state: Option<PathBuf>,
 }
 
-/// The places between which a command moves rows: with the command, they name its progress file.
+/// A command, its source and its destination, which together determine the name of the progress file.
 pub(super) struct Job<'a> {
     pub(super) command: &'static str,
     pub(super) from: &'a str,
@@ -41,7 +41,8 @@ pub(super) struct ProgressFile {
 }
 
 impl ProgressFile {
-    /// The progress file of a command between these two places. Refuses to start a second run beside an interrupted one.
+    /// The progress file of a job. Fails if an interrupted run has left one, unless the flags resume or discard that
+    /// run.
     pub(super) fn new(
         args: &ProgressFileArgs,
         dry_run: bool,
@@ -102,7 +103,7 @@ fn unusable(path: &Path) -> String {
     format!("cannot use the progress file {}", path.display())
 }
 
-/// The user's directory for such files, by the XDG base directory specification.
+/// The user's directory for progress files, by the XDG base directory specification.
 fn directory() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let state = variable("XDG_STATE_HOME").map(PathBuf::from);

@@ -39,14 +39,14 @@ fn modes() -> impl TypedValueParser<Value = Mode> {
     ])
 }
 
-/// Account and table as one text, which names a progress file. Table names ignore case.
+/// Endpoint and table as one text, from which the name of a progress file is derived. Table names ignore case.
 pub(super) fn place(connection: &Connection, table: &str) -> String {
     let endpoint = connection.service.endpoint();
     format!("{endpoint}/{}", table.to_ascii_lowercase())
 }
 
 impl TargetArgs {
-    /// Runs a transfer that can be resumed: from the checks before to the last line.
+    /// Runs a resumable transfer: checks the table, transfers the rows, prints the last line.
     pub(super) async fn write(
         &self,
         job: Job<'_>,

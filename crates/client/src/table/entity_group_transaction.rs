@@ -159,7 +159,8 @@ impl TableClient {
     }
 }
 
-/// Finds the failed operation in the answer to a batch. The status of the answer is 202 even then.
+/// Finds the failed operation in the answer to a batch. The HTTP status of the answer is 202 even if an operation
+/// failed.
 fn find_failed_operation(answer: &Answer) -> Result<()> {
     let content_type = header_text(answer.headers(), "content-type").unwrap_or_default();
     let parts = read_batch_answer(content_type, answer.body()).ok_or_else(|| {

@@ -43,7 +43,7 @@ pub enum UpdateMode {
 pub enum IfMatch {
     /// Any version; the entity must exist.
     Any,
-    /// This version.
+    /// The version with this ETag.
     ETag(ETag),
 }
 

@@ -1,4 +1,4 @@
-//! Observers get the reason why a server is busy.
+//! Tests that observers get the reason why a server is busy.
 
 use crate::server;
 use partita_client::{

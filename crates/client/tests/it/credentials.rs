@@ -1,4 +1,4 @@
-//! Shared access signatures, bearer tokens and TLS.
+//! Tests of shared access signatures, bearer tokens and TLS.
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ async fn signatures_grant_only_what_they_permit() {
     server.stop().await;
 }
 
-/// Returns a token, or fails. The server's basic mode does not check signatures of tokens.
+/// Provides this token, or fails if it is `None`. The server's basic mode does not check signatures of tokens.
 #[derive(Debug)]
 struct Tokens(Option<&'static str>);
 
@@ -112,8 +112,9 @@ impl TokenProvider for Tokens {
     }
 }
 
-/// `{"alg":"none"}`, then issuer `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience
-/// `https://storage.azure.com`, and times from 1970 to 2999.
+/// A token without signature: `{"alg":"none"}`, then issuer
+/// `https://sts.windows.net/00000000-0000-0000-0000-000000000000/`, audience `https://storage.azure.com`, and times
+/// from 1970 to 2999.
 const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
 
 /// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate authority.

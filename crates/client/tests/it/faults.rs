@@ -1,4 +1,4 @@
-//! Retries and errors of the client when a server fails.
+//! Tests of retries and errors of the client when a server fails.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};

@@ -137,7 +137,7 @@ async fn round_trip(client: &TableServiceClient) -> Result<(), Error> {
 async fn the_proxy_gets_absolute_urls() {
     let server = server::start(&[]).await;
     let proxy = ForwardingProxy::before(server.listening().table, Behaviour::Forwards).await;
-    // Only the proxy can resolve this name.
+    // This host does not exist. The proxy forwards requests for any host to the server.
     let text = server::connection_string(&server);
     let at = server.listening().table.to_string();
     let elsewhere = text.replace(&at, "tables.invalid:10002");

@@ -1,4 +1,4 @@
-//! Commands that move whole tables: interruption, kill, confirmation, pipes.
+//! Tests of commands that move whole tables: interruption, kill, confirmation, pipes.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -9,8 +9,11 @@ use crate::tools::{World, keys, signal};
 
 /// A command that was stopped while the gate held back one of its requests.
 struct Stopped {
+    /// The exit code; `None` after a kill.
     code: Option<i32>,
+    /// Stdout.
     data: String,
+    /// Stderr.
     talk: String,
 }
 
@@ -65,7 +68,7 @@ fn token(talk: &str) -> String {
     line.unwrap_or_else(|| panic!("{talk}")).1.to_owned()
 }
 
-/// A world with a table of some partitions, one of them with half of the rows.
+/// A server with the table `many`: 600 rows in four partitions, half of them in the first.
 fn world() -> World {
     let world = World::new();
     world.fill("many", &[("a", 300), ("b", 150), ("c", 90), ("d", 60)]);
@@ -183,9 +186,12 @@ fn rows_go_through_pipes() {
     for (line, expected) in [
         (
             "import - pipe0 --resume",
-            "rows from stdin cannot be resumed",
+            "an import from stdin cannot be resumed",
         ),
-        ("export many - --resume", "rows to stdout cannot be resumed"),
+        (
+            "export many - --resume",
+            "an export to stdout cannot be resumed",
+        ),
         (
             "import - pipe0 --format parquet",
             "Parquet cannot be read from a stream",

@@ -1,4 +1,4 @@
-//! Commands that need no data: version, config show, explain.
+//! Tests of commands that need no data: version, config show, explain.
 
 use crate::process::{command, read, run};
 

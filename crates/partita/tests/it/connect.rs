@@ -1,4 +1,4 @@
-//! `partita connect`: its output, and its check that the printed endpoint works.
+//! Tests of `partita connect`: its output, and its check that the printed endpoint works.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -30,7 +30,7 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
         data.contains(&format!("TableEndpoint=http://{table}/devstoreaccount1;'")),
         "{data}"
     );
-    let undescribed = "no admin port describes it";
+    let undescribed = "no admin port reports its status";
     let found =
         format!("a table service answers at http://{table}/devstoreaccount1; {undescribed}");
     assert!(talk.starts_with(&found), "{talk}");
@@ -60,7 +60,9 @@ fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
     assert_eq!(code, 1, "{stderr}");
     assert!(data.contains("DefaultEndpointsProtocol=https;"), "{data}");
     assert!(
-        stderr.starts_with(&format!("no TLS at https://{table}/devstoreaccount1: ")),
+        stderr.starts_with(&format!(
+            "the TLS handshake with https://{table}/devstoreaccount1 failed: "
+        )),
         "{stderr}"
     );
     assert!(

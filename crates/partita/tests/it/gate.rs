@@ -1,14 +1,16 @@
-//! A proxy in front of a server. It holds back all requests after the first n, until it is opened, so that a test can
-//! stop a client at a known request, without a clock.
+//! A proxy in front of a server. It passes the first n requests, and holds back all others until it is opened. So a
+//! test can stop a client at a known request, without a clock.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// The numbers of requests that may pass, and that have arrived.
+/// Numbers of requests.
 #[derive(Default)]
 struct Count {
+    /// Requests that may pass.
     may_pass: usize,
+    /// Requests that have arrived.
     came: usize,
 }
 

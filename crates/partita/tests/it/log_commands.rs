@@ -1,4 +1,4 @@
-//! `partita log`: order, following, slow writers, invalid rows.
+//! Tests of `partita log`: order, following, slow writers, invalid rows.
 
 use std::io::{BufReader, Write as _};
 use std::process::{Child, ChildStdout, Stdio};

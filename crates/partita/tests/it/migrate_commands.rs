@@ -1,4 +1,4 @@
-//! `partita migrate`: confirmation, costs, invalid files, leases of other runs.
+//! Tests of `partita migrate`: confirmation, costs, invalid files, leases of other runs.
 
 use std::path::Path;
 
@@ -76,7 +76,7 @@ fn destructive_steps_need_confirmation_and_a_dry_run_writes_nothing() {
     );
     let (code, data, _) = files.run(&world, "up --dry-run");
     assert_eq!((code, data.lines().count()), (0, 3));
-    assert_eq!(world.run("table list").0, 1, "nothing was made");
+    assert_eq!(world.run("table list").0, 1, "no table was created");
     // Steps that only create need no confirmation.
     let (code, _, talk) = files.run(&world, "up --to 1");
     assert_eq!(code, 0, "{talk}");
@@ -169,6 +169,6 @@ fn a_lease_of_another_run_blocks_until_it_is_taken_over() {
     assert_eq!(
         world.run("entity get versionData lease lease").0,
         1,
-        "it is given back"
+        "the run released the lease"
     );
 }

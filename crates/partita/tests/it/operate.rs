@@ -1,4 +1,4 @@
-//! Commands on the admin port: their output in every format, actions on ranges, and the errors when no server answers.
+//! Tests of commands on the admin port: output in every format, actions on ranges, and errors when no server answers.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -102,8 +102,8 @@ fn ranges_are_split_and_merged_by_command() {
 fn the_hottest_partition_is_shown_with_advice() {
     let world = World::new();
     for _ in 0..10 {
-        // Each scan reads one row. p07 is read twice as often as p30, because a window may end in between, and the load
-        // of older windows counts half.
+        // Each scan reads one row. p07 is read twice as often as p30, so it is the hottest even if a measuring window
+        // ends during the loop: the load of older windows counts half.
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p07 --before p08 --page-rows 1");
         world.data("scan people --from p30 --before p31 --page-rows 1");

@@ -1,11 +1,11 @@
-//! Processes of the binary under test. Variables that hold settings of the server are removed from their environment.
+//! Runs the binary under test, without the environment variables that are settings of the server.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-/// A command that runs the binary, by the path given (a link, if its name matters).
+/// A command that runs the binary at `program`, which may be a link with another name.
 pub(crate) fn command_at(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {

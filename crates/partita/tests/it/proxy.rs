@@ -1,4 +1,4 @@
-//! Commands through HTTP proxies: the variables and the flag that choose the proxy.
+//! Tests of commands through HTTP proxies: the variables and the flag that choose the proxy.
 
 use std::net::TcpListener;
 
@@ -53,10 +53,13 @@ fn variables_and_the_flag_choose_the_proxy() {
     assert_eq!(
         list(&here, "", &[("http_proxy", &dead)]).0,
         1,
-        "this machine"
+        "the proxy of the variable is not used for this machine"
     );
     let (code, talk) = list(&here, &format!("--proxy {dead}"), &[]);
-    assert_eq!(code, 2, "said explicitly");
+    assert_eq!(
+        code, 2,
+        "the proxy of the flag is used for this machine too"
+    );
     assert!(talk.contains(&dead), "{talk}");
     let (code, talk) = list(&here, "--proxy socks5://x", &[]);
     assert_eq!(code, 2);

@@ -13,7 +13,7 @@ const ACCOUNT: &str = "devstoreaccount1";
 const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// The time now in the form of HTTP, by the system's `date`: the test needs no library for it.
+/// The current time as an HTTP date. The system's `date` formats it, so that the test needs no library.
 pub(crate) fn http_date_now() -> String {
     let mut date = Command::new("date");
     let output = date

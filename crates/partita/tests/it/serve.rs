@@ -1,4 +1,4 @@
-//! `partita serve`, from the first line to the last.
+//! Tests of `partita serve`: printed lines, refused settings, logs, and how the server stops.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -53,7 +53,7 @@ fn start_and_end_are_printed_as_azurite_prints_them() {
     assert_eq!(again.end("-INT"), (0, closing.to_owned(), String::new()));
 }
 
-/// In a container, stdout becomes a log.
+/// A container's log contains stdout, so the key must not be printed.
 #[test]
 fn the_key_of_a_configured_account_is_not_printed() {
     let key = "a2V5LW9mLW9uZXMtb3du";

@@ -1,4 +1,4 @@
-//! Snapshots, backups and restores by commands. The server has a data directory, and is killed in between.
+//! Tests of the snapshot, backup and restore commands, on a server that is killed between steps.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -187,7 +187,7 @@ fn a_backup_restores_etags_and_timestamps_even_after_kills() {
     assert!(!world.path("elsewhere").exists());
     let climbing = world.refused("backup nightly --to file:///tmp/out/../elsewhere ADMIN");
     assert!(climbing.contains("`..`"), "{climbing}");
-    // Killed at once: the next run resumes from any state.
+    // The server is killed while it may be copying. The next run resumes, whatever the first has copied.
     let mut backup = world.command("backup nightly --to out/backup ADMIN");
     let mut backup = backup
         .stderr(Stdio::null())

@@ -1,4 +1,4 @@
-//! `partita stress`: its table, its files, its end.
+//! Tests of `partita stress`: the table of a run, its report files, and how a run ends.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Continuation tokens are keys: they stay valid after restarts of the server, and after splits and merges of their range.
+//! Tests of continuation tokens. Tokens are keys, so they stay valid after restarts of the server, and after splits and
+//! merges of their range.
 
 use std::io::Write as _;
 use std::path::Path;

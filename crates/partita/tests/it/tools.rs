@@ -1,4 +1,5 @@
-//! Behaviour of commands that the page `docs/tools.md` cannot show: signals, closed pipes, confirmation, split points, exit codes.
+//! Tests of commands that the page `docs/tools.md` cannot show: signals, closed pipes, confirmation, split points, exit
+//! codes.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! `docs/tools.md` is correct: runs every command of its `console` blocks, and compares the output with the page.
+//! Tests `docs/tools.md`: runs every command of its `console` blocks, and compares the output with the page.
 //!
 //! `PARTITA_REWRITE_DOCS=1` writes the output into the page instead. Read the change before it is committed.
 //!

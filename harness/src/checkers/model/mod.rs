@@ -115,14 +115,14 @@ pub(crate) struct Ledger {
     pub(crate) keys: Vec<Key>,
     /// The acknowledged rows.
     pub(crate) rows: Rows,
-    /// The rows after the request under way, if it happens: `None` for a deleted row.
+    /// The rows that the request under way changes, as they are if it was executed; `None` for a deleted row.
     pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
     /// Every ETag acknowledged for a key.
     pub(crate) etags: BTreeMap<Key, HashSet<String>>,
 }
 
 impl Ledger {
-    /// Takes the rows after the request in doubt as acknowledged, with the answered ETags.
+    /// Makes the rows after the request in doubt the acknowledged rows, with the answered ETags.
     ///
     /// # Errors
     /// When an ETag was used before for the same key.
@@ -144,7 +144,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Compares with the stored rows, which also resolve the doubt.
+    /// Compares the model with the stored rows, which also show whether the request in doubt happened.
     pub(crate) fn compare(&mut self, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         let doubt = self.doubt.take().unwrap_or_default();
@@ -193,7 +193,7 @@ impl Ledger {
     }
 }
 
-/// Whether a stored row is the expected one; without an expected ETag any agrees.
+/// Whether a stored row is the expected one. If the expected row has no ETag, any ETag agrees.
 fn agrees(expected: Option<&Row>, stored: Option<&Row>) -> bool {
     match (expected, stored) {
         (None, None) => true,

@@ -1,7 +1,7 @@
 //! `partita connect`: prints connection settings for a client on stdout, and on stderr whether they work.
 //!
-//! The check sends a signed request to the printed endpoint, with its scheme, account and key: exit code 0 promises that a client
-//! with these settings gets an answer.
+//! The check sends a signed request to the printed endpoint, with its scheme, account and key. Exit code 0 means that a
+//! client with these settings gets an answer, or that the server is starting.
 
 mod probe;
 
@@ -15,9 +15,11 @@ use probe::TableAnswer;
 
 /// Print what a client needs to connect, ready to paste
 #[derive(clap::Args)]
-#[command(after_help = "Needs the settings of the server: the same file, variables and flags.")]
+#[command(
+    after_help = "Needs the same settings as the server: settings file, variables and flags."
+)]
 pub(crate) struct ConnectCommand {
-    /// Client to print it for
+    /// Client to print the settings for
     #[arg(value_name = "tool", default_value = "string", value_parser = tools())]
     tool: Tool,
     /// Account, if there are several [default: the first]
@@ -53,7 +55,7 @@ impl Command for ConnectCommand {
     }
 }
 
-/// The port of a server's tables.
+/// The table port that a server's status names.
 fn table_port(status: &Status) -> Option<u16> {
     let (_, port) = status.listening.table.rsplit_once(':')?;
     port.parse().ok()
@@ -93,7 +95,7 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
         }
         (TableAnswer::Serves, None) => (
             Outcome::Done,
-            format!("a table service answers at {url}; no admin port describes it"),
+            format!("a table service answers at {url}; no admin port reports its status"),
         ),
         (_, Some(status)) if status.state == ServerState::Starting => {
             let text = format!("partita {} at {url} is starting", status.version);
@@ -114,7 +116,7 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
         ),
         (TableAnswer::NoTls(why), _) => (
             Outcome::NothingFound,
-            format!("no TLS at {url}: {why}{hint}"),
+            format!("the TLS handshake with {url} failed: {why}{hint}"),
         ),
         (TableAnswer::NotTables(why), _) => (
             Outcome::NothingFound,

@@ -28,7 +28,7 @@ pub(super) enum TableAnswer {
     NoConnection,
 }
 
-/// The status from the admin port of these settings; `None` if no Partita answers.
+/// The status from the admin port of these settings; `None` if no Partita server answers.
 pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
     let authority = authority(&reachable(&settings.admin.host), settings.admin.port?);
     let options = AdminOptions {

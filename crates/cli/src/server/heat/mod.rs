@@ -15,14 +15,16 @@ use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use picture::{Ink, Picture};
 use std::time::Duration;
 
-/// Lengths of a column in seconds: round numbers, which are easy to read.
+/// Allowed time spans of a column, in seconds: round numbers, which are easy to read.
 const STEPS_S: [u64; 14] = [
     10, 20, 30, 60, 120, 180, 240, 300, 600, 900, 1200, 1800, 2700, 3600,
 ];
-/// Default length of the map.
+/// Default time span of the map, in seconds.
 const HOUR_S: u64 = 3600;
-/// Lines beside the rows of the map: head, axis, legend, the last line of the command, and the shell's prompt.
+/// Terminal lines that are not rows of the map: the typed command, head, axis, legend, last line, and the shell's
+/// prompt.
 const OTHER_LINES: usize = 6;
+/// Maximum number of rows of a map.
 const ROWS_MAX: usize = 512;
 
 /// Draw the heat map: ranges or partitions over time, up to a day
@@ -37,13 +39,13 @@ pub(crate) struct HeatCommand {
     /// Metric to draw
     #[arg(long, value_name = "NAME", value_parser = metrics(), default_value = "requests")]
     metric: HeatMetric,
-    /// Length of the map, such as 90s, 15m or 6h, from 10s to 24h [default: the known part of the last hour]
+    /// Time span of the map, such as 90s, 15m or 6h, from 10s to 24h [default: the part of the last hour that has data]
     #[arg(long, value_name = "TIME", value_parser = parse_last)]
     last: Option<u64>,
     /// End of the map, such as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// Ranges or partitions at most, 1 to 512 [default: what fits]
+    /// Maximum number of ranges or partitions, 1 to 512 [default: as many as fit on the terminal]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=512))]
     rows: Option<u16>,
     /// Width of the map, 40 to 500 [default: the terminal's, else 80]
@@ -67,7 +69,7 @@ fn metrics() -> impl TypedValueParser<Value = HeatMetric> {
     choice(HeatMetric::ALL.map(|metric| (metric.name(), metric)))
 }
 
-/// Reads the length of the map, in seconds.
+/// Parses `--last`: the time span of the map, in seconds.
 fn parse_last(text: &str) -> Result<u64, String> {
     let expected = || "expected a duration from 10s to 24h, such as 90s, 15m or 6h".to_owned();
     let length = parse_duration(text).map_err(|_| expected())?;
@@ -114,7 +116,7 @@ impl AdminPortCommand for HeatCommand {
 }
 
 impl HeatCommand {
-    /// Reads the map. Unless `--last` gives its length, it begins with the first known value.
+    /// Requests the map. Without `--last`, it begins with the first known value.
     async fn page(
         &self,
         port: &AdminPort,
@@ -177,15 +179,15 @@ fn trim(heat: &mut Heat) {
     }
 }
 
-/// The shortest column, in seconds, with which the whole map fits into this many columns. The ends of the map are
-/// rounded to whole columns.
+/// The shortest time span of a column, in seconds, so that a map of `last_s` seconds fits into `columns` columns. One
+/// column is spare, because the ends of the map are rounded to whole columns.
 fn step(last_s: u64, columns: u64) -> u64 {
     let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
     let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);
     STEPS_S.into_iter().find(fits).unwrap_or(longest)
 }
 
-/// A row for each known value.
+/// Writes a row for each known value.
 fn write_values(args: OutputArgs, heat: &Heat) -> Result<(), CommandError> {
     let from = heat.from.as_deref().unwrap_or_default();
     args.write(Shape::Rows, |output| {

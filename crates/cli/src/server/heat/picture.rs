@@ -18,11 +18,11 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// A step of the scale.
 struct Level {
-    /// Its character without colour.
+    /// The character of this step in a picture without colour.
     sign: char,
-    /// Its colour among the terminal's 256.
+    /// The number of its colour among the 256 colours of a terminal.
     color: u8,
-    /// Its character with colour: blocks, so that the picture can be read without telling its colours apart.
+    /// The character of this step in a picture with colour: a block, so that readers need not distinguish the colours.
     block: char,
 }
 
@@ -39,16 +39,16 @@ const LEVELS: [Level; 10] = [
     level('%', 208, '█'),
     level('@', 196, '█'),
 ];
-/// A range that was served without requests.
+/// The character of a range or partition without requests.
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;
 /// Ratio of the maximum to the value of the lowest step.
 const SPAN: f64 = 1000.0;
-/// Width of the maximum at the end of a row.
+/// Width of the text at the end of a row: its maximum.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
-/// Columns from one time on the axis to the next.
+/// Distance between two times on the axis, in columns.
 const AXIS_STEP: usize = 12;
 
 const fn level(sign: char, color: u8, block: char) -> Level {
@@ -65,7 +65,7 @@ pub(super) enum Ink {
 }
 
 impl Ink {
-    /// Chosen by the flag, else by the terminal and the environment.
+    /// The flag decides about colours. Without the flag, the terminal and the environment decide.
     pub(super) fn new(color: ColorArg, is_terminal: bool) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -94,7 +94,7 @@ pub(super) struct Picture<'h> {
 }
 
 impl<'h> Picture<'h> {
-    /// Columns of time that fit beside labels of any width.
+    /// Number of time columns that fit beside labels of the maximum width.
     pub(super) fn columns(width: usize) -> u64 {
         let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 /// Time between two refreshes.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Hot partitions on the screen.
+/// Maximum number of hot partitions on the screen.
 const HOT_MAX: u16 = 5;
 
-/// Show whether a server is healthy, and why not; load, latency, changes of ranges, limited keys
+/// Show a server's health, load and latency, the changes of its ranges, and keys over their targets
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."
@@ -77,7 +77,7 @@ impl Sample {
         (seconds > 0.0).then(|| requests as f64 / seconds)
     }
 
-    /// The page of [`page`], as wide as the terminal.
+    /// The text of a [`StatusPage`], as wide as the terminal.
     fn text(&self, port: &AdminPort, before: Option<&Self>) -> String {
         let page = StatusPage {
             admin: port.to_string(),
@@ -139,7 +139,7 @@ impl Sample {
     }
 }
 
-/// A page of the data; `None` while the data is being opened.
+/// A page of the admin API; `None` while the server is still opening its data.
 fn if_open<T>(page: Result<Page<T>, AdminError>) -> Result<Option<Page<T>>, AdminError> {
     match page {
         Err(AdminError::Refused { status: 503, .. }) => Ok(None),
@@ -151,7 +151,8 @@ fn text<T>(page: Option<&Page<T>>) -> &str {
     page.map_or("null", |page| page.text.trim())
 }
 
-/// Takes a sample each second until a signal. On a terminal each replaces the last one; elsewhere they follow each other.
+/// Takes a sample each second until a signal. On a terminal each sample replaces the last one; elsewhere it is printed
+/// after it.
 async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
     let mut stop = std::pin::pin!(stop_requested());
     let mut seconds = tokio::time::interval(PERIOD);

@@ -7,11 +7,11 @@ use partita_wire::admin::{Hot, HotPartition, LimitedKey, Ranges, ServerState, St
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Limited keys on the screen.
+/// Maximum number of limited keys on the screen.
 const LIMITED_MAX: usize = 3;
 /// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 10;
-/// A narrower terminal breaks lines by itself.
+/// Minimum line width. Narrower terminals wrap the lines.
 const WIDTH_MIN: usize = 30;
 
 /// The content of the screen.
@@ -22,7 +22,7 @@ pub(super) struct StatusPage<'a> {
     pub(super) hot: Option<&'a Hot>,
     /// Requests a second since the last sample.
     pub(super) rate_now: Option<f64>,
-    /// Columns of the terminal.
+    /// Width of the terminal, in columns.
     pub(super) width: usize,
 }
 

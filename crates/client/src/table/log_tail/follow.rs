@@ -19,7 +19,8 @@ use partita_model::DateTime;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The maximum number of rows of one poll, which bounds the memory of a follower that was paused for long. More rows are cut to the newest.
+/// The maximum number of rows that a poll returns: the newest ones. It bounds the memory of a follower after a long
+/// pause.
 const ROWS_MAX: usize = 100_000;
 /// Ticks of 100 ns in a second.
 const TICKS: u64 = 10_000_000;
@@ -69,8 +70,9 @@ pub struct LogFollow {
 }
 
 impl LogTail {
-    /// Follows the log after `latest`, the rows that [`Self::latest`] returned: the follower returns newer rows only. With an
-    /// empty `latest` it returns all rows.
+    /// Follows the log after the rows in `latest`, which [`Self::latest`] returned: the follower returns only newer
+    /// rows. If
+    /// `latest` is empty, it returns all rows.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -92,8 +94,9 @@ impl LogTail {
         self.follow_from(DateTime::MIN, latest, options)
     }
 
-    /// Follows the log from `time` on, after `latest`, the rows that [`Self::latest_since`] returned: the follower returns
-    /// newer rows only. With an empty `latest` it returns all rows from `time` on.
+    /// Follows the log from `time` on. `latest` has the rows that [`Self::latest_since`] returned for this time: the
+    /// follower
+    /// returns only newer rows. If `latest` is empty, it returns all rows from `time` on.
     #[must_use]
     pub fn follow_from(
         &self,

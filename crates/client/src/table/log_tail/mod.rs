@@ -25,7 +25,7 @@ use std::sync::Arc;
 ///   time at least one tick of 100 ns after that of the previous row.
 /// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to
 ///   the key.
-/// - The clocks of their machines order the rows of different appenders.
+/// - The order of rows of different appenders is that of the clocks of their machines.
 ///
 /// ```
 /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }

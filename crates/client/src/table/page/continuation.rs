@@ -16,7 +16,7 @@ const TABLE_NAME: &str = "NextTableName";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation(Resume);
 
-/// The kinds of queries.
+/// Where a query resumes, by kind of query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Resume {
     Entities(ContinuationToken),
