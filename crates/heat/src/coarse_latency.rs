@@ -29,8 +29,8 @@ fn start(index: usize) -> f64 {
     }
 }
 
-/// The percentile, as a share from 0 to 1, of the latencies in these buckets, in microseconds: the middle of its
-/// bucket, with an error of at most 25 %. `None` without requests.
+/// A percentile of the latencies in these buckets, in microseconds; `share` is 0.99 for the 99th percentile. Returns
+/// the middle of the bucket that contains the percentile, with an error of at most 25 %. `None` without requests.
 #[must_use]
 pub(crate) fn coarse_percentile_us(
     buckets: impl Iterator<Item = f64> + Clone,
@@ -64,7 +64,7 @@ impl CoarseLatency {
         self.add_to_bucket(coarse_bucket(us), requests);
     }
 
-    /// Counts `requests` in a bucket below [`COARSE_BUCKETS`]; others are ignored.
+    /// Counts `requests` in a bucket. A bucket index of [`COARSE_BUCKETS`] or more is ignored.
     pub fn add_to_bucket(&mut self, bucket: usize, requests: u32) {
         if let Some(count) = self.0.get_mut(bucket) {
             *count = count.saturating_add(requests);

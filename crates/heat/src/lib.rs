@@ -6,13 +6,14 @@
 //! every 10 s.
 //!
 //! Results:
-//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly one window.
+//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly
+//!   one window.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
 //! - [`Heat::split_point`]: the key at which a split would balance the observed load, if any.
-//! - [`Heat::growth`]: the growth pattern of tables: at one end, or everywhere.
+//! - [`Heat::growth`]: the growth pattern of each table: at one end, or spread over its keys.
 //!
-//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
-//! keys. A range without requests holds only the counters.
+//! Memory of each range: counters 14 KiB; sketch at most 120 KiB; samples at most 208 KiB, of which 192 KiB are keys;
+//! growth at most nine keys for each of 16 tables. A range without requests holds only the counters.
 //!
 //! This crate does not read a clock and does not start tasks; the caller passes the time to `roll`.
 
@@ -139,8 +140,8 @@ impl Heat {
         self.profile.lock().top.top(limit)
     }
 
-    /// The key at which a split would balance the load of the last two windows, and the future load of growing tables. Sorts a few
-    /// thousand keys, in less than a millisecond.
+    /// The key at which a split would balance the load of the last two windows, and the future load of growing tables.
+    /// Sorts a few thousand keys, in less than a millisecond.
     #[must_use]
     pub fn split_point(&self) -> SplitAdvice {
         // A copy, so that requests do not wait for the sorting.

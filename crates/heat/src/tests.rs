@@ -46,8 +46,7 @@ fn share_left_of(loads: &HashMap<Vec<u8>, u64>, cut: &[u8]) -> f64 {
     left.map(|(_, load)| load).sum::<u64>() as f64 / loads.values().sum::<u64>() as f64
 }
 
-/// Returns the advised split, after checking that it is at the start of a partition and balances the whole load within
-/// 5 %.
+/// Asserts that the advised split is at the start of a partition and balances the load within 5 %.
 fn balanced_cut(heat: &Heat, loads: &HashMap<Vec<u8>, u64>) {
     match heat.split_point() {
         SplitAdvice::Cut { key, left_share } => {

@@ -21,7 +21,7 @@ pub const KEY_UNITS_MAX: usize = 512;
 pub const PAGE_ENTITIES_MAX: usize = 1000;
 /// Operations of an entity group transaction.
 pub const BATCH_OPERATIONS_MAX: usize = 100;
-/// Bytes of a request body, also of an entity group transaction.
+/// Bytes of a request body, including the body of an entity group transaction.
 pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
@@ -38,7 +38,7 @@ pub enum LimitError {
     /// A property name that is not an identifier.
     #[error("a property name is not an identifier")]
     PropertyNameInvalid,
-    /// A String, Binary or key value over its limit.
+    /// A String longer than [`STRING_UNITS_MAX`], or a Binary longer than [`BINARY_BYTES_MAX`].
     #[error("a property value is larger than 64 KiB")]
     PropertyValueTooLarge,
     /// An entity over [`ENTITY_BYTES_MAX`].

@@ -18,7 +18,7 @@ pub enum FollowError {
     #[error("the outcome of a write is unknown")]
     OutcomeUnknown,
     /// The recorded writes exceeded the limit.
-    #[error("clients wrote rows faster than they could be copied")]
+    #[error("clients wrote more than 64 MiB before it could be copied; retry when fewer rows are written")]
     TooManyWrites,
 }
 
@@ -37,7 +37,8 @@ struct Followed {
 }
 
 impl Follow {
-    /// Starts recording every batch that finishes. A later flush writes earlier batches to the files.
+    /// Starts recording every batch that finishes from now on. Earlier batches are not recorded: the caller flushes the
+    /// engine after this call, so they are in the files that are cloned.
     pub(crate) fn begin(&self) {
         *self.followed.lock() = Followed::default();
         self.on.store(true, Ordering::Release);

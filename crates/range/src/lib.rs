@@ -12,7 +12,8 @@
 //! partition map, and its engine closes when the last reader has dropped the range.
 //!
 //! Invariants:
-//! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is unknown);
+//! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is
+//!   unknown);
 //! - so the row read under a lock is durable, and a crash cannot invalidate a response that is based on it;
 //! - the cache holds only durable rows, never older than the last acknowledged write;
 //! - the key filter reports "absent" only for keys that were never submitted to the engine.

@@ -1,7 +1,8 @@
 //! The simulation of Partita: a server and its clients in one thread, with virtual time, decided by a seed.
 //!
 //! `partita-sim --seed S` runs the world of one seed and checks every answer. The same seed gives the same trace, byte for byte. A
-//! process runs one world. `cargo xtask sim` builds this program and runs many seeds; `docs/design/0003-simulation.md` explains the design.
+//! process runs one world. `cargo xtask sim` builds this program and runs many seeds; `docs/design/0003-simulation.md`
+//! explains the design.
 //!
 //! ```text
 //!  scenario ──▶ world: turmoil, virtual clock, object store in memory

@@ -1,8 +1,9 @@
 //! Cross-origin requests from browsers (service documents "Cross-Origin Resource Sharing (CORS) support for the Azure
 //! Storage services", "Preflight Table Request").
 //!
-//! The first rule whose origin and method match applies, even if its headers do not match; later rules are not tried. Rules
-//! only add headers: a request without a matching rule is executed too, but the browser hides the answer from the script.
+//! The first rule whose origin and method match applies, even if its headers do not match; later rules are not tried.
+//! Rules only add headers: a request without a matching rule is executed too, but the browser hides the answer from the
+//! script.
 
 use crate::{ErrorCode, Failure, Method};
 use partita_model::CorsRule;
@@ -120,8 +121,8 @@ impl<'a> CorsGrant<'a> {
     }
 }
 
-/// Whether the answer of a GET or HEAD depends on the origin and so needs `Vary: Origin`: the account has rules, and the
-/// matching rule, if any, is not for all origins.
+/// Whether the answer of a GET or HEAD depends on the origin and so needs `Vary: Origin`: the account has rules, and
+/// the matching rule, if any, is not for all origins.
 pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
     !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
 }

@@ -40,8 +40,8 @@ impl ErrorBody {
     }
 
     /// The index of the failed operation of a batch, and the text after it: `3:The specified entity already exists.…`.
-    /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions", recorded
-    /// answers).
+    /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions",
+    /// recorded answers).
     pub fn split_index(&self) -> (Option<usize>, &str) {
         let split = self.message.split_once(':');
         let split = split.filter(|(index, _)| index.len() <= 3);

@@ -1,7 +1,7 @@
 //! Splitting text at an ASCII character.
 //!
-//! The standard library's search takes about a hundred instructions, most of them before it reads the first byte; `memchr` takes
-//! a fifth of that. The head of a request is split a dozen times, into texts of about twenty bytes.
+//! The standard library's search takes about a hundred instructions, most of them before it reads the first byte;
+//! `memchr` takes a fifth of that. The head of a request is split a dozen times, into texts of about twenty bytes.
 
 use memchr::memchr;
 

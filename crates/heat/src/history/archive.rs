@@ -29,19 +29,20 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// The timeout of one call of the store.
+/// The timeout of one request to the object store.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest segment: more than an hour of slots, each with different busy partitions and the longest keys.
+/// Larger segments are skipped as unreadable. An hour of slots, each with different busy partitions and the longest
+/// keys, is smaller.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
 /// A save that was not completed. The next save writes the rest.
 #[derive(Debug, Error)]
 pub enum SaveError {
-    /// The store refused or failed.
+    /// The object store returned an error.
     #[error("the store cannot write the heat history")]
     Store(#[from] object_store::Error),
-    /// The store timed out after 10 s.
-    #[error("the store timed out")]
+    /// The object store did not answer within 10 s.
+    #[error("the store timed out after 10s")]
     Timeout,
 }
 
@@ -103,10 +104,12 @@ impl Archive {
         HeatHistory::of(tiers)
     }
 
-    /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites slots that have
-    /// become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were not written yet.
+    /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites
+    /// slots that have become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were
+    /// not written yet.
     ///
-    /// # Errors [`SaveError`]: the history in memory is complete, and the next save continues.
+    /// # Errors
+    /// [`SaveError`]: the history in memory is complete, and the next save continues.
     pub async fn save(&mut self, history: &HeatHistory, now: SystemTime) -> Result<(), SaveError> {
         let now = super::time_of(now);
         self.save_before(history, Tier::Medium.align(now), now)
@@ -235,7 +238,7 @@ impl Archive {
             })
         });
         let reason = match got.await {
-            Ok(None) => "it is too large".to_owned(),
+            Ok(None) => "larger than 32 MiB".to_owned(),
             Ok(Some(bytes)) => match segment::decode(name, &bytes, &mut tiers.keys) {
                 Ok(slots) => {
                     for slot in slots.into_iter().filter(|slot| slot.start >= from) {
@@ -281,7 +284,7 @@ fn is_current(name: &SegmentName, now: Time) -> bool {
     name.to > now.saturating_sub(KEPT) && name.from <= now.saturating_add(AHEAD_MAX)
 }
 
-/// Encodes the slots in the time range of the name; `None` without slots.
+/// Encodes the slots in the time range of the segment's name; `None` if there are no slots.
 fn encode(tiers: &Tiers, name: SegmentName) -> Option<(SegmentName, Vec<u8>)> {
     let slots = tiers.of(name.tier);
     let from = slots.partition_point(|slot| slot.start < name.from);

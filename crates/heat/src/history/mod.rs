@@ -8,14 +8,14 @@
 //!   next windows end.
 //! - [`HeatHistory::map_within`] returns a table of times and keys, [`HeatHistory::partitions`] a table of times and
 //!   partitions.
-//! - [`Archive`] stores it in the object store: `load` at startup, `save` each minute.
+//! - [`Archive`] stores the history in the object store: `load` at startup, `save` each minute.
 //!
-//! Bounds: 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions take 20 MB, 128 key
-//! ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes a window. In the store, 64 busy ranges and 32
-//! hot partitions take about 3.3 MB.
+//! Bounds: 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions take 20 MB,
+//! 128 key ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes a window. In the store, 64 busy
+//! ranges and 32 hot partitions take about 3.3 MB.
 //!
-//! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back catches up,
-//! windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
+//! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back
+//! catches up, windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
 
 mod archive;
 mod grid;
@@ -58,7 +58,7 @@ pub struct HeatHistory {
 }
 
 impl HeatHistory {
-    /// Empty.
+    /// A history without load.
     #[must_use]
     pub fn new() -> Self {
         Self::of(Tiers::default())
@@ -150,8 +150,8 @@ fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     SlotLoad { cells, spots }
 }
 
-/// The time until the current window ends. Windows end at multiples of ten seconds of the wall clock, so each has its own slot
-/// even when it is closed late. More than 0, at most [`WINDOW`].
+/// The time until the current window ends. Windows end at multiples of ten seconds of the wall clock, so each has its
+/// own slot even when it is closed late. More than 0, at most [`WINDOW`].
 #[must_use]
 pub fn until_next_window(now: SystemTime) -> Duration {
     let window_ms = WINDOW.as_millis();

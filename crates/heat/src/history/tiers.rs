@@ -33,7 +33,7 @@ pub(super) enum Tier {
 impl Tier {
     pub(super) const ALL: [Self; 3] = [Self::Fine, Self::Medium, Self::Coarse];
 
-    /// The length in tens of seconds.
+    /// The length of a slot, in tens of seconds.
     pub(super) const fn span(self) -> Time {
         match self {
             Self::Fine => 1,
@@ -55,7 +55,7 @@ impl Tier {
 /// The slots.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
-    /// By [`Tier`].
+    /// The slots of each [`Tier`], in the order of its variants.
     slots: [VecDeque<Slot>; 3],
     pub(super) keys: Keys,
     /// Slots before this time are in the archive and no longer change.

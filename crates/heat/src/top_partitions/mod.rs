@@ -28,7 +28,7 @@ pub struct HotPartition {
     pub last: Activity,
     /// The median latency of that window in microseconds, with an error of at most 25 %; `None` without requests.
     pub p50_us: Option<u64>,
-    /// The 99th percentile.
+    /// The 99th percentile of that window in microseconds, with the same error.
     pub p99_us: Option<u64>,
     /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
     pub load: u64,
@@ -120,7 +120,7 @@ impl TopPartitions {
         self.index.insert(Arc::clone(&key), self.entries.len());
         let mut current = Window::default();
         current.add(activity, took);
-        // It may have been counted before, and evicted with up to `floor`.
+        // The partition may have been counted earlier, and evicted with a load of up to `floor`.
         self.counts.push(self.floor + load);
         self.entries.push(Entry {
             key,

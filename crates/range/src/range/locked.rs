@@ -156,7 +156,8 @@ impl Locked {
     /// On a cancel before the engine has room, nothing is written. On a later cancel the write completes, the locks are
     /// released when it is durable, and only the result is lost.
     ///
-    /// # Errors [`WriteError::Refused`]: nothing was written. [`WriteError::Unknown`]: the batch may have been written.
+    /// # Errors
+    /// [`WriteError::Refused`]: nothing was written. [`WriteError::Unknown`]: the batch may have been written.
     pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
         self.commit_by(batch, &SystemClock).await.map(|_ended| ())
     }

@@ -1,7 +1,7 @@
 //! The workload: sessions that write and read their own rows in shared tables, and shared counters.
 //!
-//! Every answer is compared with the session's [`Model`](crate::model::Model) at once; in the end all tables are compared with all
-//! models together.
+//! Every answer is compared with the session's [`Model`](crate::model::Model) at once; in the end all tables are
+//! compared with all models together.
 
 mod batch;
 mod connection;

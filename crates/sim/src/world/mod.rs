@@ -1,8 +1,8 @@
 //! The world: one thread, virtual time, one server and its clients on a simulated network.
 //!
-//! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's `clock_gettime`
-//! and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of all its libraries follow
-//! the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
+//! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's
+//! `clock_gettime` and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of
+//! all its libraries follow the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
 
 mod clock;
 mod network;

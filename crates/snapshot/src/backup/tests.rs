@@ -184,7 +184,7 @@ async fn an_interrupted_backup_resumes() {
     let world = World::new().await;
     let whole = world.write("whole").await.unwrap();
     let store = world.store("backup");
-    // Interrupted after the second part: a note callback that never returns acts like a kill.
+    // Interrupts the backup after the second part: dropping its future acts like a kill.
     let (told, mut telling) = tokio::sync::mpsc::channel(100);
     let stopped = std::sync::atomic::AtomicU64::new(0);
     let note = |progress: Progress| {

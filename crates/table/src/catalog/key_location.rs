@@ -56,8 +56,8 @@ impl TableNames {
 }
 
 impl Table {
-    /// The names of the targets that a request on a key of the table is charged to. The PartitionKey is empty for keys
-    /// without one.
+    /// The account, table and partition of a key of this table, which name the targets that a request on the key is
+    /// charged to. The PartitionKey is empty if the key has none.
     pub(crate) fn scope_names(&self, key: &[u8]) -> ScopeNames {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
         let mut text = |is_account: bool| {

@@ -13,7 +13,8 @@ impl Service {
     ///
     /// Cancel-safe: dropped during the commit, it still completes.
     ///
-    /// # Errors [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] if another table has the new name, ignoring
+    /// # Errors
+    /// [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] if another table has the new name, ignoring
     /// case; [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn rename_table(
         &self,

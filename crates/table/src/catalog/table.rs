@@ -10,7 +10,7 @@ use partita_service::decode_record;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A table at the time of its look-up.
+/// A table as it was when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The name in its original case.
@@ -67,7 +67,8 @@ impl CatalogMemo {
     pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
         let tables = self.tables.read();
         let (known, table) = tables.get(key)?;
-        // Compares pointers first, because they are nearly always equal.
+        // Compares the addresses first: the range's cache nearly always returns the same buffer, so the bytes are rarely
+        // compared.
         let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
         same.then(|| Arc::clone(table))
     }

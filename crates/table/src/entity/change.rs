@@ -23,11 +23,11 @@ pub enum ChangeKind {
 pub enum Condition {
     /// No condition: the entity may exist or not (no `If-Match`).
     None,
-    /// Present (`If-Match: *`).
+    /// The entity exists (`If-Match: *`).
     Exists,
     /// The entity exists in this version.
     Version(ETag),
-    /// Never met: an ETag that Partita does not write.
+    /// A condition that no entity meets: the ETag in `If-Match` has a form that Partita does not write.
     NoVersion,
 }
 

@@ -4,10 +4,10 @@
 //! `docs/admin-api.md` describes the same documents for users. There is one module for each page.
 //!
 //! - A field is never renamed or removed. A new field is an `Option`, so that a client can read an older server.
-//! - Unknown fields are ignored, so that a client can read a newer server. Enums that a later version may extend have a variant
-//!   for any other text.
-//! - `null` and *absent* differ: the documentation of a field says whether it may be absent; every other `Option` is written as
-//!   `null`.
+//! - Unknown fields are ignored, so that a client can read a newer server. Enums that a later version may extend have a
+//!   variant for any other text.
+//! - `null` and *absent* differ: the documentation of a field says whether it may be absent; every other `Option` is
+//!   written as `null`.
 //! - Request bodies refuse unknown fields, because a misspelt parameter must not count as a missing one.
 //!
 //! The pages are in `partita-server`, the client is in `partita-tools`.

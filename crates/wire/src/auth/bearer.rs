@@ -1,7 +1,7 @@
 //! Bearer tokens: JSON Web Tokens of Microsoft Entra ID or of another issuer.
 //!
-//! Two sets of rules: [`BearerRules::basic`] does not check signatures, like Azurite's `--oauth basic`, and is for tests only;
-//! [`BearerRules::verified`] checks the signature against the issuer's published keys.
+//! Two sets of rules: [`BearerRules::basic`] does not check signatures, like Azurite's `--oauth basic`, and is for
+//! tests only; [`BearerRules::verified`] checks the signature against the issuer's published keys.
 //!
 //! Each service decides which rights a role grants.
 

@@ -1,5 +1,5 @@
-//! The terms that all kinds of shared access signature share: times, addresses, protocol, version. Servers read and check
-//! them, clients write them.
+//! The terms that all kinds of shared access signature share: times, addresses, protocol, version. Servers read and
+//! check them, clients write them.
 
 use super::Caller;
 use super::key::{AccountKeys, Signature};

@@ -1,7 +1,7 @@
 //! Storage error codes: a name, an HTTP status and a text each.
 //!
-//! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with the
-//! same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
+//! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with
+//! the same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
 //!
 //! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts are copied from recorded
 //! answers if available, including their spelling mistakes.
@@ -22,7 +22,8 @@ pub(crate) struct Description {
     pub(crate) text: &'static str,
 }
 
-/// Declares codes as constants of [`ErrorCode`], and a list of them. A code without a status or a text does not compile.
+/// Declares codes as constants of [`ErrorCode`], and a list of them. A code without a status or a text does not
+/// compile.
 macro_rules! error_codes {
     (
         $(#[$meta:meta])* $visibility:vis $list:ident after $before:expr;
@@ -80,8 +81,8 @@ error_codes! {
     MissingContentLengthHeader "MissingContentLengthHeader" 411 "The Content-Length header was not specified.";
     RequestBodyTooLarge "RequestBodyTooLarge" 413 "The request body is too large and exceeds the maximum permissible limit.";
 
-    // Credentials and permissions. `MissingCredentials` and `InvalidAuthenticationInfo` share a name: the service answers
-    // 401 with a challenge to a request without credentials, and 400 to a malformed Authorization header.
+    // Credentials and permissions. `MissingCredentials` and `InvalidAuthenticationInfo` share a name: the service
+    // answers 401 with a challenge to a request without credentials, and 400 to a malformed Authorization header.
     InvalidAuthenticationInfo "InvalidAuthenticationInfo" 400 "The authentication information was not provided in the correct format. Verify the value of Authorization header.";
     MissingCredentials "InvalidAuthenticationInfo" 401 "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     NoAuthenticationInformation "NoAuthenticationInformation" 401 "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
@@ -131,7 +132,8 @@ impl ErrorCode {
         self.0.text
     }
 
-    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of counts.
+    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of
+    /// counts.
     pub const fn index(self) -> usize {
         self.0.index
     }

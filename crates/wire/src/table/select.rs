@@ -1,6 +1,7 @@
 //! `$select`: the properties that an answer shows.
 //!
-//! Rules (service document "Querying tables and entities"; recordings cosmosdbpython--test_table_entity_test_get_entity_with_select,
+//! Rules (service document "Querying tables and entities"; recordings
+//! cosmosdbpython--test_table_entity_test_get_entity_with_select,
 //! cosmosdbpython--test_table_batch_test_batch_all_operations_together, gostorage--StorageEntitySuite_TestGet):
 //! - names are case-sensitive and separated by commas; blanks around them are ignored;
 //! - a blank text and `*` select everything;
@@ -12,8 +13,8 @@ use partita_model::is_plain;
 use partita_model::limits::PROPERTY_NAME_UNITS_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The maximum number of names in a `$select`: 252 properties and the three of the service. Each name adds a `null` to every row
-/// without that property.
+/// The maximum number of names in a `$select`: 252 properties and the three of the service. Each name adds a `null` to
+/// every row without that property.
 pub const SELECT_NAMES_MAX: usize = 255;
 
 /// The longest `$select`, in bytes: the limit is that of a `$filter` and of a request's head. Every row of a page

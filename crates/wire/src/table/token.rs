@@ -1,8 +1,8 @@
 //! Writes and reads the text of continuation tokens.
 //!
-//! The form, as recorded and as tools expect it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8 with `*` for
-//! `+`, `_` for `/` and `-` for `=`, and the length counts the characters of the text. For tables the key is the name in lower
-//! case, a byte 1 and 16 hex digits, the table's creation time (recording
+//! The form, as recorded and as tools expect it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8
+//! with `*` for `+`, `_` for `/` and `-` for `=`, and the length counts the characters of the text. For tables the key
+//! is the name in lower case, a byte 1 and 16 hex digits, the table's creation time (recording
 //! js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken).
 //!
 //! A token names the next row; if that row is deleted meanwhile, the page begins with the row after it. The text is

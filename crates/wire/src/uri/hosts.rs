@@ -27,8 +27,8 @@ impl Hosts {
 
     /// The label that names the account, including `-secondary`; `None` for path style.
     ///
-    /// The rule of product style is that of Azurite (IP addresses, names without a dot and `host.docker.internal` are in path
-    /// style), except that the account must exist. So `server.example/account` works too.
+    /// The rule of product style is that of Azurite (IP addresses, names without a dot and `host.docker.internal` are
+    /// in path style), except that the account must exist. So `server.example/account` works too.
     pub(super) fn account_label<'h>(
         &self,
         host: &'h str,

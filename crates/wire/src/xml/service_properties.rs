@@ -149,8 +149,8 @@ fn read_rule(element: &Element) -> Result<CorsRule, Failure> {
     })
 }
 
-/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes; `IncludeAPIs`
-/// and `Days` only if enabled (recording go--TestSetMinuteMetrics).
+/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes;
+/// `IncludeAPIs` and `Days` only if enabled (recording go--TestSetMinuteMetrics).
 pub fn write_service_properties(properties: &ServiceProperties, out: &mut Vec<u8>) {
     write_declaration(out);
     write_start("StorageServiceProperties", out);

@@ -13,8 +13,8 @@ const ID_CHARS_MAX: usize = 64;
 /// go--TestSetInvalidAccessPolicy).
 const FRACTION_DIGITS_MAX: usize = 7;
 
-/// Reads the body that sets access policies. An empty body or list clears them. `permissions` are the letters that policies
-/// of the service can have.
+/// Reads the body that sets access policies. An empty body or list clears them. `permissions` are the letters that
+/// policies of the service can have.
 ///
 /// # Errors
 /// 400 InvalidXmlDocument, also for more than five policies, for a policy without a name, and for two of the same name.

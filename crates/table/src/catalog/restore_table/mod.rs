@@ -22,9 +22,10 @@ use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a failing step is retried after its first failure, and the pause between attempts. A read or write takes up
-/// to 10 s to fail, and a few failures must not waste a copy of an hour.
+/// How long a failing step is retried after its first failure: a read or write takes up to 10 s to fail, and a few
+/// failures must not waste a copy of an hour.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The pause before each retry of a step.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A table of a snapshot.
@@ -41,9 +42,9 @@ pub struct SnapshotTable {
 /// The progress of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Restored {
-    /// Entities.
+    /// The number of copied entities.
     pub rows: u64,
-    /// Bytes of their keys and stored forms.
+    /// Bytes of the keys and stored forms of the copied entities.
     pub bytes: u64,
 }
 
@@ -76,15 +77,15 @@ pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTa
 }
 
 impl Service {
-    /// Restores a table of a snapshot as a new table `into`, with its rows, properties, types and access policies. The entities get new
-    /// Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from before the snapshot does not match. The
-    /// table appears once it is complete. Calls `note` with the progress.
+    /// Restores a table of a snapshot as a new table `into`, with its rows, properties, types and access policies. The
+    /// entities get new Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from
+    /// before the snapshot does not match. The table appears once it is complete. Calls `note` with the progress.
     ///
     /// Cancel safe: after a cancel the sweep removes the rows.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named `into` exists.
-    /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
+    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named
+    /// `into` exists. [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn restore_table(
         &self,
         snapshot: &SnapshotReader,
@@ -94,7 +95,7 @@ impl Service {
         note: &(dyn Fn(Restored) + Sync),
     ) -> Result<Restored, Error> {
         let old = name_key(account, table);
-        let mut found = snapshot.scan(&old, Some(&behind(&old)));
+        let mut found = snapshot.scan(&old, Some(&key_after(&old)));
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
@@ -175,17 +176,16 @@ impl Service {
         }
     }
 
-    /// Writes rows in key order, without locks because they have no other writer, with one commit for each range.
-    /// Retries failed commits.
+    /// Writes rows in key order, with one commit for each range. Retries failed commits.
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
             let route = self.route(first);
             let count = rest.partition_point(|(key, _)| route.range.bounds().contains(key));
             drop(route);
-            let (here, behind) = rest.split_at(count);
+            let (here, later) = rest.split_at(count);
             match self.write_here(here).await {
-                Ok(()) => (rest, patience) = (behind, Patience::default()),
+                Ok(()) => (rest, patience) = (later, Patience::default()),
                 Err(error) => patience.bear(error).await?,
             }
         }
@@ -222,7 +222,7 @@ impl Patience {
     }
 }
 
-/// The rows of a table in a snapshot. A failed read is retried after the last row.
+/// The rows of a table in a snapshot. A failed read is retried, starting after the last row that was read.
 struct SnapshotRows<'s> {
     snapshot: &'s SnapshotReader,
     scan: SnapshotScan,
@@ -248,7 +248,7 @@ impl<'s> SnapshotRows<'s> {
             match self.scan.next(CHUNK_ROWS, CHUNK_BYTES).await {
                 Ok(rows) => {
                     if let Some((last, _)) = rows.last() {
-                        self.at = behind(last);
+                        self.at = key_after(last);
                     }
                     return Ok(rows);
                 }
@@ -298,10 +298,10 @@ impl Drop for Restoring<'_> {
 }
 
 /// The smallest key after `key`.
-fn behind(key: &Bytes) -> Bytes {
-    let mut behind = key.to_vec();
-    behind.push(0);
-    behind.into()
+fn key_after(key: &Bytes) -> Bytes {
+    let mut after = key.to_vec();
+    after.push(0);
+    after.into()
 }
 
 #[cfg(test)]

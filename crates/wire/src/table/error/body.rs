@@ -1,7 +1,7 @@
 //! The two shapes of an error body.
 //!
-//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused credentials,
-//! are XML.
+//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused
+//! credentials, are XML.
 
 use crate::table::Operation;
 use crate::{ErrorCode, Failure, Occurrence, json, xml};

@@ -1,7 +1,7 @@
 //! Splits a filter's text into tokens.
 //!
-//! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. Like the service, error
-//! texts give the offset *after* the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
+//! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. Like the service,
+//! error texts give the offset *after* the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
 
 use crate::{ErrorCode, Failure};
 use unicode_ident::{is_xid_continue, is_xid_start};
@@ -146,8 +146,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number after a sign of `sign` bytes: digits, fraction, exponent, then any letters. Only a suffix of one letter is
-    /// valid.
+    /// A number after a sign of `sign` bytes: digits, fraction, exponent, then any letters. Only a suffix of one letter
+    /// is valid.
     fn number(&mut self, sign: usize) -> Result<Token<'a>, Failure> {
         let rest = self.rest().as_bytes();
         let digits_from = |from: usize| {

@@ -11,9 +11,11 @@
 //! - comparisons bind tightest, then `not`, `and`, `or`; keywords and operators are case-sensitive;
 //! - chains of `and` and of `or` are flat in the tree, in the order of the text;
 //! - a literal on the left is moved to the right, with its operator mirrored;
-//! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two literals,
-//!   navigation) are 501 NotImplemented; every other error is 400 InvalidInput, with the position in its text;
-//! - the text is bounded by [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`]; the parser has an explicit stack and does not recurse.
+//! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two
+//!   literals, navigation) are 501 NotImplemented; every other error is 400 InvalidInput, with the position in its
+//!   text;
+//! - the text is bounded by [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`]; the parser has an explicit stack and does
+//!   not recurse.
 //!
 //! Callers pass the text percent-decoded.
 

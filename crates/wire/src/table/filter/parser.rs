@@ -114,8 +114,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the tokens after a predicate: closing parentheses, then `and` or `or`. Returns whether another predicate must
-    /// follow.
+    /// Takes the tokens after a predicate: closing parentheses, then `and` or `or`. Returns whether another predicate
+    /// must follow.
     fn after_predicate(&mut self) -> Result<bool, Failure> {
         while self.token.kind == Kind::Close {
             self.reduce_below(Waiting::Or);
@@ -223,7 +223,8 @@ impl<'a> Parser<'a> {
         self.token.kind == Kind::Word && FOREIGN_OPERATORS.contains(&self.token.text)
     }
 
-    /// The failure of a token in the place of `and`, `or`, `)` or the end. After a parenthesis it can be an operator of OData.
+    /// The failure of a token in the place of `and`, `or`, `)` or the end. After a parenthesis it can be an operator of
+    /// OData.
     fn misplaced_operator(&self) -> Failure {
         if comparison(&self.token).is_some() || self.is_foreign_operator() {
             ErrorCode::NotImplemented.into()

@@ -59,7 +59,8 @@ fn precedence() {
 
 #[test]
 fn filters_that_clients_send() {
-    // Recordings net--TableClientQueryableLiveTests_*, python--test_table_entity_test_query_*, node--tableservice_tests_000.
+    // Recordings net--TableClientQueryableLiveTests_*, python--test_table_entity_test_query_*,
+    // node--tableservice_tests_000.
     for (text, expected) in [
         (
             "(((RowKey eq '0004') and (Int32 eq 4)) or ((Int32 eq 2) and ((String eq 'wrong string') or (Bool eq true)))) or (LongPrimitiveN eq 2147483697L)",

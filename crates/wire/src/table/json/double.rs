@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn forms() {
-        // Recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1), gostorage--StorageEntitySuite_TestGet.
+        // Recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1),
+        // gostorage--StorageEntitySuite_TestGet.
         for (value, expected) in [
             (3.0, "3.0"),
             (3.1, "3.1"),

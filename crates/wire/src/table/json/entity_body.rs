@@ -6,9 +6,9 @@ use partita_model::{PropertyRef, ValueRef, is_plain};
 
 /// Writes an entity property by property, for callers without a list of properties.
 ///
-/// Types that JSON does not imply are annotated, so that every value is read back unchanged, except minus zero: the service
-/// stores zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and texts are escaped but not
-/// checked.
+/// Types that JSON does not imply are annotated, so that every value is read back unchanged, except minus zero: the
+/// service stores zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and texts are
+/// escaped but not checked.
 #[derive(Debug)]
 pub struct EntityBody<'o>(&'o mut Vec<u8>);
 

@@ -1,8 +1,8 @@
 //! Reads an entity from the body of an insert, update or merge.
 //!
-//! The first pass collects the members as slices of the body, because an annotation may stand before or after its property.
-//! The second pass converts them and writes their stored form. The reader builds no tree, and copies a string without
-//! escapes once.
+//! The first pass collects the members as slices of the body, because an annotation may stand before or after its
+//! property. The second pass converts them and writes their stored form. The reader builds no tree, and copies a string
+//! without escapes once.
 //!
 //! Promises:
 //! - it ignores `odata.*`, annotations other than `@odata.type`, and `Timestamp`;
@@ -45,7 +45,8 @@ pub(super) struct Members<'a> {
     pub(super) etag: Option<Token<'a>>,
 }
 
-/// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service operations").
+/// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service
+/// operations").
 ///
 /// # Errors
 /// 400 InvalidInput for a body that is not a JSON object, and for a value that does not fit its type; OutOfRangeInput for dates

@@ -3,9 +3,9 @@
 //! [`EntityWriter::new`] prepares the parts that all rows of a page share. A row is copied from these parts and from
 //! stored strings, with a few formatted numbers; writing a row does not allocate memory.
 //!
-//! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata): `odata.metadata` (of a single
-//! entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey, RowKey, Timestamp, then the custom
-//! properties in their stored order, each annotation before its property.
+//! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata):
+//! `odata.metadata` (of a single entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey,
+//! RowKey, Timestamp, then the custom properties in their stored order, each annotation before its property.
 //!
 //! | | full | minimal | none |
 //! | --- | --- | --- | --- |
@@ -229,8 +229,8 @@ impl<'a> EntityWriter<'a> {
     }
 }
 
-/// Appends a property and a comma. With `annotated`, the annotation of its type comes first, unless JSON implies the type.
-/// The name is an identifier and needs no escapes.
+/// Appends a property and a comma. With `annotated`, the annotation of its type comes first, unless JSON implies the
+/// type. The name is an identifier and needs no escapes.
 #[inline]
 pub(super) fn push_property(property: &PropertyRef<'_>, annotated: bool, out: &mut Vec<u8>) {
     let PropertyRef { name, value, plain } = *property;

@@ -1,7 +1,7 @@
 //! Reads entities from answers: one alone, or row by row from a page. The client's side of [`super::EntityWriter`].
 //!
-//! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string without
-//! escapes is borrowed. The next row reuses the memory of the row before.
+//! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string
+//! without escapes is borrowed. The next row reuses the memory of the row before.
 //!
 //! Like the readers of request bodies, it accepts annotations before or after their property. It ignores members of a
 //! page other than `value`, and nulls, which the answer to a `$select` contains for missing properties.

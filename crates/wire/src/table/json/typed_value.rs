@@ -64,8 +64,8 @@ impl Scratch {
     }
 }
 
-/// Reads a value of a type from the text of its JSON form: Binary is Base64, NaN and the infinities are names, a String is its
-/// own text.
+/// Reads a value of a type from the text of its JSON form: Binary is Base64, NaN and the infinities are names, a String
+/// is its own text.
 ///
 /// # Errors
 /// 400 InvalidInput for a text that is not a value of the type; 400 OutOfRangeInput for a date-time before 1601.

@@ -1,8 +1,8 @@
 //! Finds the resource and the operation of a request.
 //!
-//! [`Resource::of`] reads the path, [`tunnelled_method`] finds the intended method, [`Operation::of`] combines both. They are
-//! separate steps, so that a server can authenticate between them and report errors in the order of the service: first
-//! authentication, then URL and headers. They do not check whether an account or a table exists.
+//! [`Resource::of`] reads the path, [`tunnelled_method`] finds the intended method, [`Operation::of`] combines both.
+//! They are separate steps, so that a server can authenticate between them and report errors in the order of the
+//! service: first authentication, then URL and headers. They do not check whether an account or a table exists.
 
 use super::error::method_not_allowed;
 use super::{Operation, Resource};
