@@ -45,7 +45,7 @@ pub(crate) struct Write {
     pub(crate) key: Key,
     pub(crate) change: RowChange,
     pub(crate) values: Values,
-    /// The condition, `*` for any ETag; only for changes that have a condition.
+    /// The value of `If-Match`, `*` for any ETag; `None` for kinds of writes without a condition.
     pub(crate) if_match: Option<String>,
 }
 
@@ -125,10 +125,10 @@ impl Model {
         }
     }
 
-    /// Takes an acknowledged write: its row, with the answered ETag.
+    /// Records an acknowledged write: the new row, with the ETag of the answer.
     ///
     /// # Errors
-    /// An ETag that is not later than the row's last one.
+    /// If the ETag is not later than the row's previous one.
     pub(crate) fn acknowledge(
         &mut self,
         key: &Key,

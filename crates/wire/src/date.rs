@@ -1,4 +1,4 @@
-//! Dates of HTTP headers (`Date`, `x-ms-date`, `LastSyncTime`): RFC 1123, always GMT.
+//! Dates in the form of RFC 1123, always GMT: HTTP headers (`Date`, `x-ms-date`) and `LastSyncTime`.
 
 use partita_model::{DateTime, StackText};
 

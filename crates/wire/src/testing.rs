@@ -1,4 +1,4 @@
-//! Test helpers of several modules: targets, keys, callers, and strategies for values.
+//! Helpers that the tests of several modules use: targets, keys, callers, and strategies for values.
 
 use crate::table::TableSas;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
 use proptest::prelude::*;
 
-/// The account of the emulator, whose key signed the vectors of the protocol sheet, section 17.
+/// The account of the emulator. Its key signed the test vectors of the protocol sheet, section 17.
 pub(crate) const ACCOUNT: &str = "devstoreaccount1";
 pub(crate) const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -40,7 +40,7 @@ pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> ErrorCode 
     result.unwrap_err().code
 }
 
-/// Hosts with two suffixes, and product style.
+/// Rules for hosts with two suffixes, and with product style.
 pub(crate) fn hosts() -> Hosts {
     Hosts::new(
         [".table.localhost".to_owned(), "Table.Example".to_owned()],

@@ -2,7 +2,8 @@
 
 use crate::Failure;
 
-/// A protocol version: the date of `x-ms-version`, as the number YYYYMMDD. Every date since the first version is valid.
+/// A protocol version: the date in `x-ms-version`, as the number YYYYMMDD. Every date since that of the first version
+/// is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u32);
 

@@ -14,7 +14,7 @@ use crate::model::{Key, Model, Refusal, RowChange, Values, Write};
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
-/// How long a session rests halfway, so that compactions and garbage collections can run.
+/// How long a session pauses after half of its operations, so that compactions and garbage collections can run.
 const REST: Duration = Duration::from_secs(70);
 
 /// Largest number of writes in a batch.
@@ -60,7 +60,7 @@ impl Session {
         &self.model
     }
 
-    /// Does its share of the operations, with a rest in the middle.
+    /// Does this session's share of the operations, with a pause in the middle.
     pub(super) async fn work(mut self, progress: &watch::Sender<Progress>) -> anyhow::Result<Self> {
         let share = self.scenario.operations.div_ceil(self.scenario.sessions);
         for number in 0..share {
@@ -215,7 +215,7 @@ impl Session {
         expect_refusal(answer.status, &answer.body, Refusal::TABLE_EXISTS)
     }
 
-    /// The planted fault: deletes a row that is stored in the model.
+    /// The planted fault: deletes a row, but not in the model.
     async fn lose_a_row(&mut self) -> anyhow::Result<()> {
         let Some(Plant::LostWrite) = self.plant.take() else {
             return Ok(());

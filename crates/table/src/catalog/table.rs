@@ -67,8 +67,8 @@ impl CatalogMemo {
     pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
         let tables = self.tables.read();
         let (known, table) = tables.get(key)?;
-        // Compares the addresses first: the range's cache nearly always returns the same buffer, so the bytes are rarely
-        // compared.
+        // Compares the addresses first: the range's cache nearly always returns the same buffer, so the bytes are
+        // rarely compared.
         let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
         same.then(|| Arc::clone(table))
     }

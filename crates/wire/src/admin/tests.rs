@@ -1,5 +1,6 @@
-//! The documents of `golden/` are recorded answers of servers, with a few fields edited to show every variant. The
-//! types must read them and write the same JSON again: no field may be lost, renamed, or turned from `null` to absent.
+//! The documents in `golden/` are recorded answers of servers, with a few fields edited to show every variant. The
+//! types must read each document and write the same JSON: no field may be lost, renamed, or turned from `null` to
+//! absent.
 
 use super::*;
 use serde::Serialize;

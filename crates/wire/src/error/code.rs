@@ -1,7 +1,7 @@
-//! Storage error codes: a name, an HTTP status and a text each.
+//! Storage error codes. Each code has a name, an HTTP status and a text.
 //!
-//! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with
-//! the same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
+//! Codes are constants, not variants of an enum, so that each service can declare its own codes with the same macro.
+//! [`COMMON_ERROR_CODES`] are the codes that every storage service can answer.
 //!
 //! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts are copied from recorded
 //! answers if available, including their spelling mistakes.
@@ -15,7 +15,7 @@ pub struct ErrorCode(&'static Description);
 /// The properties of a code.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Description {
-    /// The position among the codes of a service: the common codes come first.
+    /// The position in the list of all codes of a service, in which the common codes come first.
     pub(crate) index: usize,
     pub(crate) name: &'static str,
     pub(crate) status: u16,
@@ -55,7 +55,7 @@ error_codes! {
     /// The codes that every storage service can answer.
     pub COMMON_ERROR_CODES after 0;
 
-    // The request as such.
+    // Malformed requests.
     InvalidInput "InvalidInput" 400 "One of the request inputs is not valid.";
     InvalidHeaderValue "InvalidHeaderValue" 400 "The value for one of the HTTP headers is not in the correct format.";
     InvalidQueryParameterValue "InvalidQueryParameterValue" 400 "Value for one of the query parameters specified in the request URI is invalid.";
@@ -105,7 +105,7 @@ error_codes! {
     ConditionNotMet "ConditionNotMet" 412 "The condition specified using HTTP conditional header(s) is not met.";
     InvalidResourceName "InvalidResourceName" 400 "The specifed resource name contains invalid characters.";
 
-    // The service itself. With 503 the request was not executed; with 500 that is unknown.
+    // Failures of the service. After a 503 the request was not executed; after a 500 the outcome is unknown.
     InternalError "InternalError" 500 "The server encountered an internal error. Please retry the request.";
     OperationTimedOut "OperationTimedOut" 500 "The operation could not be completed within the permitted time.";
     NotImplemented "NotImplemented" 501 "The requested operation is not implemented on the specified resource.";
@@ -132,8 +132,8 @@ impl ErrorCode {
         self.0.text
     }
 
-    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of
-    /// counts.
+    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]. Used as the index
+    /// into arrays of counts.
     pub const fn index(self) -> usize {
         self.0.index
     }

@@ -17,14 +17,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// every row without that property.
 pub const SELECT_NAMES_MAX: usize = 255;
 
-/// The longest `$select`, in bytes: the limit is that of a `$filter` and of a request's head. Every row of a page
-/// repeats the names of its missing properties.
+/// The maximum length of a `$select`, in bytes: the same as of a `$filter` and of the head of a request. A limit is
+/// needed, because every row of a page repeats the names of its missing properties.
 pub const SELECT_BYTES_MAX: usize = 64 * 1024;
 
-/// The size of a property that a row lacks, without the name: `"":null,`.
+/// The bytes of a missing property in JSON, without the name: `"":null,`.
 const NULL_BYTES: usize = 8;
 
-/// The largest size of a name's byte in JSON: `\u0001`.
+/// The maximum number of bytes that one byte of a name takes in JSON: `\u0001`.
 const ESCAPE_BYTES_MAX: usize = 6;
 
 /// The characters that the suffix of `odata.metadata` encodes.
@@ -59,8 +59,8 @@ impl Select {
     /// Reads the decoded value of `$select`.
     ///
     /// # Errors
-    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, more than [`SELECT_BYTES_MAX`] bytes, or an empty name between
-    /// others; PropertyNameTooLong for a name that no property can have.
+    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, more than [`SELECT_BYTES_MAX`] bytes, or an empty
+    /// name between others; PropertyNameTooLong for a name that no property can have.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         if text.len() > SELECT_BYTES_MAX {
             return Err(ErrorCode::InvalidInput.into());
@@ -125,7 +125,7 @@ impl Select {
 }
 
 impl Names {
-    /// The index of a custom property in [`Self::custom`].
+    /// The index of a custom property in [`Self::custom`]; `None` if it is not selected.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.custom
             .binary_search_by(|other| other.as_str().cmp(name))

@@ -50,7 +50,8 @@ pub(super) fn decode_query_keeping_plus(text: &str) -> Option<Cow<'_, str>> {
     decode(text, b'+', Some(b'%'))
 }
 
-/// Decodes escapes. `plus` replaces a `+`, `stray` a `%` that does not start an escape; `None` refuses the text.
+/// Decodes escapes. Replaces `+` by `plus`, and a `%` that does not start an escape by `stray`; without `stray`, such a
+/// `%` is an error. Returns `None` on an error, and for bytes that are not UTF-8.
 fn decode(text: &str, plus: u8, stray: Option<u8>) -> Option<Cow<'_, str>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

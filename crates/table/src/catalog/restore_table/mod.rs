@@ -1,8 +1,9 @@
 //! Restoring a table from a snapshot.
 //!
 //! ```text
-//!  record of a dropped table with a new id ─▶ rows under that id ─▶ one batch: add the table's record, remove the dropped one
-//!                                             invisible                        the whole table appears at once
+//!  1  store the record of a dropped table with a new id
+//!  2  write the rows under that id: they are invisible
+//!  3  in one batch, add the table's record and remove the dropped one: the whole table appears at once
 //! ```
 //!
 //! A step is retried if the storage is busy, because a failure would waste all rows written so far. A kill leaves a

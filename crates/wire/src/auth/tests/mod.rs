@@ -1,4 +1,5 @@
-//! Tests of credentials. The signatures are the vectors of the protocol sheet, section 17, made with official clients.
+//! Tests of credentials. The signatures are the test vectors of the protocol sheet, section 17, which official clients
+//! computed.
 
 mod bearer;
 

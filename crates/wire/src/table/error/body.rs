@@ -17,10 +17,10 @@ pub enum BodyForm {
 
 /// The shape of the body for an operation; `None` if the request failed before its operation was known.
 ///
-/// Refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the operation
-/// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
-/// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys
-/// and methods) are JSON, all others XML.
+/// Errors of refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the
+/// operation (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
+/// python--test_table_entity_test_sas_add_outside_range). If the operation is not known yet, errors of OData (about
+/// keys and methods) are JSON, all others XML.
 pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     use ErrorCode as E;
     let is_json = match operation {

@@ -7,7 +7,7 @@
 //! op         := 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le'
 //! ```
 //!
-//! Promises:
+//! Rules:
 //! - comparisons bind tightest, then `not`, `and`, `or`; keywords and operators are case-sensitive;
 //! - chains of `and` and of `or` are flat in the tree, in the order of the text;
 //! - a literal on the left is moved to the right, with its operator mirrored;
@@ -30,5 +30,5 @@ pub use parser::parse_filter;
 /// Maximum length of a filter, in bytes. A filter for many keys can be this long; the limit of URLs is lower.
 pub const FILTER_BYTES_MAX: usize = 64 * 1024;
 /// Maximum nesting of parentheses and `not`. .NET clients add a pair of parentheses for every term of a chain, so a
-/// hundred terms nest a hundred deep. The service's library has the same limit of 800.
+/// chain of a hundred terms has a nesting of a hundred. The library that the service uses has the same limit of 800.
 pub const FILTER_DEPTH_MAX: usize = 800;

@@ -353,7 +353,7 @@ fn leaf() -> impl Strategy<Value = Filter> {
     ]
 }
 
-/// Trees in the parser's normal form: chains are flat and have two terms at least.
+/// Trees in the form that the parser returns: chains are flat and have at least two terms.
 fn any_filter() -> impl Strategy<Value = Filter> {
     leaf().prop_recursive(6, 40, 4, |inner| {
         let terms = || proptest::collection::vec(inner.clone(), 2..5);

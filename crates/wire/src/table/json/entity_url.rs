@@ -19,8 +19,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Appends `Name(PartitionKey='…',RowKey='…')`. `table` is a valid table name and needs no escapes. The text is ASCII
-/// and needs no escapes in JSON.
+/// Appends `Name(PartitionKey='…',RowKey='…')`. `table` must be a valid table name, which needs no escapes. The
+/// appended text is ASCII and needs no escapes in JSON.
 pub fn push_entity_path(table: &str, partition_key: &str, row_key: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(table.as_bytes());
     out.extend_from_slice(b"(PartitionKey='");
