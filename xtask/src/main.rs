@@ -30,7 +30,7 @@ enum Task {
     Bench(bench::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
-    /// Simulate a server and its clients, decided by a seed, and check every answer
+    /// Simulate a server and its clients deterministically from a seed, and check every answer
     Sim(sim::Arguments),
     /// Check the house rules that no compiler lint checks
     Tidy(tidy::Arguments),

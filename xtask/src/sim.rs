@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use partita_bench::project;
 
-/// Simulate a server and its clients, decided by a seed, and check every answer
+/// Simulate a server and its clients deterministically from a seed, and check every answer
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Run this seed twice and compare the traces byte for byte

@@ -1,6 +1,7 @@
-//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and its column *may know* agrees with `tidy.toml`.
+//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and its column *may depend on* agrees with
+//! `tidy.toml`.
 //!
-//! The column *may know* is read as a list between commas:
+//! The column *may depend on* is read as a list between commas:
 //!
 //! | text | means |
 //! | --- | --- |
@@ -29,7 +30,7 @@ type Names = BTreeSet<String>;
 /// A row of the table.
 struct Row {
     name: String,
-    may_know: String,
+    may_depend_on: String,
     line: usize,
 }
 
@@ -53,7 +54,7 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
     let mut known: BTreeMap<String, Names> = BTreeMap::new();
     for row in &rows {
         let mut report = |text| findings.push(Finding::new(FILE, row.line, text));
-        let listed = match may_know(&row.may_know, &known) {
+        let listed = match may_depend_on(&row.may_depend_on, &known) {
             Ok(listed) => listed,
             Err(text) => {
                 report(format!("{}: {text}", row.name));
@@ -93,7 +94,7 @@ fn rows(text: &str) -> Vec<Row> {
                 .first()
                 .map_or("", |cell| cell.trim_matches('`'))
                 .to_owned(),
-            may_know: cells.last().copied().unwrap_or_default().to_owned(),
+            may_depend_on: cells.last().copied().unwrap_or_default().to_owned(),
             line: number,
         }
     });
@@ -116,7 +117,7 @@ fn packages(tree: &Tree) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(packages)
 }
 
-/// The crates that a package may know by `tidy.toml`.
+/// The crates that a package may depend on by `tidy.toml`.
 fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String>) -> Names {
     let below = settings.arrows.get(package).map_or(&[][..], Vec::as_slice);
     let is_below = |(_, package): &(&String, &String)| below.contains(*package);
@@ -124,8 +125,8 @@ fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String
     found.map(|(name, _)| name.clone()).collect()
 }
 
-/// Reads the column *may know* of a row; `known` has the rows above it.
-fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
+/// Reads the column *may depend on* of a row; `known` has the rows above it.
+fn may_depend_on(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
     let mut listed = Names::new();
     for part in text.split(',').map(str::trim) {
         if part == "–" {
@@ -149,7 +150,7 @@ fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String
                     listed.insert(name);
                 }
             }
-            words => return Err(format!("the column \"may know\" cannot be read: {words:?}")),
+            words => return Err(format!("the column \"may depend on\" cannot be read: {words:?}")),
         }
     }
     Ok(listed)
@@ -178,7 +179,7 @@ mod tests {
 
     fn texts(rows: &str) -> Vec<String> {
         let map =
-            format!("# Map\n\n| crate | what | may know |\n| --- | --- | --- |\n{rows}\n\nEnd");
+            format!("# Map\n\n| crate | what | may depend on |\n| --- | --- | --- |\n{rows}\n\nEnd");
         let manifests = ["low", "side", "mid", "high"].map(|name| {
             let path = format!("crates/{name}/Cargo.toml");
             (path, format!("[package]\nname = 'p-{name}'"))
@@ -218,7 +219,7 @@ mod tests {
                 "high: \"gone and below\" needs a row of gone above",
                 "high: tidy.toml has an arrow to low, the map has not",
                 "high: tidy.toml has an arrow to mid, the map has not",
-                "new: the column \"may know\" cannot be read: \"a few\"",
+                "new: the column \"may depend on\" cannot be read: \"a few\"",
                 "there is no crates/new",
             ]
         );
