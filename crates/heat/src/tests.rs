@@ -285,7 +285,7 @@ fn growth_at_one_end_is_recognised() {
 }
 
 #[test]
-fn other_growth_is_spread() {
+fn other_patterns_of_growth_are_spread() {
     let anywhere = |at: u64| (chance(at) * 9e7) as u64;
     let (pattern, share) = growth_of(20_000, anywhere);
     assert_eq!(pattern, Pattern::Spread);

@@ -532,7 +532,7 @@ mod tests {
         }
 
         #[test]
-        fn merge_sets_and_keeps(current in model(), patch in model()) {
+        fn merge_sets_new_properties_and_keeps_the_others(current in model(), patch in model()) {
             let bytes = encode(&current).into_stored(DateTime::UNIX_EPOCH);
             let merged = Properties::merged(Stored::open(&bytes).unwrap(), &encode(&patch)).unwrap().unwrap();
             let mut expected = current.clone();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_etag_that_goes_back_is_found() {
+    fn an_etag_that_is_not_later_is_refused() {
         let mut model = Model::default();
         let mut acknowledge = |etag| model.acknowledge(&key(), Some(values(1, None)), etag);
         assert!(acknowledge(Some(etag(2))).is_ok());

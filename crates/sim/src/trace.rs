@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_its_lines() {
+    fn lines_are_written_counted_and_hashed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trace");
         let (one, other) = (Trace::new(Some(&path)).unwrap(), Trace::new(None).unwrap());

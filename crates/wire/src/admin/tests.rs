@@ -100,7 +100,7 @@ fn errors() {
 }
 
 #[test]
-fn unknown_words_are_kept() {
+fn unknown_enum_values_are_kept() {
     let state: ServerState = serde_json::from_value(json!("draining")).unwrap();
     assert_eq!(state.as_str(), "draining");
     assert_eq!(serde_json::to_value(state).unwrap(), "draining");
@@ -114,7 +114,7 @@ fn unknown_words_are_kept() {
 }
 
 #[test]
-fn parameters_of_actions_are_checked_by_name() {
+fn unknown_action_parameters_are_refused() {
     let params = RangeActionParams {
         with: Some(3),
         ..RangeActionParams::default()

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds() {
+    fn names_and_bytes_are_limited() {
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX].join(",")).is_ok());
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX + 1].join(",")).is_err());
         assert!(Select::parse("a,,b").is_err());
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn null_bytes_bound_a_row_of_nulls() {
+    fn null_bytes_is_an_upper_bound_for_a_row_of_nulls() {
         let bytes = |text| Select::parse(text).unwrap().null_bytes();
         assert_eq!(
             bytes("age,PartitionKey,é"),

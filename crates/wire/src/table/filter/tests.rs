@@ -290,7 +290,7 @@ fn a_blank_filter_matches_everything() {
 }
 
 #[test]
-fn bounds() {
+fn size_and_depth_are_limited() {
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(tree(&nested(FILTER_DEPTH_MAX)), "a");
     assert_eq!(code(&nested(FILTER_DEPTH_MAX + 1)), ErrorCode::InvalidInput);
