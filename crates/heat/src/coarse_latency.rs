@@ -53,7 +53,7 @@ pub(crate) fn coarse_percentile_us(
 pub struct CoarseLatency([u32; COARSE_BUCKETS]);
 
 impl CoarseLatency {
-    /// No requests.
+    /// A histogram without requests.
     #[must_use]
     pub const fn new() -> Self {
         Self([0; COARSE_BUCKETS])

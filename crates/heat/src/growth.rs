@@ -33,9 +33,9 @@ const WINDOWS_MAX: u32 = 360;
 /// The end at which a table grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// At least 90 % of the inserts are at or after the last partition, which moves.
+    /// At least 90 % of the inserts are at or after the last partition, and new partitions become the last one.
     AppendOnly,
-    /// At least 90 % of the inserts are at or before the first partition, which moves.
+    /// At least 90 % of the inserts are at or before the first partition, and new partitions become the first one.
     PrependOnly,
     /// Neither: inserts go to both ends, to partitions between them, or to an end that does not move.
     Spread,
@@ -136,7 +136,7 @@ impl Growth {
         });
     }
 
-    /// The growth of each table with enough inserts, in key order.
+    /// The growth of each table with at least [`INSERTS_MIN`] inserts, in key order.
     pub(super) fn tables(&self) -> Vec<TableGrowth> {
         let told = self.tables.iter();
         let mut told: Vec<TableGrowth> = told

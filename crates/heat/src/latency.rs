@@ -111,7 +111,7 @@ impl Recorder {
         Self(AtomicHistogram32::with_config(&LATENCY_BUCKETS))
     }
 
-    /// One relaxed addition.
+    /// Counts a latency, with one relaxed addition.
     pub(super) fn add(&self, latency: Duration) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         let counted = self.0.increment(us.min(LATENCY_US_MAX));

@@ -94,7 +94,8 @@ impl Heat {
         shard.add(request);
         let shift = self.shift.load(Ordering::Relaxed);
         let rest = (1_u64 << shift) - 1;
-        // Random, not every n-th request: with clients that take turns, some would always be sampled and some never.
+        // Random, not every n-th request: if clients send requests in a fixed order, some would always be sampled and
+        // some never.
         let chance = if shift == 0 {
             0
         } else {

@@ -180,7 +180,7 @@ fn even_load_is_split_in_the_middle() {
     let heat = Heat::new(Instant::now());
     let loads = read_all(&heat, 50_000, |chance| (chance * 2_000.0) as u64);
     balanced_cut(&heat, &loads);
-    // The last closed window still counts, the window before it does not.
+    // A split point is computed from the current and the last closed window, not from earlier ones.
     heat.roll(Instant::now());
     balanced_cut(&heat, &loads);
     heat.roll(Instant::now());

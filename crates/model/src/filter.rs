@@ -1,4 +1,4 @@
-//! The filter tree and its meaning.
+//! The filter tree, and the rules by which a row passes a filter.
 //!
 //! Rules (protocol: "Querying tables and entities"; a third-party suite asserts the rules for different types against
 //! the live service, see `docs/compat.md`):

@@ -44,7 +44,7 @@ pub enum StoredError {
 
 /// Whether a string needs no escapes in JSON.
 pub fn is_plain(text: &str) -> bool {
-    // Without an early exit the compiler vectorizes the loop.
+    // The loop has no early exit, so that the compiler vectorizes it.
     let mut escapes = 0_u8;
     for byte in text.bytes() {
         escapes |= u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');

@@ -5,7 +5,7 @@
 //! certain; "may exist" is wrong for about one absent key in a hundred. A deleted key stays in the filter and costs one
 //! needless look-up when it is inserted again.
 //!
-//! A range uses the filter only once it holds all keys of the range
+//! A range uses the filter only after all keys of the range have been added
 //! ([`Range::build_key_filter`](crate::Range::build_key_filter)).
 
 use fastbloom::AtomicBloomFilter;

@@ -33,7 +33,7 @@ pub(crate) fn watch(trace: &Trace) {
     let shown = Targets::new()
         .with_default(Level::WARN)
         .with_target("partita", Level::INFO);
-    // Fails only in a second world of one process, which `mad_turmoil::rand::set_rng` has refused already.
+    // Fails only in a second simulation of the process, and `mad_turmoil::rand::set_rng` refuses that earlier.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
         .with(Errors.with_filter(LevelFilter::ERROR))

@@ -23,7 +23,7 @@ pub struct SnapshotName(Arc<str>);
 pub struct InvalidSnapshotName;
 
 impl SnapshotName {
-    /// Its text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

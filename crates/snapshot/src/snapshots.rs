@@ -9,7 +9,7 @@
 //!   snapshot is complete.
 //! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading
 //!   needs no lock.
-//! - A deletion goes in reverse order: first the record, then the pins.
+//! - A deletion first removes the record, then the pins.
 //! - An unreadable record blocks only the release of untracked pins. It can be deleted.
 
 use super::readers::Readers;
@@ -263,8 +263,8 @@ impl Snapshots {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
         Box::pin(async move {
-            // Without the change lock: changes of ranges never delete pinned files, and only a deletion releases a
-            // recorded pin.
+            // Needs no change lock: splits and merges do not delete pinned files, and only the deletion of the snapshot
+            // releases its pins.
             let token = self.readers.lock().enter(name);
             let token = token.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
             let record = self.record(name).await?;

@@ -6,8 +6,8 @@
 //!
 //! Invariants:
 //! - a segment never changes, and is deleted only after another segment covers its time, or when it is a day old;
-//! - overlapping segments hold the same load: the segment that begins first and ends last is read whole, the others
-//!   only from its end on;
+//! - overlapping segments hold the same load: the segment that begins first and ends last is read completely, and the
+//!   others only from the end of that segment on;
 //! - fine segments do not cross a full hour.
 //!
 //! ```text
@@ -86,7 +86,7 @@ impl Archive {
         let (current, old) = found.into_iter().partition(|name| is_current(name, now));
         self.obsolete = old;
         let mut current: Vec<SegmentName> = BTreeSet::into_iter(current).collect();
-        // Of segments with the same start, the one with the latest end, then the coarsest, first.
+        // Sorts by start; of segments with the same start, the longest is first, and of these the coarsest.
         current.sort_by_key(|name| (name.from, u32::MAX - name.to, u32::MAX - name.tier.span()));
         let mut read_to = 0;
         for name in current {
@@ -136,7 +136,7 @@ impl Archive {
         end: Time,
         now: Time,
     ) -> Result<(), SaveError> {
-        // From here on new load goes into later slots, because the slots being written are not written again.
+        // From now on new load is added to later slots, because the slots being written are not written again.
         let (pending, saved_before) = history.with(|tiers| {
             let pending = self.pending(tiers, end);
             let saved_before = std::mem::replace(&mut tiers.saved_to, pending.saved_to);
@@ -193,7 +193,7 @@ impl Archive {
         };
         let mut hours = BTreeSet::new();
         for (tier, finer) in [(Tier::Medium, Tier::Fine), (Tier::Coarse, Tier::Medium)] {
-            // An hour without a stored segment counts as stored too finely.
+            // An hour without a stored segment must be written too.
             for slot in tiers.of(tier) {
                 let name = hour(slot.start, tier);
                 let whole = name.to <= tiers.begins(finer) && tiers.begins(tier) <= name.from;

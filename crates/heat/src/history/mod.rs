@@ -85,8 +85,8 @@ impl HeatHistory {
         }
     }
 
-    /// The heat map of ranges that overlap `keys`: times across, keys down. A range that overlaps `keys` partly counts
-    /// with its whole load. Takes a few milliseconds for a day of 64 busy ranges.
+    /// The heat map of ranges that overlap `keys`: times across, keys down. If only a part of a range is in `keys`, the
+    /// map includes the load of the whole range. Takes a few milliseconds for a day of 64 busy ranges.
     #[must_use]
     pub fn map_within(
         &self,
@@ -128,7 +128,7 @@ impl Default for HeatHistory {
     }
 }
 
-/// The load of the windows, with interned keys.
+/// The load of all ranges in one window, in the form of a slot. Its keys are stored in `keys`.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
         extent: keys.extents.intern(range.bounds.clone()),

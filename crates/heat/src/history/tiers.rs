@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
-//! - a slot of a coarser tier consists of whole slots of the finer tier: tiers meet at multiples of the coarser span;
+//! - a slot of a coarser tier replaces complete slots of the finer tier: the border between two tiers is at a multiple
+//!   of the coarser slot length;
 //! - counts of key ranges stay the same until a slot is dropped; each slot keeps only its hottest partitions.
 
 use super::slot::{Keys, Slot, SlotLoad, Time};
@@ -52,7 +53,7 @@ impl Tier {
     }
 }
 
-/// The slots.
+/// The slots of the heat history, and the keys that they use.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
     /// The slots of each [`Tier`], in the order of its variants.

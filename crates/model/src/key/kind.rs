@@ -74,7 +74,7 @@ impl KeyKind {
     }
 }
 
-/// The kind byte and the following fields; `None` without fields, and for a malformed key.
+/// The prefix of a key with the kind byte and these fields; `None` if `fields` is empty or the key is malformed.
 #[inline]
 fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     if fields.is_empty() {

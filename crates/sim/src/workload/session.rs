@@ -272,7 +272,7 @@ impl Session {
         table_name(self.random.u64(..self.scenario.tables))
     }
 
-    /// One of the session's partitions, which lie between the partitions of other sessions.
+    /// One of the session's partitions. In key order, the partitions of all sessions are mixed.
     fn a_partition(&mut self) -> String {
         format!(
             "p{:02}{}",

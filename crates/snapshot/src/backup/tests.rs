@@ -228,7 +228,7 @@ async fn an_interrupted_backup_resumes() {
         "the resumed backup is identical"
     );
 
-    // Another attempt keeps all parts; a part damaged since is written again.
+    // Another attempt keeps all parts. After a part was damaged, the next attempt writes it again.
     assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
     let second = world.path("backup/rows/00000002.part");
     std::fs::remove_file(&second).unwrap();

@@ -67,7 +67,7 @@ pub fn verify<'a>(
             }
             (Some(_), None) => {}
         }
-        // From the manifest, or from the checksums if the manifest cannot be read.
+        // The expected parts are those of the manifest, or of the checksums if the manifest cannot be read.
         let parts: BTreeMap<String, (String, Option<u64>)> = match &manifest {
             Some(manifest) => manifest
                 .parts

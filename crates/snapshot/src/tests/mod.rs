@@ -82,7 +82,7 @@ async fn a_snapshot_keeps_its_rows_after_changes_of_its_ranges() {
     assert!(matches!(busy, Err(SnapshotError::InUse(_))), "{busy:?}");
     drop((reader, some));
 
-    // Only the snapshot still needs the old ranges.
+    // The databases of the old ranges remain only because of the snapshot.
     wait_for_deletion(&store.cluster, &[2, 3]).await;
     world.disk.engines.restart().await;
     drop(store);

@@ -16,7 +16,7 @@ pub struct KeyLocation {
     pub account: String,
     /// The table's name; `None` for a deleted table, and for tables above the limit of 10,000.
     pub table: Option<String>,
-    /// The table's identity.
+    /// The table's id.
     pub table_id: TableId,
     /// The PartitionKey.
     pub partition_key: String,

@@ -68,7 +68,7 @@ impl Service {
     /// Changes the record of a table under the lock of its name. `change` may add writes in the same range to the
     /// batch.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     async fn change_table(
         &self,
         account: &AccountName,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Table {
     /// The name in its original case.
     pub name: String,
-    /// Its identity.
+    /// The table's id.
     pub id: TableId,
     /// The creation time.
     pub created: DateTime,
@@ -54,7 +54,7 @@ impl Table {
 
 /// Decoded table records by their row: every request looks up its table, and the row rarely changes.
 ///
-/// The row is still read, from the range's cache. This cache only avoids decoding it.
+/// A look-up still reads the row, usually from the range's cache. The memo only avoids decoding the row again.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogMemo {
     tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,

@@ -8,7 +8,7 @@ impl Service {
     /// immediately, also for existing entities: reads omit expired entities, and a background task removes them. Until
     /// the removal a longer time to live makes them visible again.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

@@ -7,8 +7,7 @@ use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Scan, ScanHint};
 use partita_model::TableSpace;
 
-/// The number of rows read from one snapshot. A reader keeps a replaced range open, so a walk takes a new snapshot
-/// regularly.
+/// The number of rows after which a walk takes a new engine snapshot: a snapshot keeps a replaced range open.
 const SNAPSHOT_ROWS: usize = 16_384;
 
 /// Reads the rows of a table in key order, through all its ranges. Concurrent changes may be missing.

@@ -38,9 +38,9 @@ pub struct Change {
     pub partition_key: String,
     /// Its RowKey.
     pub row_key: String,
-    /// Its effect.
+    /// What the change does.
     pub kind: ChangeKind,
-    /// Its condition.
+    /// The condition under which the change is made.
     pub condition: Condition,
 }
 

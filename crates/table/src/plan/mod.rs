@@ -5,7 +5,7 @@
 //! the spans express exactly are not tested again.
 //!
 //! Invariants:
-//! - every row that passes the filter lies in a span;
+//! - every row that passes the filter is in a span;
 //! - a row in a span passes the filter exactly if it passes the residual.
 
 mod boxes;

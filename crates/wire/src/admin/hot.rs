@@ -85,7 +85,7 @@ pub struct GrowthAdvice {
     pub account: Option<String>,
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
-    /// Where it grows.
+    /// The end at which the table grows.
     pub pattern: GrowthPattern,
     /// The share of the table's inserts at the end with more inserts, 0 to 1.
     pub end_share: f64,

@@ -34,11 +34,11 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It is running.
+    /// The job is running.
     Running,
-    /// It succeeded and has a result.
+    /// The job succeeded and has a result.
     Done,
-    /// It failed and has an error.
+    /// The job failed and has an error.
     Failed,
     /// A value that a later version uses.
     #[serde(untagged)]

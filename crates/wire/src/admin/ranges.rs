@@ -115,11 +115,11 @@ pub struct RangeHotPartition {
 pub struct TableGrowth {
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
-    /// Where it grows.
+    /// The end at which the table grows.
     pub pattern: GrowthPattern,
 }
 
-/// Where a table grows.
+/// The end at which a table grows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthPattern {

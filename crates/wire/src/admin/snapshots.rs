@@ -18,7 +18,7 @@ pub struct SnapshotSummary {
     pub name: String,
     /// A random id, which distinguishes the snapshot from earlier ones of the same name.
     pub id: String,
-    /// When it was taken.
+    /// When the snapshot was created, RFC 3339.
     pub created: String,
     /// Version of the partition map at that time.
     pub map_version: u64,

@@ -14,7 +14,7 @@ pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, error_codes};
 pub use text::Occurrence;
 
-/// Why a request was refused, in the service's words.
+/// Why a request was refused: the service's error code, text and details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code; it determines the status.

@@ -39,7 +39,7 @@ impl ServicePropertiesUpdate {
         })
     }
 
-    /// Replaces the stored sections by the sections of the update.
+    /// Replaces stored sections with the sections of the update.
     pub fn apply(self, properties: &mut ServiceProperties) {
         replace(&mut properties.logging, self.logging);
         replace(&mut properties.hour_metrics, self.hour_metrics);

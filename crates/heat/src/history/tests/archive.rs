@@ -116,7 +116,8 @@ async fn a_day_of_64_busy_ranges_stays_within_its_bounds() {
         history.record(clock.now(), &ranges.collect::<Vec<_>>());
     };
     let (mut memory, mut bytes) = (0, 0);
-    // One window is enough for a slot that is coarse by the end of the day.
+    // Records only the last window of each slot that is coarser at the end of the day: this gives the same number of
+    // slots in less time.
     for minute in 0..24 * 60 {
         for part in 0..6 {
             clock.advance(WINDOW);

@@ -100,7 +100,8 @@ impl Service {
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
-        // Entities already expired in the snapshot are not restored, because a new Timestamp would revive them.
+        // Entities that had expired at the time of the snapshot are not restored, because with a new Timestamp they
+        // would no longer be expired.
         let then = snapshot.record().created;
         let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
         let key = name_key(account, into);
@@ -204,7 +205,7 @@ impl Service {
     }
 }
 
-/// How long a step is retried.
+/// The time until which a step is retried.
 #[derive(Debug, Default)]
 struct Patience {
     until: Option<Instant>,
