@@ -2,7 +2,8 @@
 
 use std::ops::AddAssign;
 
-/// Buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and more.
+/// The number of buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and
+/// more.
 pub(crate) const COARSE_BUCKETS: usize = 40;
 
 /// The second bucket begins at 2^4 µs.
@@ -59,12 +60,13 @@ impl CoarseLatency {
         Self([0; COARSE_BUCKETS])
     }
 
-    /// Counts `requests` of a latency. A count that would overflow stays at its maximum.
+    /// Counts `requests` requests with a latency of `us` microseconds. A count that would overflow stays at its
+    /// maximum.
     pub fn add(&mut self, us: u64, requests: u32) {
         self.add_to_bucket(coarse_bucket(us), requests);
     }
 
-    /// Counts `requests` in a bucket. A bucket index of [`COARSE_BUCKETS`] or more is ignored.
+    /// Counts `requests` requests in a bucket. A bucket index of [`COARSE_BUCKETS`] or more is ignored.
     pub fn add_to_bucket(&mut self, bucket: usize, requests: u32) {
         if let Some(count) = self.0.get_mut(bucket) {
             *count = count.saturating_add(requests);

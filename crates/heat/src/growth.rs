@@ -11,7 +11,7 @@ use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
 use std::collections::HashMap;
 
-/// Tables tracked in a range at a time; the one with the fewest inserts is evicted.
+/// The maximum number of tables that a range tracks at a time; the table with the fewest inserts is evicted.
 pub(super) const TABLES_MAX: usize = 16;
 /// The number of inserts in an epoch.
 const EPOCH_INSERTS: u32 = 1_024;

@@ -183,7 +183,7 @@ impl Profile {
     }
 }
 
-/// The activity of the `requests` that this request represents.
+/// The estimated counts of all requests that this sampled request represents; their number is `requests`.
 fn activity(request: &Request<'_>, requests: f64) -> Activity {
     let rows = requests * f64::from(request.rows);
     let mut activity = Activity {
@@ -206,7 +206,7 @@ fn activity(request: &Request<'_>, requests: f64) -> Activity {
     activity
 }
 
-/// The latency of the `requests` that this request represents; `None` for a refused request.
+/// The latency of this sampled request, with the number of requests that it represents; `None` for a refused request.
 fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
     (request.access != Access::Throttled).then(|| Took {
         us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),

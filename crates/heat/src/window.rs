@@ -1,4 +1,4 @@
-//! A closed window.
+//! The counts and latencies of a closed window.
 
 use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;

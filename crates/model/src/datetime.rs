@@ -144,8 +144,8 @@ impl fmt::Display for DateTime {
 /// The text of a date-time.
 pub type DateTimeText = StackText<32>;
 
-/// Writes the digits into a form, with the offsets of hours, minutes and seconds in `clock`. Always inlined, so that
-/// the offsets are constants: a page formats several date-times per row.
+/// Writes a date-time into `form`; `clock` has the offsets of hours, minutes and seconds in it. Always inlined, so that
+/// the offsets are constants, because a page formats several date-times per row.
 #[inline(always)]
 fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> DateTimeText {
     let (year, month, day, hour, minute, second, ticks) = at.fields();

@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use partita_engine::{Write, WriteError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The maximum bytes of recorded rows: two seconds of writes at full speed.
+/// The maximum bytes of recorded writes that have not been taken yet: two seconds of writes at full speed.
 const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
-/// Why the followed writes are incomplete.
+/// Why the recorded writes are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
     /// A write failed with an unknown outcome.

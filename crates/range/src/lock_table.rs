@@ -129,7 +129,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Locks held; dropping releases them.
+/// Held locks. Dropping this value releases them.
 #[derive(Debug)]
 pub(crate) struct Locks {
     table: Arc<LockTable>,

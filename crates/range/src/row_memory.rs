@@ -1,4 +1,4 @@
-//! The entity cache and key filter of a process, shared by its ranges under one limit.
+//! The entity cache and key filter of a process, shared by all its ranges.
 
 use crate::cache::CacheStats;
 #[cfg(feature = "planted-bugs")]

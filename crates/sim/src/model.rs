@@ -79,7 +79,7 @@ impl RowChange {
     }
 }
 
-/// Rows by key.
+/// The expected rows of a session, by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     rows: BTreeMap<Key, Row>,

@@ -1,8 +1,9 @@
 //! The load of all keys over the last day, across splits and merges of ranges.
 //!
-//! Each window of a range is stored with the key bounds that the range had at that time. The last hour has 10 s
-//! windows, the first six hours 1 min windows, the rest of the day 5 min windows. Counts stay exact. Latencies are
-//! histograms with two buckets per doubling, so they can be added too. Each slot also holds its 32 hottest partitions.
+//! Each window of a range is stored with the key bounds that the range had at that time, in *slots*: of 10 s for the
+//! last hour, of 1 min for the five hours before, of 5 min for the rest of the day. Counts stay exact when slots are
+//! merged. Latencies are histograms with two buckets per doubling, so they can be added too. Each slot also holds its
+//! 32 hottest partitions.
 //!
 //! - [`HeatHistory::record`] adds windows that were closed together; [`until_next_window`] returns the time until the
 //!   next windows end.
@@ -10,9 +11,9 @@
 //!   partitions.
 //! - [`Archive`] stores the history in the object store: `load` at startup, `save` each minute.
 //!
-//! Bounds: 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions take 20 MB,
-//! 128 key ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes a window. In the store, 64 busy
-//! ranges and 32 hot partitions take about 3.3 MB.
+//! Memory: at most 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions
+//! take 20 MB, 128 key ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes per window. In the
+//! object store, 64 busy ranges and 32 hot partitions take about 3.3 MB.
 //!
 //! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back
 //! catches up, windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.

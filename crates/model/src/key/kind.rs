@@ -128,10 +128,10 @@ mod tests {
     use crate::{KeyWriter, TableId, TableSpace};
     use proptest::prelude::*;
 
-    /// `account | queue id | time of visibility | message id`: a queue stays whole.
+    /// `account | queue id | time of visibility | message id`: no split divides a queue.
     const MESSAGE: KeyKind =
         KeyKind::divided(0x30, &[Field::Text, Field::Id], &[Field::Text, Field::Id]);
-    /// `account | container id | blob name | block id`: a blob stays whole.
+    /// `account | container id | blob name | block id`: no split divides a blob.
     const BLOCK: KeyKind = KeyKind::divided(
         0x40,
         &[Field::Text, Field::Id],

@@ -8,7 +8,8 @@
 //! in the list of kinds; other kinds do not change.
 //!
 //! Invariants:
-//! - encoded keys compare, byte for byte, as their fields do, field by field, texts by UTF-16 code units;
+//! - the byte order of encoded keys is the order of their fields, compared one after the other, texts by UTF-16 code
+//!   unit;
 //! - a text field contains 00 only as its terminator, so no text can extend into the next field;
 //! - a split key is the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
 

@@ -151,7 +151,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
+    /// Makes all of the batch durable, or nothing of it. This lock must include every key of the batch.
     ///
     /// If the future is dropped before the engine has reserved capacity for the batch, nothing is written. If it is
     /// dropped later, the write completes, the locks are released when it is durable, and only the result is lost.

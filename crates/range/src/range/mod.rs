@@ -290,10 +290,11 @@ impl Range {
     }
 
     /// Writes a flush marker and flushes it. The engine deletes only files older than the newest flushed file, so
-    /// without a marker the files replaced by a compaction would stay until the next write.
+    /// without a marker the files replaced by a compaction would stay until the next write. Does nothing to a range in
+    /// transit.
     ///
     /// # Errors
-    /// [`WriteError`]. Does nothing to a range in transit.
+    /// [`WriteError`].
     pub async fn write_flush_marker(&self) -> Result<(), WriteError> {
         let Some(pass) = self.gate.enter() else {
             return Ok(());

@@ -15,7 +15,7 @@ pub(super) struct Query {
     pub(super) table: String,
     /// The first partition.
     pub(super) from: Option<String>,
-    /// The partition after the last one, excluded.
+    /// The end of the partitions, exclusive.
     pub(super) to: Option<String>,
     /// The smallest `Number`.
     pub(super) number_min: Option<i64>,

@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_secs(70);
 /// Largest number of writes in a batch.
 const BATCH_MAX: usize = 12;
 
-/// A client at work.
+/// A client, and the model of its rows.
 pub(super) struct Session {
     scenario: Scenario,
     /// The suffix of its partitions.
@@ -184,7 +184,7 @@ impl Session {
             0 => {}
             1..10 => {
                 let partition = self.a_partition();
-                // The range of this one partition.
+                // Selects exactly this partition.
                 query.to = Some(format!("{partition}!"));
                 query.from = Some(partition);
             }

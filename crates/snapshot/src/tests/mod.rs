@@ -217,7 +217,8 @@ async fn a_kill_at_any_step_leaves_a_whole_snapshot_or_none() {
     }
 }
 
-/// Returns whether the snapshot exists at the end.
+/// Creates or deletes a snapshot, and kills the server after some calls. Checks that the snapshot is complete or does
+/// not exist after the next start, and returns whether it exists.
 async fn killed_after(calls: i64, does_the_last: bool, delete: bool) -> bool {
     let world = World::new();
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));

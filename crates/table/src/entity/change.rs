@@ -1,4 +1,4 @@
-//! A change of an entity: pure functions from the current row to the next.
+//! Changes of an entity: pure functions that compute the new row from the current one.
 
 use crate::{Error, KeyName};
 use bytes::Bytes;

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - every row that passes the filter is in a span;
-//! - a row in a span passes the filter exactly if it passes the residual.
+//! - a row in a span passes the filter if and only if it passes the residual.
 
 mod boxes;
 mod interval;

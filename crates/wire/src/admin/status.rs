@@ -67,7 +67,7 @@ pub enum ServerState {
 }
 
 impl ServerState {
-    /// The word in the document.
+    /// The name of the state in the document.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Starting => "starting",

@@ -1,7 +1,7 @@
 //! Shared access signatures of an account (service document "Create an account SAS").
 //!
-//! The string to sign has, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`, `spr`, `sv`,
-//! and since version 2020-12-06 `ses`.
+//! The string to sign has these values, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`,
+//! `spr`, `sv`, and since version 2020-12-06 `ses`.
 
 use super::key::{AccountKey, AccountKeys, mismatch};
 use super::sas_terms::{SasTerms, SignedTerms, check_times, parse_time, push_terms, text};

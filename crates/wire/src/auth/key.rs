@@ -91,8 +91,8 @@ impl AccountKeys {
     }
 }
 
-/// 403 for a wrong signature. Like the service, it shows the string to sign, which is not secret and helps client
-/// developers.
+/// The failure for a wrong signature, 403 AuthenticationFailed. As in the service, its detail has the string to sign,
+/// which is not secret and helps client developers.
 pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     Failure::authentication(format!(
         "the signature does not match; the server signed '{}'",

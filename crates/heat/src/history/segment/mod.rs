@@ -23,7 +23,8 @@ const ZSTD_LEVEL: i32 = 3;
 /// The limit on the decompressed size. An hour of slots, each with different busy partitions and the longest keys, is
 /// smaller.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
-/// The largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
+/// The maximum of a stored count, so that sums of counts cannot overflow. It is far above real counts: as bytes, it is
+/// 256 TiB in one slot.
 const COUNT_MAX: u64 = 1 << 48;
 
 /// The name of a segment: its tier, and the time range of its slots.

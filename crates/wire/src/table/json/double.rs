@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn doubles_have_the_recorded_forms() {
-        // Recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1),
+        // The first values are from recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1),
         // gostorage--StorageEntitySuite_TestGet.
         for (value, expected) in [
             (3.0, "3.0"),
