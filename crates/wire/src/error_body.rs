@@ -41,9 +41,8 @@ impl ErrorBody {
     }
 
     /// Splits the text of a failed batch, `3:The specified entity already exists.…`, into the index of the failed
-    /// operation and the rest.
-    /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions",
-    /// recorded answers).
+    /// operation and the rest. An error without an index belongs to the only operation (service document "Performing
+    /// entity group transactions", recorded answers).
     pub fn split_index(&self) -> (Option<usize>, &str) {
         let split = self.message.split_once(':');
         let split = split.filter(|(index, _)| index.len() <= 3);

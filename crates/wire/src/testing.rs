@@ -7,7 +7,7 @@ use crate::{
 use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
 use proptest::prelude::*;
 
-/// The account of the emulator. Its key signed the test vectors of the protocol sheet, section 17.
+/// The account of the emulator. Official clients signed the test vectors with its key.
 pub(crate) const ACCOUNT: &str = "devstoreaccount1";
 pub(crate) const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -20,7 +20,7 @@ pub(crate) fn time(text: &str) -> DateTime {
     DateTime::parse(text).unwrap()
 }
 
-/// A caller shortly after the time of the vectors, from an address that they permit.
+/// A caller shortly after the time of the test vectors, from an address that their terms permit.
 pub(crate) fn caller() -> Caller {
     Caller {
         now: time("2024-01-02T03:10:00Z"),

@@ -148,8 +148,8 @@ fn syntax_error() -> Failure {
     )
 }
 
-/// Refuses keys with invalid characters, with the codes that the service answers to point operations (protocol sheet,
-/// 12.4; asserted by a third-party suite against the live service).
+/// Refuses keys with invalid characters, with the codes that the service answers to point operations (a test
+/// suite of another project asserts them against the live service).
 fn check_key(key: &str) -> Result<(), Failure> {
     let plain =
         |byte: u8| matches!(byte, b' '..=b'~' if !matches!(byte, b'/' | b'\\' | b'#' | b'?'));

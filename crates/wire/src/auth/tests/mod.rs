@@ -1,5 +1,4 @@
-//! Tests of credentials. The signatures are the test vectors of the protocol sheet, section 17, which official clients
-//! computed.
+//! Tests of credentials. Official clients computed the expected signatures.
 
 mod bearer;
 

@@ -1,4 +1,4 @@
-//! Literals of a filter, section 7.2 of the protocol.
+//! Literals of a filter (service document "Querying tables and entities").
 
 use super::lexer::{Kind, Lexer, Token};
 use crate::Failure;

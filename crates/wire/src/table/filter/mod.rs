@@ -12,10 +12,9 @@
 //! - chains of `and` and of `or` are flat in the tree, in the order of the text;
 //! - a literal on the left is moved to the right, with its operator mirrored;
 //! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two
-//!   literals, navigation) are 501 NotImplemented; every other error is 400 InvalidInput, with the position in its
-//!   text;
-//! - the text is bounded by [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`]; the parser has an explicit stack and does
-//!   not recurse.
+//!   literals, navigation) are 501 NotImplemented; every other error is 400 InvalidInput, and syntax errors have their
+//!   position in the text;
+//! - [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`] limit the text; the parser has an explicit stack and does not recurse.
 //!
 //! Callers pass the text percent-decoded.
 

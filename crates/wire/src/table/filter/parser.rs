@@ -268,8 +268,8 @@ fn compare(left: Operand, op: Comparison, right: Operand) -> Result<Filter, Fail
     })
 }
 
-/// The failure for a comparison with `null`. The filter language has this word, but no comparison with it is valid
-/// (section 7.3 of the protocol).
+/// The failure for a comparison with `null`. The filter language has this word, but the service accepts no comparison
+/// with it.
 fn null_failure(op: Comparison) -> Failure {
     let name = match op {
         Comparison::Equal | Comparison::NotEqual => return ErrorCode::InvalidInput.into(),

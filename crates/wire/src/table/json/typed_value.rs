@@ -1,4 +1,4 @@
-//! Converts a JSON value and its annotation to a typed value: section 3.3 of the protocol's input rules.
+//! Converts a JSON value and its annotation to a typed value.
 //!
 //! | annotation | JSON | value |
 //! | --- | --- | --- |
