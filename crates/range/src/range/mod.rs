@@ -36,7 +36,7 @@ const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
 /// The range refuses writes: it is being split or merged, or was replaced. The partition map lists its replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the range is in transit")]
+#[error("the range is being split or merged; look it up again")]
 pub struct InTransit;
 
 /// A served range.
