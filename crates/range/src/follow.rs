@@ -18,7 +18,9 @@ pub enum FollowError {
     #[error("the outcome of a write is unknown")]
     OutcomeUnknown,
     /// The recorded writes exceeded the limit.
-    #[error("clients wrote more than 64 MiB before it could be copied; retry when fewer rows are written")]
+    #[error(
+        "clients wrote more than 64 MiB before it could be copied; retry when fewer rows are written"
+    )]
     TooManyWrites,
 }
 

@@ -51,7 +51,11 @@ pub(crate) fn watch(trace: &Trace) {
 /// The first few.
 pub(crate) fn check() -> anyhow::Result<()> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    ensure!(seen.is_empty(), "the server panicked or logged errors: {}", seen.join("; "));
+    ensure!(
+        seen.is_empty(),
+        "the server panicked or logged errors: {}",
+        seen.join("; ")
+    );
     Ok(())
 }
 

@@ -150,7 +150,11 @@ fn may_depend_on(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, S
                     listed.insert(name);
                 }
             }
-            words => return Err(format!("the column \"may depend on\" cannot be read: {words:?}")),
+            words => {
+                return Err(format!(
+                    "the column \"may depend on\" cannot be read: {words:?}"
+                ));
+            }
         }
     }
     Ok(listed)
@@ -178,8 +182,9 @@ mod tests {
         "[arrows]\np-low = []\np-side = []\np-mid = ['p-low']\np-high = ['p-mid', 'p-low']";
 
     fn texts(rows: &str) -> Vec<String> {
-        let map =
-            format!("# Map\n\n| crate | what | may depend on |\n| --- | --- | --- |\n{rows}\n\nEnd");
+        let map = format!(
+            "# Map\n\n| crate | what | may depend on |\n| --- | --- | --- |\n{rows}\n\nEnd"
+        );
         let manifests = ["low", "side", "mid", "high"].map(|name| {
             let path = format!("crates/{name}/Cargo.toml");
             (path, format!("[package]\nname = 'p-{name}'"))

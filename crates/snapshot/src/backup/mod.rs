@@ -41,7 +41,9 @@ pub struct Progress {
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The destination holds the backup of another snapshot.
-    #[error("the destination holds the backup of another snapshot, {0}; choose an empty destination")]
+    #[error(
+        "the destination holds the backup of another snapshot, {0}; choose an empty destination"
+    )]
     Occupied(String),
     /// The backup is missing or incomplete.
     #[error("no complete backup found: {MANIFEST} is missing")]

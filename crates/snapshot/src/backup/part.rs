@@ -105,7 +105,8 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     if body_bytes > BODY_BYTES_MAX {
         return Err("wrong length");
     }
-    let body = zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress the rows")?;
+    let body =
+        zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress the rows")?;
     let mut body = Bytes::from(body);
     let after = take(&mut body)?;
     let (mut rows, mut last) = (Vec::new(), after.clone());

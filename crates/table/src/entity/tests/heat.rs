@@ -87,7 +87,10 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(2));
     drop(other);
     write.await.unwrap();
-    assert!((seconds() - 2.0).abs() < 0.1, "waits for the lock of the row");
+    assert!(
+        (seconds() - 2.0).abs() < 0.1,
+        "waits for the lock of the row"
+    );
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
