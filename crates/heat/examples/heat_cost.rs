@@ -1,8 +1,9 @@
 //! Measures the cost of heat counters on this machine, in nanoseconds per request: `cargo run --release -p partita-heat
 //! --example heat_cost`.
 //!
-//! Each figure is the best of 60 windows of 400,000 requests, closing the window included: 40,000 requests a second,
-//! ten seconds. With fewer requests the sample is denser and the cost per request is higher, but matters less.
+//! Each figure is the best of 60 windows of 400,000 requests: 40,000 requests a second for ten seconds. The cost of
+//! closing a window is included. With fewer requests per window, a greater share of the requests is sampled, so each
+//! request costs more; but then the total cost is small.
 
 #![allow(clippy::disallowed_methods, reason = "measures on its own threads")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
@@ -26,7 +27,7 @@ fn main() {
                 let best = (0..WINDOWS).map(|_| window(&heat, &keys, threads, access));
                 let best = best.fold(f64::INFINITY, f64::min);
                 println!(
-                    "{partitions:>7} partitions, {threads} threads, {access:?}: {best:>5.0} ns a request of one thread"
+                    "{partitions:>7} partitions, {threads} threads, {access:?}: {best:>5.0} ns per request and thread"
                 );
             }
         }

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 pub struct Bounds {
     /// The first key; empty for the first range.
     pub start: Bytes,
-    /// The first key after it; `None` at the end of the key space.
+    /// The first key after this part; `None` at the end of the key space.
     pub end: Option<Bytes>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::ops::AddAssign;
 
-/// Buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and more.
+/// The number of buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and
+/// more.
 pub(crate) const COARSE_BUCKETS: usize = 40;
 
 /// The second bucket begins at 2^4 µs.
@@ -29,8 +30,8 @@ fn start(index: usize) -> f64 {
     }
 }
 
-/// The percentile, as a share from 0 to 1, of the latencies in these buckets, in microseconds: the middle of its
-/// bucket, with an error of at most 25 %. `None` without requests.
+/// A percentile of the latencies in these buckets, in microseconds; `share` is 0.99 for the 99th percentile. Returns
+/// the middle of the bucket that contains the percentile, with an error of at most 25 %. `None` without requests.
 #[must_use]
 pub(crate) fn coarse_percentile_us(
     buckets: impl Iterator<Item = f64> + Clone,
@@ -53,18 +54,19 @@ pub(crate) fn coarse_percentile_us(
 pub struct CoarseLatency([u32; COARSE_BUCKETS]);
 
 impl CoarseLatency {
-    /// No requests.
+    /// A histogram without requests.
     #[must_use]
     pub const fn new() -> Self {
         Self([0; COARSE_BUCKETS])
     }
 
-    /// Counts `requests` of a latency. A count that would overflow stays at its maximum.
+    /// Counts `requests` requests with a latency of `us` microseconds. A count that would overflow stays at its
+    /// maximum.
     pub fn add(&mut self, us: u64, requests: u32) {
         self.add_to_bucket(coarse_bucket(us), requests);
     }
 
-    /// Counts `requests` in a bucket below [`COARSE_BUCKETS`]; others are ignored.
+    /// Counts `requests` requests in a bucket. A bucket index of [`COARSE_BUCKETS`] or more is ignored.
     pub fn add_to_bucket(&mut self, bucket: usize, requests: u32) {
         if let Some(count) = self.0.get_mut(bucket) {
             *count = count.saturating_add(requests);

@@ -9,7 +9,8 @@ use super::window::Counts;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Shards. With more cores than shards, some threads share a cache line; counts stay exact.
+/// The number of shards. With more threads than shards, some threads share a shard and its cache lines; counts stay
+/// exact.
 const SHARDS: usize = 8;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -98,8 +99,8 @@ impl Shard {
     }
 }
 
-/// The next pseudo-random number of this thread: `SplitMix64` by Steele, Lea and Flood. The n-th call returns the same number in
-/// every thread.
+/// The next pseudo-random number of this thread: `SplitMix64` by Steele, Lea and Flood. The n-th call returns the same
+/// number in every thread.
 pub(super) fn roll_dice() -> u64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let next = DICE.get().wrapping_add(STEP);

@@ -11,32 +11,33 @@ use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
 use std::collections::HashMap;
 
-/// Tables tracked in a range at a time; the one with the fewest inserts is evicted.
+/// The maximum number of tables that a range tracks at a time; the table with the fewest inserts is evicted.
 pub(super) const TABLES_MAX: usize = 16;
 /// The number of inserts in an epoch.
 const EPOCH_INSERTS: u32 = 1_024;
 /// The minimum number of inserts at which the end of a window also ends the epoch.
 const EPOCH_INSERTS_MIN: u32 = 64;
-/// The minimum number of inserts, halved with every window, for a result: 13 per second.
+/// The minimum number of inserts for a result. The number of inserts is halved with every window, so 13 inserts per
+/// second reach this minimum.
 const INSERTS_MIN: u32 = 256;
 /// The share of the inserts that must be beyond an end.
 const END_SHARE_MIN: f64 = 0.9;
 /// The minimum number of moves of the end. A single busy partition at the end does not move it.
 const ADVANCES_MIN: u32 = 2;
-/// The number of windows between two recordings of the ends, five minutes: so the end of five to ten minutes ago is
-/// available.
+/// The number of windows between two recordings of the ends: five minutes. The last two recordings are kept, so the
+/// older one is five to ten minutes old.
 const MARK_WINDOWS: u32 = 30;
-/// Windows after which an unmoved end, or a table without inserts, is dropped: an hour.
+/// The number of windows after which a table without inserts, or with an end that has not moved, is dropped: an hour.
 const WINDOWS_MAX: u32 = 360;
 
 /// The end at which a table grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// At least 90 % of the inserts are at or after the last partition, which moves.
+    /// At least 90 % of the inserts are at or after the last partition, and new partitions become the last one.
     AppendOnly,
-    /// At least 90 % of the inserts are at or before the first partition, which moves.
+    /// At least 90 % of the inserts are at or before the first partition, and new partitions become the first one.
     PrependOnly,
-    /// Neither.
+    /// Neither: inserts go to both ends, to partitions between them, or to an end that does not move.
     Spread,
 }
 
@@ -96,7 +97,7 @@ struct Table {
 /// The first or last partition of a table.
 #[derive(Debug)]
 struct End {
-    /// Now.
+    /// The end now.
     now: Box<[u8]>,
     /// The end at the start of the epoch.
     before: Box<[u8]>,
@@ -135,7 +136,7 @@ impl Growth {
         });
     }
 
-    /// The growth of each table with enough inserts, in key order.
+    /// The growth of each table with at least [`INSERTS_MIN`] inserts, in key order.
     pub(super) fn tables(&self) -> Vec<TableGrowth> {
         let told = self.tables.iter();
         let mut told: Vec<TableGrowth> = told

@@ -43,7 +43,7 @@ pub struct LatencyBucket {
 }
 
 impl Latency {
-    /// Without requests.
+    /// A histogram without requests.
     #[must_use]
     pub fn new() -> Self {
         Self(Histogram32::with_config(&LATENCY_BUCKETS))
@@ -71,8 +71,8 @@ impl Latency {
             })
     }
 
-    /// The percentile of the latencies in microseconds: the middle of its bucket, with an error of at most 1/32. 0
-    /// without requests.
+    /// A percentile of the latencies, in microseconds: the middle of the bucket that contains it, with an error of at
+    /// most 1/32. 0 without requests.
     #[must_use]
     pub fn percentile_us(&self, percent: u64) -> u64 {
         let wanted = (self.count() * percent).div_ceil(100).max(1);
@@ -111,7 +111,7 @@ impl Recorder {
         Self(AtomicHistogram32::with_config(&LATENCY_BUCKETS))
     }
 
-    /// One relaxed addition.
+    /// Counts a latency, with one relaxed addition.
     pub(super) fn add(&self, latency: Duration) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         let counted = self.0.increment(us.min(LATENCY_US_MAX));

@@ -6,13 +6,14 @@
 //! every 10 s.
 //!
 //! Results:
-//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly one window.
+//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly
+//!   one window.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
 //! - [`Heat::split_point`]: the key at which a split would balance the observed load, if any.
-//! - [`Heat::growth`]: the growth pattern of tables: at one end, or everywhere.
+//! - [`Heat::growth`]: the growth pattern of each table: at one end, or spread over its keys.
 //!
-//! Bounds, for each range: counters 14 KiB, sketch 120 KiB, samples 208 KiB (16 KiB and the keys), growth 16 tables of nine
-//! keys. A range without requests holds only the counters.
+//! Memory of each range: counters 14 KiB; sketch at most 120 KiB; samples at most 208 KiB, of which 192 KiB are keys;
+//! growth at most nine keys for each of 16 tables. A range without requests holds only the counters.
 //!
 //! This crate does not read a clock and does not start tasks; the caller passes the time to `roll`.
 
@@ -93,7 +94,8 @@ impl Heat {
         shard.add(request);
         let shift = self.shift.load(Ordering::Relaxed);
         let rest = (1_u64 << shift) - 1;
-        // Random, not every n-th request: with clients that take turns, some would always be sampled and some never.
+        // Random, not every n-th request: if clients send requests in a fixed order, some would always be sampled and
+        // some never.
         let chance = if shift == 0 {
             0
         } else {
@@ -139,8 +141,8 @@ impl Heat {
         self.profile.lock().top.top(limit)
     }
 
-    /// The key at which a split would balance the load of the last two windows, and the future load of growing tables. Sorts a few
-    /// thousand keys, in less than a millisecond.
+    /// The key at which a split would balance the load of the last two windows, and the future load of growing tables.
+    /// Sorts a few thousand keys, in less than a millisecond.
     #[must_use]
     pub fn split_point(&self) -> SplitAdvice {
         // A copy, so that requests do not wait for the sorting.
@@ -181,7 +183,7 @@ impl Profile {
     }
 }
 
-/// The activity of the `requests` that this request represents.
+/// The estimated counts of all requests that this sampled request represents; their number is `requests`.
 fn activity(request: &Request<'_>, requests: f64) -> Activity {
     let rows = requests * f64::from(request.rows);
     let mut activity = Activity {
@@ -204,7 +206,7 @@ fn activity(request: &Request<'_>, requests: f64) -> Activity {
     activity
 }
 
-/// The latency of the `requests` that this request represents; `None` for a refused request.
+/// The latency of this sampled request, with the number of requests that it represents; `None` for a refused request.
 fn latency(request: &Request<'_>, requests: f64) -> Option<Took> {
     (request.access != Access::Throttled).then(|| Took {
         us: u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX),

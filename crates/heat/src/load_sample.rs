@@ -111,7 +111,7 @@ impl Reservoir {
             self.thin();
         }
         self.keys.extend_from_slice(key);
-        // At most `KEY_BYTES_MAX` plus one key, which fits into 32 bits.
+        // The offset is at most `KEY_BYTES_MAX` plus one key, so it fits into 32 bits.
         self.ends.push(self.keys.len() as u32);
     }
 

@@ -46,8 +46,7 @@ fn share_left_of(loads: &HashMap<Vec<u8>, u64>, cut: &[u8]) -> f64 {
     left.map(|(_, load)| load).sum::<u64>() as f64 / loads.values().sum::<u64>() as f64
 }
 
-/// Returns the advised split, after checking that it is at the start of a partition and balances the whole load within
-/// 5 %.
+/// Asserts that the advised split is at the start of a partition and balances the load within 5 %.
 fn balanced_cut(heat: &Heat, loads: &HashMap<Vec<u8>, u64>) {
     match heat.split_point() {
         SplitAdvice::Cut { key, left_share } => {
@@ -181,7 +180,7 @@ fn even_load_is_split_in_the_middle() {
     let heat = Heat::new(Instant::now());
     let loads = read_all(&heat, 50_000, |chance| (chance * 2_000.0) as u64);
     balanced_cut(&heat, &loads);
-    // The last closed window still counts, the window before it does not.
+    // A split point is computed from the current and the last closed window, not from earlier ones.
     heat.roll(Instant::now());
     balanced_cut(&heat, &loads);
     heat.roll(Instant::now());
@@ -286,7 +285,7 @@ fn growth_at_one_end_is_recognised() {
 }
 
 #[test]
-fn other_growth_is_spread() {
+fn other_patterns_of_growth_are_spread() {
     let anywhere = |at: u64| (chance(at) * 9e7) as u64;
     let (pattern, share) = growth_of(20_000, anywhere);
     assert_eq!(pattern, Pattern::Spread);

@@ -1,4 +1,4 @@
-//! A closed window.
+//! The counts and latencies of a closed window.
 
 use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
@@ -28,11 +28,12 @@ pub struct Counts<N = u64> {
     pub throttled: N,
 }
 
-/// The requests of a partition in one window. Estimated from a sample when the range has more than about 400 requests a second.
+/// The requests of a partition in one window. Estimated from a sample when the range has more than about 400 requests a
+/// second.
 pub type Activity = Counts<f64>;
 
 impl<N> Counts<N> {
-    /// Each number converted.
+    /// Converts each number.
     pub(super) fn map<M>(&self, mut convert: impl FnMut(&N) -> M) -> Counts<M> {
         Counts {
             reads: convert(&self.reads),
@@ -116,8 +117,8 @@ pub struct Window {
 /// The maximum number of partitions in a window.
 pub const PARTITIONS_MAX: usize = 32;
 
-/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than about 400
-/// requests a second.
+/// The counts and latencies of one partition over one window. Estimated from a sample when its range has more than
+/// about 400 requests a second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionWindow {
     /// Its indivisible prefix.

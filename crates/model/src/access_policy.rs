@@ -11,7 +11,7 @@ pub struct SignedIdentifier {
     pub policy: AccessPolicy,
 }
 
-/// The terms of a signed identifier. The SAS supplies the absent parts.
+/// The terms of a stored access policy. A SAS that references the policy supplies the terms that are `None` here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessPolicy {
     /// Start of validity.

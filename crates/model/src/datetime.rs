@@ -23,7 +23,8 @@ pub enum ParseDateTimeError {
     /// Not of the form `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`, or a field out of its range.
     #[error("not a date-time")]
     Malformed,
-    /// A valid date-time outside 1601-01-01 to 9999-12-31, which the error message shows.
+    /// A valid date-time outside 1601-01-01 to 9999-12-31. The variant holds that time, because the service quotes it
+    /// in its error message.
     #[error("date-time out of range")]
     OutOfRange(DateTime),
 }
@@ -75,7 +76,7 @@ impl DateTime {
         }
     }
 
-    /// The next tick; [`DateTime::MAX`] for itself.
+    /// The next tick; saturates at [`DateTime::MAX`].
     pub const fn next(self) -> Self {
         if self.0 < Self::MAX.0 {
             Self(self.0 + 1)
@@ -143,8 +144,8 @@ impl fmt::Display for DateTime {
 /// The text of a date-time.
 pub type DateTimeText = StackText<32>;
 
-/// Writes the digits into a form, with the offsets of hours, minutes and seconds in `clock`. Always inlined, so that
-/// the offsets are constants: a page formats several date-times per row.
+/// Writes a date-time into `form`; `clock` has the offsets of hours, minutes and seconds in it. Always inlined, so that
+/// the offsets are constants, because a page formats several date-times per row.
 #[inline(always)]
 fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> DateTimeText {
     let (year, month, day, hour, minute, second, ticks) = at.fields();
@@ -226,7 +227,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Reads the text from left to right.
+/// Reads the text of a date-time from left to right.
 struct Reader<'a> {
     rest: &'a [u8],
 }

@@ -1,8 +1,8 @@
 //! Ranges of entities: parts of a table in key order, between two bounds.
 //!
-//! The type of the key range of a shared access signature, of the spans that the query planner reads, and of the
-//! remaining rows of a resumed query. It compares keys in the order of their encoding by [`crate::TableSpace`], without
-//! encoding them.
+//! [`EntityRange`] is used for the key range of a shared access signature, for the spans that the query planner reads,
+//! and for the remaining rows of a resumed query. It compares keys in the order of their encoding by
+//! [`crate::TableSpace`], without encoding them.
 
 use crate::{EntityPosition, TableSpace, compare_utf16};
 use bytes::Bytes;
@@ -27,7 +27,7 @@ pub enum EntityBound {
 
 /// The position of a bound or a row; the fields are in the order of comparison.
 struct Place<'a> {
-    /// Less before every partition, greater after every partition.
+    /// `Less` for a position before every partition, `Greater` after every partition, otherwise `Equal`.
     table: Ordering,
     partition_key: &'a str,
     after_partition: bool,
@@ -47,7 +47,7 @@ impl Place<'_> {
 }
 
 impl EntityBound {
-    /// Before the row of the position; without a RowKey, before its partition.
+    /// The bound before the row of the position; without a RowKey, before its partition.
     pub fn before(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::BeforePartition(position.partition_key),
@@ -55,7 +55,7 @@ impl EntityBound {
         }
     }
 
-    /// After the row of the position; without a RowKey, after its partition.
+    /// The bound after the row of the position; without a RowKey, after its partition.
     pub fn after(position: EntityPosition) -> Self {
         match position.row_key {
             None => Self::AfterPartition(position.partition_key),

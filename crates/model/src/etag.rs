@@ -1,4 +1,5 @@
-//! ETags: the Timestamp of the last write in a fixed text form. Clients treat it as opaque, but some build it themselves.
+//! ETags: the Timestamp of the last write in a fixed text form. Clients treat it as opaque, but some build it
+//! themselves.
 
 use crate::DateTime;
 use crate::stack_text::StackText;

@@ -1,7 +1,7 @@
-//! The filter tree and its meaning.
+//! The filter tree, and the rules by which a row passes a filter.
 //!
-//! Rules (protocol: "Querying tables and entities"; a third-party suite asserts the rules for different types against the
-//! live service, see `docs/compat.md`):
+//! Rules (service document "Querying tables and entities"; a test suite of another project asserts the rules for
+//! different types against the live service):
 //! - a comparison with a missing property is false, also with `ne`; `not` is plain negation;
 //! - an Int64 property and an Int32 literal, and a Double property and an Int32 or Int64 literal, compare by value. For
 //!   all other pairs of different types, the property is less than the literal;

@@ -1,8 +1,8 @@
 //! The data model of the Table service: names, limits, typed values, entities in their stored form, ETags, filters and
 //! the ordered key codec.
 //!
-//! This crate is pure: no I/O, no clock. Of the protocol's text formats it has only those of date-times, GUIDs and
-//! ETags.
+//! This crate is pure: no I/O, no clock. The protocol's text formats are in the crate `wire`, except the text of
+//! date-times, GUIDs and ETags, and the writing (not the parsing) of filters.
 
 mod access_policy;
 mod continuation;

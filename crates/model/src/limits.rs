@@ -5,25 +5,25 @@
 
 use thiserror::Error;
 
-/// Custom properties of an entity; 255 properties with PartitionKey, RowKey and Timestamp.
+/// Maximum number of custom properties of an entity. Together with PartitionKey, RowKey and Timestamp it has 255.
 pub const PROPERTIES_MAX: usize = 252;
-/// Length of a property name, in UTF-16 code units.
+/// Maximum length of a property name, in UTF-16 code units.
 pub const PROPERTY_NAME_UNITS_MAX: usize = 255;
-/// Length of a String value, in UTF-16 code units (64 KiB of UTF-16).
+/// Maximum length of a String value, in UTF-16 code units (64 KiB of UTF-16).
 pub const STRING_UNITS_MAX: usize = 32 * 1024;
-/// Length of a Binary value, in bytes.
+/// Maximum length of a Binary value, in bytes.
 pub const BINARY_BYTES_MAX: usize = 64 * 1024;
-/// Size of an entity by the service's formula (see [`crate::Properties::entity_bytes`]), in bytes.
+/// Maximum size of an entity by the service's formula (see [`crate::Properties::entity_bytes`]), in bytes.
 pub const ENTITY_BYTES_MAX: usize = 1024 * 1024;
-/// Length of a PartitionKey or a RowKey, in UTF-16 code units (1 KiB of UTF-16).
+/// Maximum length of a PartitionKey or a RowKey, in UTF-16 code units (1 KiB of UTF-16).
 pub const KEY_UNITS_MAX: usize = 512;
-/// Entities on a page of a query.
+/// Maximum number of entities on a page of a query.
 pub const PAGE_ENTITIES_MAX: usize = 1000;
-/// Operations of an entity group transaction.
+/// Maximum number of operations of an entity group transaction.
 pub const BATCH_OPERATIONS_MAX: usize = 100;
-/// Bytes of a request body, also of an entity group transaction.
+/// Maximum size of a request body, also of an entity group transaction, in bytes.
 pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Stored access policies of a table.
+/// Maximum number of stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
 
 /// The limit of the data model that an entity exceeds.
@@ -38,7 +38,7 @@ pub enum LimitError {
     /// A property name that is not an identifier.
     #[error("a property name is not an identifier")]
     PropertyNameInvalid,
-    /// A String, Binary or key value over its limit.
+    /// A String longer than [`STRING_UNITS_MAX`], or a Binary longer than [`BINARY_BYTES_MAX`].
     #[error("a property value is larger than 64 KiB")]
     PropertyValueTooLarge,
     /// An entity over [`ENTITY_BYTES_MAX`].

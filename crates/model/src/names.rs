@@ -1,6 +1,6 @@
 //! Names of accounts, tables and properties, and the rules for key values.
 
-use crate::limits::{LimitError, PROPERTY_NAME_UNITS_MAX};
+use crate::limits::{KEY_UNITS_MAX, LimitError, PROPERTY_NAME_UNITS_MAX};
 use std::fmt;
 use thiserror::Error;
 
@@ -8,10 +8,10 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidName {
     /// Too short or too long.
-    #[error("the length is not allowed")]
+    #[error("the name is too short or too long")]
     Length,
     /// A character that is not allowed, or not allowed at its position.
-    #[error("a character is not allowed")]
+    #[error("the name has a character that is not allowed")]
     Characters,
     /// A name that the service reserves.
     #[error("the name is reserved")]
@@ -50,8 +50,8 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// The name of a table: a letter, then 2 to 62 letters and digits. Names that differ only in case name the same table; the
-/// case is kept.
+/// The name of a table: a letter, then 2 to 62 letters and digits. Names that differ only in case name the same table;
+/// the case is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TableName(String);
 
@@ -113,10 +113,10 @@ pub fn check_property_name(name: &str) -> Result<(), LimitError> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum InvalidKey {
     /// `/`, `\`, `#`, `?`, U+0000 to U+001F or U+007F to U+009F.
-    #[error("a character is not allowed in a key")]
+    #[error("the key has a character that is not allowed")]
     Characters,
     /// More than 512 UTF-16 code units.
-    #[error("the key is too long")]
+    #[error("the key is longer than {KEY_UNITS_MAX} UTF-16 code units")]
     TooLong,
 }
 
@@ -130,9 +130,7 @@ pub fn check_key(key: &str) -> Result<(), InvalidKey> {
     if key.contains(forbidden) {
         return Err(InvalidKey::Characters);
     }
-    if key.len() > crate::limits::KEY_UNITS_MAX
-        && crate::utf16_len(key) > crate::limits::KEY_UNITS_MAX
-    {
+    if key.len() > KEY_UNITS_MAX && crate::utf16_len(key) > KEY_UNITS_MAX {
         return Err(InvalidKey::TooLong);
     }
     Ok(())

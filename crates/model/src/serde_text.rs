@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_formats_get_text() {
+    fn formats_that_ignore_newtypes_get_text() {
         let at = DateTime::parse("2024-01-02T03:04:05.0000001Z").unwrap();
         let id = Guid::parse("c9da6455-213d-42c9-9a79-3e9149a57833").unwrap();
         let json = serde_json::to_string(&(at, id)).unwrap();

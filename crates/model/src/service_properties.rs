@@ -1,10 +1,10 @@
 //! The service properties of an account: analytics settings and CORS rules.
 //!
-//! As JSON they are the stored form of `docs/format/catalog.md`.
+//! Serialized as JSON, [`ServiceProperties`] is the stored form that `docs/format/catalog.md` describes.
 
 use serde::{Deserialize, Serialize};
 
-/// All four sections; the service always returns all of them.
+/// The service properties of an account. The service always returns all four sections.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceProperties {

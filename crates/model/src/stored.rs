@@ -44,7 +44,7 @@ pub enum StoredError {
 
 /// Whether a string needs no escapes in JSON.
 pub fn is_plain(text: &str) -> bool {
-    // Without an early exit the compiler vectorizes the loop.
+    // The loop has no early exit, so that the compiler vectorizes it.
     let mut escapes = 0_u8;
     for byte in text.bytes() {
         escapes |= u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
@@ -55,7 +55,7 @@ pub fn is_plain(text: &str) -> bool {
 /// A copy of the stored entity with another Timestamp.
 ///
 /// # Errors
-/// [`StoredError`] when it cannot be read.
+/// [`StoredError`] when `stored` cannot be read.
 pub fn restamped(stored: &[u8], timestamp: DateTime) -> Result<Bytes, StoredError> {
     Stored::open(stored)?;
     let mut bytes = stored.to_vec();
@@ -213,7 +213,8 @@ impl PropertiesBuilder {
 
     /// Adds a property.
     ///
-    /// # Errors [`LimitError`] for an invalid name, a value over its limit, a duplicate name, or too many properties.
+    /// # Errors
+    /// [`LimitError`] for an invalid name, a value over its limit, a duplicate name, or too many properties.
     pub fn push(&mut self, name: &str, value: ValueRef<'_>) -> Result<(), LimitError> {
         check_property_name(name)?;
         let too_large = match value {
@@ -302,7 +303,8 @@ impl<'a> Stored<'a> {
 
     /// One property, if the entity has it. Names are case-sensitive.
     ///
-    /// # Errors [`StoredError::Malformed`] if an earlier property cannot be read.
+    /// # Errors
+    /// [`StoredError::Malformed`] if an earlier property cannot be read.
     pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, StoredError> {
         for property in self.iter() {
             let property = property?;
@@ -530,7 +532,7 @@ mod tests {
         }
 
         #[test]
-        fn merge_sets_and_keeps(current in model(), patch in model()) {
+        fn merge_sets_new_properties_and_keeps_the_others(current in model(), patch in model()) {
             let bytes = encode(&current).into_stored(DateTime::UNIX_EPOCH);
             let merged = Properties::merged(Stored::open(&bytes).unwrap(), &encode(&patch)).unwrap().unwrap();
             let mut expected = current.clone();

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
-/// A time to live: an entity expires this long after its last write. Whole seconds, from one second to a hundred years.
+/// A time to live: an entity expires this long after its last write. Whole seconds, from one second to 36,500 days.
 /// An extension of Partita, which the Table service does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeToLive(u64);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// A text is between a prefix and its successor exactly if it begins with the prefix.
+        /// A text is between a prefix and its successor if and only if it begins with the prefix.
         #[test]
         fn texts_with_a_prefix_are_contiguous(prefix in text(), tail in text(), other in text()) {
             for key in [format!("{prefix}{tail}"), other, format!("{prefix}\u{FFFF}{tail}")] {

@@ -12,9 +12,10 @@ use partita_rt::hash::RandomState;
 use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 
-/// Overhead bytes of an entry: the table's slot, the list's links, two handles.
+/// The estimated memory of a cached row beyond its key and its value, in bytes: the slot in the hash table, the links
+/// of the eviction list, two `Bytes` handles.
 const ENTRY_BYTES: usize = 160;
-/// The row size assumed for the table's first size.
+/// The assumed size of a row in bytes, which determines the initial capacity of the cache's hash table.
 const TYPICAL_ROW_BYTES: u64 = 1024;
 
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ impl Weighter<Bytes, Bytes> for ByBytes {
 /// Rows by key.
 #[derive(Debug)]
 pub(crate) struct EntityCache {
-    /// A write hashes its key four times here; the standard hash is five times slower.
+    /// Not the standard hasher, which is five times slower: each write hashes its key four times here.
     rows: Cache<Bytes, Bytes, ByBytes, RandomState>,
 }
 
@@ -104,7 +105,7 @@ impl EntityCache {
 /// Statistics of the entity cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheStats {
-    /// Rows held.
+    /// Cached rows.
     pub rows: u64,
     /// Bytes of the cached rows, including overhead.
     pub bytes: u64,

@@ -8,17 +8,19 @@ use parking_lot::Mutex;
 use partita_engine::{Write, WriteError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The maximum bytes of recorded rows: two seconds of writes at full speed.
+/// The maximum bytes of recorded writes that have not been taken yet: two seconds of writes at full speed.
 const FOLLOWED_BYTES_MAX: usize = 64 << 20;
 
-/// Why the followed writes are incomplete.
+/// Why the recorded writes are incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
     /// A write failed with an unknown outcome.
     #[error("the outcome of a write is unknown")]
     OutcomeUnknown,
     /// The recorded writes exceeded the limit.
-    #[error("clients wrote rows faster than they could be copied")]
+    #[error(
+        "clients wrote more than 64 MiB before it could be copied; retry when fewer rows are written"
+    )]
     TooManyWrites,
 }
 
@@ -37,7 +39,8 @@ struct Followed {
 }
 
 impl Follow {
-    /// Starts recording every batch that finishes. A later flush writes earlier batches to the files.
+    /// Starts recording every batch that finishes from now on. Earlier batches are not recorded: the caller flushes the
+    /// engine after this call, so they are in the files that are cloned.
     pub(crate) fn begin(&self) {
         *self.followed.lock() = Followed::default();
         self.on.store(true, Ordering::Release);

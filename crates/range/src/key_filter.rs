@@ -5,7 +5,8 @@
 //! certain; "may exist" is wrong for about one absent key in a hundred. A deleted key stays in the filter and costs one
 //! needless look-up when it is inserted again.
 //!
-//! A range uses the filter only once it holds all keys of the range ([`Range::build_key_filter`](crate::Range::build_key_filter)).
+//! A range uses the filter only after all keys of the range have been added
+//! ([`Range::build_key_filter`](crate::Range::build_key_filter)).
 
 use fastbloom::AtomicBloomFilter;
 use foldhash::quality::FixedState;
@@ -13,14 +14,16 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The capacity of the first filter; each further one has four times as many keys.
+/// The number of keys for which the first Bloom filter is sized.
 const FIRST_KEYS: u64 = 64 << 10;
+/// Each further Bloom filter is sized for this many times as many keys.
 const GROWTH: u64 = 4;
-/// 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys: 22 million in all. Further keys go into the last filter, which then has
-/// more false positives.
+/// The number of Bloom filters: for 64 Ki, 256 Ki, 1 Mi, 4 Mi and 16 Mi keys, 22 million in all. Further keys go into
+/// the last filter, which then has more false positives.
 const LAYERS: usize = 5;
-/// Bits per key and hashes per key: one absent key in 120 passes a full layer.
+/// Bits per key. With 10 bits and 6 hashes, one absent key in 120 passes a full filter.
 const BITS_PER_KEY: u64 = 10;
+/// Bits that are set for each key.
 const HASHES: u32 = 6;
 
 /// The keys of all ranges of a process.
@@ -122,7 +125,7 @@ mod tests {
         let passed = count - absent.count() as u64;
         assert!(passed < count / 40, "{passed} of {count} absent keys pass");
         let (keys, bytes) = filter.size();
-        // A key that is a false positive is not added.
+        // A key is not added if it is a false positive, so the number of keys can be slightly lower.
         assert!(
             (count * 97 / 100..=count).contains(&keys),
             "{keys} of {count}"

@@ -7,12 +7,13 @@
 //! that the engine's commit loop owns the locks, the cache update and the response: dropping the caller's future does
 //! not stop the write.
 //!
-//! Before a split or merge, a range is followed ([`Range::follow`]) while its replacements are created. Then it is
-//! frozen: new writes are refused with [`InTransit`], running writes finish, reads continue. It is replaced in the
-//! partition map, and its engine closes when the last reader has dropped the range.
+//! In a split or merge, the writes to the old range are recorded ([`Range::follow`]) while the new ranges are created.
+//! Then the old range is frozen: new writes are refused with [`InTransit`], running writes finish, reads continue. The
+//! new ranges replace it in the partition map, and its engine closes when the last reader has dropped the range.
 //!
 //! Invariants:
-//! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is unknown);
+//! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is
+//!   unknown);
 //! - so the row read under a lock is durable, and a crash cannot invalidate a response that is based on it;
 //! - the cache holds only durable rows, never older than the last acknowledged write;
 //! - the key filter reports "absent" only for keys that were never submitted to the engine.

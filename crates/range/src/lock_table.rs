@@ -24,7 +24,7 @@ const SHARDS: usize = 64;
 type KeyHash = u64;
 type Waiters = VecDeque<oneshot::Sender<()>>;
 
-/// The key of the map is already a hash, so the second hash is the cheapest one.
+/// The keys of the map are hashes already, so the map uses the fastest hash function.
 type Shard = Mutex<HashMap<KeyHash, Waiters, foldhash::fast::FixedState>>;
 
 /// The locks of one range.
@@ -129,7 +129,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Locks held; dropping releases them.
+/// Held locks. Dropping this value releases them.
 #[derive(Debug)]
 pub(crate) struct Locks {
     table: Arc<LockTable>,
@@ -185,7 +185,7 @@ mod tests {
         let mut stayer = Box::pin(table.lock([b"a".as_slice()].into_iter()));
         assert!(!poll_once(leaver.as_mut()) && !poll_once(stayer.as_mut()));
         drop(first);
-        // The leaver now holds the lock, but never polls again.
+        // `leaver` now has the lock, but is dropped before it is polled again.
         drop(leaver);
         drop(stayer.await);
         assert_eq!(table.held_count(), 0);

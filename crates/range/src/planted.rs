@@ -1,4 +1,5 @@
-//! Planted bugs of a range's parts, see [`partita_engine::planted`]: each type replaces the type that it wraps.
+//! Planted bugs in the cache, the key filter and the locks of a range, see [`partita_engine::planted`]. Each type
+//! replaces the type that it wraps.
 
 use crate::{cache, key_filter, lock_table};
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! The entity cache and key filter of a process, shared by its ranges under one limit.
+//! The entity cache and key filter of a process, shared by all its ranges.
 
 use crate::cache::CacheStats;
 #[cfg(feature = "planted-bugs")]
@@ -19,7 +19,7 @@ pub struct RowMemory {
 
 impl RowMemory {
     /// An empty cache and filter. The entity cache may hold `cache_bytes_max` bytes; 0 disables the cache. The key
-    /// filter grows to 27 MB.
+    /// filter grows to about 27 MiB.
     #[must_use]
     pub fn new(cache_bytes_max: u64) -> Self {
         Self {

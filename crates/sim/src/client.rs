@@ -47,7 +47,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of a port.
+    /// A client for one port of a host.
     pub(crate) fn new(host: &'static str, port: u16) -> Self {
         Self {
             host,
@@ -97,7 +97,7 @@ impl Client {
         })
     }
 
-    /// Connects once the server listens.
+    /// Connects, and retries until the server listens.
     async fn connect(&self) -> anyhow::Result<SendRequest<Full<Bytes>>> {
         const TRIES: u32 = 1_000;
         let mut tries = 0;
@@ -111,7 +111,7 @@ impl Client {
         };
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::task::spawn_local(async move {
-            // An error reaches the task that waits for an answer.
+            // Ignored, because the task that waits for an answer gets the error too.
             let _ = connection.await;
         });
         Ok(sender)

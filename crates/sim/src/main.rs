@@ -1,7 +1,9 @@
-//! The simulation of Partita: a server and its clients in one thread, with virtual time, decided by a seed.
+//! The deterministic simulation of Partita: a server and its clients in one thread, with virtual time. All random
+//! choices follow from a seed.
 //!
-//! `partita-sim --seed S` runs the world of one seed and checks every answer. The same seed gives the same trace, byte for byte. A
-//! process runs one world. `cargo xtask sim` builds this program and runs many seeds; `docs/design/0003-simulation.md` explains the design.
+//! `partita-sim --seed S` runs the simulation of one seed and checks every answer. The same seed gives the same trace,
+//! byte for byte. A process can run one simulation only. `cargo xtask sim` builds this program and runs many seeds;
+//! `docs/design/0003-simulation.md` explains the design.
 //!
 //! ```text
 //!  scenario ──▶ world: turmoil, virtual clock, object store in memory
@@ -35,20 +37,20 @@ use crate::seed::Seed;
 use crate::trace::Trace;
 use crate::workload::Plant;
 
-/// Simulate a server and its clients, decided by a seed, and check every answer
+/// Simulate a server and its clients deterministically from a seed, and check every answer
 #[derive(Debug, clap::Parser)]
 #[command(name = "partita-sim")]
 struct Arguments {
-    /// The seed
+    /// Number from which all random choices follow
     #[arg(long)]
     seed: u64,
-    /// Operations of all clients together
+    /// Number of operations of all clients together
     #[arg(long, default_value_t = 10_000)]
     operations: u64,
     /// Write the trace to this file
     #[arg(long)]
     trace: Option<PathBuf>,
-    /// Plant a fault, which the simulation must find
+    /// Cause a fault, to test that the simulation finds it
     #[arg(long)]
     plant: Option<Plant>,
 }

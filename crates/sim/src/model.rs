@@ -45,7 +45,7 @@ pub(crate) struct Write {
     pub(crate) key: Key,
     pub(crate) change: RowChange,
     pub(crate) values: Values,
-    /// The condition, `*` for any ETag; only for changes that have a condition.
+    /// The value of `If-Match`, `*` for any ETag; `None` for kinds of writes without a condition.
     pub(crate) if_match: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl RowChange {
     }
 }
 
-/// Rows by key.
+/// The expected rows of a session, by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     rows: BTreeMap<Key, Row>,
@@ -125,10 +125,10 @@ impl Model {
         }
     }
 
-    /// Takes an acknowledged write: its row, with the answered ETag.
+    /// Records an acknowledged write: the new row, with the ETag of the answer.
     ///
     /// # Errors
-    /// An ETag that is not later than the row's last one.
+    /// If the ETag is not later than the row's previous one.
     pub(crate) fn acknowledge(
         &mut self,
         key: &Key,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_etag_that_goes_back_is_found() {
+    fn an_etag_that_is_not_later_is_refused() {
         let mut model = Model::default();
         let mut acknowledge = |etag| model.acknowledge(&key(), Some(values(1, None)), etag);
         assert!(acknowledge(Some(etag(2))).is_ok());

@@ -14,7 +14,7 @@ use crate::scenario::{ADMIN_PORT, Scenario};
 use crate::trace::Trace;
 use crate::workload::Progress;
 
-/// With this many ranges, no further range is split.
+/// The number of ranges at which the operator stops splitting.
 const RANGES_MAX: usize = 10;
 
 /// The actions so far.
@@ -22,7 +22,7 @@ const RANGES_MAX: usize = 10;
 pub(crate) struct Changes {
     splits: u64,
     merges: u64,
-    /// Flushes, compactions, collections and freezes.
+    /// Flushes, compactions, garbage collections and freezes.
     others: u64,
     /// Actions that the server refused, or began and rolled back.
     refused: u64,
@@ -38,7 +38,7 @@ impl fmt::Display for Changes {
     }
 }
 
-/// Acts on random ranges every few operations of the clients, until they have finished.
+/// Performs an action on a random range after every few operations of the clients, until the clients have finished.
 ///
 /// # Errors
 /// An undocumented answer, or a gap between ranges.

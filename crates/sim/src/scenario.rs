@@ -1,6 +1,6 @@
-//! The choices of a seed before the world begins: sizes, latencies, memory.
+//! The parameters of a simulation, chosen by its seed: sizes, latencies, memory.
 //!
-//! Small and large values come in all combinations, so that many seeds reach cases that no fixed choice would.
+//! The seeds combine small and large values, so that together they reach cases that one fixed choice would not reach.
 
 use std::time::Duration;
 
@@ -15,31 +15,31 @@ pub(crate) const TABLE_PORT: u16 = 10_002;
 /// The admin port.
 pub(crate) const ADMIN_PORT: u16 = 10_010;
 
-/// The sizes of a simulation.
+/// The parameters of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scenario {
     pub(crate) seed: Seed,
-    /// Operations of all sessions together.
+    /// The number of operations of all sessions together.
     pub(crate) operations: u64,
-    /// Clients, each with its own connection and rows.
+    /// The number of clients, each with its own connection and rows.
     pub(crate) sessions: u64,
-    /// Tables, which all sessions share.
+    /// The number of tables, which all sessions share.
     pub(crate) tables: u64,
-    /// Partitions of a session in each table.
+    /// The number of partitions of a session in each table.
     pub(crate) partitions: u64,
-    /// Different row keys in a partition.
+    /// The number of different row keys in a partition.
     pub(crate) rows: u64,
-    /// Characters of a row's text, at most.
+    /// The maximum number of characters of a row's text.
     pub(crate) text_max: usize,
-    /// Longest latency of a message between hosts.
+    /// The maximum latency of a message between hosts.
     pub(crate) message_latency_max: Duration,
-    /// Longest latency of a call of the object store.
+    /// The maximum latency of a request to the object store.
     pub(crate) store_latency_max: Duration,
-    /// Operations between two actions of the operator, at most.
+    /// The maximum number of operations between two actions of the operator.
     pub(crate) operator_pause_max: u64,
-    /// Memory for single entities, in bytes.
+    /// The size of the server's entity cache, in bytes.
     pub(crate) entity_cache_bytes: u64,
-    /// Memory for blocks of the store, in bytes.
+    /// The size of the server's block cache, in bytes.
     pub(crate) block_cache_bytes: u64,
 }
 

@@ -1,21 +1,21 @@
 //! A seed, and its independent streams of random numbers.
 //!
-//! Every part of a simulation has its own stream, by name. So one more number drawn in one part does not change the
-//! others.
+//! Every part of a simulation has its own stream, selected by a name. So one more number drawn in one part does not
+//! change the numbers of other parts.
 
 use ring::digest::{Digest, SHA256, digest};
 
-/// The number that decides everything in a simulation.
+/// The number from which all random choices of a simulation follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seed(pub(crate) u64);
 
 impl Seed {
-    /// The stream of this name.
+    /// The stream of random numbers with this name.
     pub(crate) fn stream(self, name: &str) -> fastrand::Rng {
         fastrand::Rng::with_seed(self.number(name))
     }
 
-    /// The number of this name.
+    /// A number derived from the seed and this name.
     pub(crate) fn number(self, name: &str) -> u64 {
         let hash = digest(&SHA256, format!("{} {name}", self.0).as_bytes());
         first_number(&hash).swap_bytes()

@@ -1,7 +1,7 @@
 //! The trace: all requests, store calls and warnings, in order, with the virtual time.
 //!
-//! Two runs of a seed must give the same bytes. So a line has the call and its outcome, and nothing that depends on the
-//! machine.
+//! Two runs of a seed must give the same bytes. So a line has the request or call and its outcome, and nothing that
+//! depends on the machine.
 
 use std::fmt::{Debug, Formatter};
 use std::fs::File;
@@ -42,7 +42,7 @@ impl Debug for Trace {
 }
 
 impl Trace {
-    /// A trace that goes to `file`, or is only hashed.
+    /// A trace that is written to `file`; without a file, the lines are only counted and hashed.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -73,7 +73,7 @@ impl Trace {
         }
     }
 
-    /// Flushes the file, and sums up.
+    /// Flushes the file, and returns the summary.
     ///
     /// # Errors
     /// When a line could not be written.
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_its_lines() {
+    fn lines_are_written_counted_and_hashed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trace");
         let (one, other) = (Trace::new(Some(&path)).unwrap(), Trace::new(None).unwrap());

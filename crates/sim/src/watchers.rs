@@ -1,4 +1,4 @@
-//! Watches for faults that no client sees: panics of the server's tasks, and errors in its log.
+//! Detects faults that no client sees: panics of the server's tasks, and errors in its log.
 
 use std::io;
 use std::panic;
@@ -14,13 +14,13 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::trace::Trace;
 
-/// The first few faults.
+/// The first few faults of this process.
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Number of faults kept.
+/// The maximum number of faults in `SEEN`.
 const SEEN_MAX: usize = 5;
 
-/// Traces the warnings of the server and of SlateDB, and watches for panics and errors, from now on.
+/// From now on, writes the warnings of the server and of SlateDB to the trace, and collects panics and errors.
 pub(crate) fn watch(trace: &Trace) {
     let trace = trace.clone();
     let lines = fmt::layer()
@@ -33,7 +33,7 @@ pub(crate) fn watch(trace: &Trace) {
     let shown = Targets::new()
         .with_default(Level::WARN)
         .with_target("partita", Level::INFO);
-    // Fails only in a second world of one process, which `mad_turmoil::rand::set_rng` has refused already.
+    // Fails only in a second simulation of the process, and `mad_turmoil::rand::set_rng` refuses that earlier.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
         .with(Errors.with_filter(LevelFilter::ERROR))
@@ -51,7 +51,11 @@ pub(crate) fn watch(trace: &Trace) {
 /// The first few.
 pub(crate) fn check() -> anyhow::Result<()> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    ensure!(seen.is_empty(), "the server's log: {}", seen.join("; "));
+    ensure!(
+        seen.is_empty(),
+        "the server panicked or logged errors: {}",
+        seen.join("; ")
+    );
     Ok(())
 }
 
@@ -86,7 +90,8 @@ impl Drop for Lines {
     }
 }
 
-/// Notes each event; the filter in [`watch`] lets errors pass only, so that spans and other events cost nothing.
+/// Collects each event as a fault. The filter in [`watch`] passes only errors, so that spans and other events cost
+/// nothing.
 struct Errors;
 
 impl<S: Subscriber> Layer<S> for Errors {

@@ -1,4 +1,4 @@
-//! The program as a whole: a seed repeats, and a fault is found.
+//! Runs the program: two runs of a seed are the same, and a planted fault is found.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -16,7 +16,7 @@ fn simulate(seed: &str, more: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The line and the trace of a run that finds nothing.
+/// The output line and the trace of a run without faults.
 fn traced(seed: &str, path: &Path) -> (String, Vec<u8>) {
     let ran = simulate(seed, &["--trace", path.to_str().unwrap()]);
     let error = String::from_utf8(ran.stderr).unwrap();
@@ -41,6 +41,6 @@ fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
 fn a_lost_write_is_found() {
     let ran = simulate("5", &["--plant", "lost-write"]);
     let error = String::from_utf8(ran.stderr).unwrap();
-    assert!(!ran.status.success(), "nothing was found");
+    assert!(!ran.status.success(), "the lost write was not found");
     assert!(error.contains("seed 5 failed"), "{error}");
 }

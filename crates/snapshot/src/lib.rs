@@ -1,14 +1,15 @@
-//! Snapshots, the whole store at one instant, readable without a copy; and backups of snapshots.
+//! Snapshots and their backups. A snapshot is the whole store at one instant; it is read without a copy.
 //!
 //! A snapshot is a record that lists one pin for each range: the databases keep the pinned rows. A snapshot exists if
-//! its record does: maintenance releases pins that are in no record ([`SnapshotPins`] lists the recorded pins).
+//! its record exists. Maintenance releases pins that are in no record ([`SnapshotPins`] lists the recorded pins).
 //!
 //! - [`Snapshots`]: creating, listing, reading and deleting snapshots.
 //! - [`SnapshotReader`]: the rows of a snapshot, as one ordered key space.
 //! - [`SnapshotStore`]: storage of the records.
 //! - [`backup`]: a snapshot as self-contained files.
 //!
-//! Built on `cluster`: holds the change lock while the host flushes and pins the ranges.
+//! To create or delete a snapshot, this crate takes the change lock of the `cluster` crate, so that no range is split
+//! or merged meanwhile.
 
 pub mod backup;
 mod name;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The maximum length; a name is also an object name in the store.
 const LENGTH_MAX: usize = 63;
 
-/// The name of a snapshot: 1 to 63 of the characters `a-z`, `0-9`, `.`, `-` and `_`, the first a letter or digit. No capital letters,
-/// because some file systems ignore case.
+/// The name of a snapshot: 1 to 63 of the characters `a-z`, `0-9`, `.`, `-` and `_`, the first a letter or digit. No
+/// capital letters, because some file systems ignore case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct SnapshotName(Arc<str>);
@@ -23,7 +23,7 @@ pub struct SnapshotName(Arc<str>);
 pub struct InvalidSnapshotName;
 
 impl SnapshotName {
-    /// Its text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

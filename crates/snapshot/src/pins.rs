@@ -26,7 +26,7 @@ impl SnapshotPins {
 impl PinRecords for SnapshotPins {
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError> {
         let stored = self.store.list().await?;
-        // An unreadable record may list any pin.
+        // An unreadable record may list any pin, so no pin may be released.
         if let Some(unreadable) = stored.unreadable.into_iter().next() {
             return Err(SnapshotStoreError::from(unreadable).into());
         }

@@ -37,8 +37,8 @@ impl SnapshotReader {
         &self.record
     }
 
-    /// A scan of the rows from `start` to before `end`, or to the last row, in key order. Does not read yet. Blocks are
-    /// not cached.
+    /// A scan of the rows from `start` (inclusive) to `end` (exclusive; `None` for the last row), in key order. Nothing
+    /// is read before the first call of [`SnapshotScan::next`]. The blocks read are not cached.
     #[must_use]
     pub fn scan(&self, start: &Bytes, end: Option<&Bytes>) -> SnapshotScan {
         let mut rest = VecDeque::new();
@@ -66,7 +66,7 @@ impl SnapshotReader {
 /// A scan of a snapshot in key order.
 pub struct SnapshotScan {
     reader: SnapshotReader,
-    /// The next ranges, by index, each with the keys to read.
+    /// The ranges that are not read yet: the index of each in the record, and the keys to read.
     rest: VecDeque<(usize, KeyRange)>,
     current: Option<Box<dyn Scan>>,
 }

@@ -20,9 +20,9 @@ pub struct SnapshotRecord {
     pub format: u32,
     /// Its name.
     pub name: SnapshotName,
-    /// 32 random hexadecimal digits, to distinguish it from earlier snapshots of the same name.
+    /// 32 random hexadecimal digits, which distinguish this snapshot from earlier ones of the same name.
     pub id: String,
-    /// The wall-clock time of the request.
+    /// The wall-clock time of the request that created the snapshot.
     pub created: DateTime,
     /// The version of the partition map at that time.
     pub map_version: u64,

@@ -7,8 +7,9 @@
 //!
 //! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After that, the
 //!   snapshot is complete.
-//! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading needs no lock.
-//! - A deletion goes in reverse order: first the record, then the pins.
+//! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading
+//!   needs no lock.
+//! - A deletion first removes the record, then the pins.
 //! - An unreadable record blocks only the release of untracked pins. It can be deleted.
 
 use super::readers::Readers;
@@ -29,7 +30,7 @@ use std::time::Duration;
 /// version of each.
 pub const SNAPSHOTS_MAX: usize = 256;
 
-/// The pause before the deletion of a snapshot in use is retried.
+/// The time between two runs of the background deletion of [`Snapshots::delete_later`].
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Why an operation on a snapshot failed.
@@ -42,7 +43,7 @@ pub enum SnapshotError {
     #[error("snapshot {0} not found")]
     NoSuchSnapshot(SnapshotName),
     /// A restore or backup is reading it.
-    #[error("snapshot {0} is being read")]
+    #[error("snapshot {0} is being read by a restore or backup")]
     InUse(SnapshotName),
     /// The number of snapshots is at its maximum.
     #[error("the maximum of {SNAPSHOTS_MAX} snapshots is reached; delete one first")]
@@ -50,7 +51,7 @@ pub enum SnapshotError {
     /// The store refuses writes now. Nothing was changed.
     #[error("the store refuses writes now: {}", .0.as_str())]
     NotNow(Health),
-    /// The operation failed. Maintenance deletes its leftovers within minutes.
+    /// The operation failed. Maintenance releases the pins that it left within minutes.
     #[error("{0}")]
     Failed(Arc<str>),
 }
@@ -66,7 +67,7 @@ impl SnapshotError {
 pub struct SnapshotCreated {
     /// Its record.
     pub record: SnapshotRecord,
-    /// How long writes waited.
+    /// How long writes waited while the ranges were pinned.
     pub pause: Duration,
 }
 
@@ -95,7 +96,8 @@ impl std::fmt::Debug for Snapshots {
 }
 
 impl Snapshots {
-    /// The snapshots of this cluster, with their records in this store. Starts the background task for [`Snapshots::delete_later`].
+    /// The snapshots of this cluster, with their records in this store. Starts the background task for
+    /// [`Snapshots::delete_later`].
     #[must_use]
     pub fn start(cluster: Arc<Cluster>, store: Arc<dyn SnapshotStore>) -> Arc<Self> {
         let snapshots = Arc::new(Self {
@@ -120,7 +122,8 @@ impl Snapshots {
     /// Creates a snapshot of the whole store at one instant during the call. Copies no rows; delays writes for a few
     /// milliseconds. Waits for a running split or merge.
     ///
-    /// # Errors [`SnapshotError`]; no snapshot was created.
+    /// # Errors
+    /// [`SnapshotError`]; no snapshot was created.
     pub fn create(
         self: &Arc<Self>,
         name: SnapshotName,
@@ -260,8 +263,8 @@ impl Snapshots {
         name: &'a SnapshotName,
     ) -> BoxFuture<'a, Result<SnapshotReader, SnapshotError>> {
         Box::pin(async move {
-            // Without the change lock: changes of ranges never delete pinned files, and only a deletion releases a
-            // recorded pin.
+            // Needs no change lock: splits and merges do not delete pinned files, and only the deletion of the snapshot
+            // releases its pins.
             let token = self.readers.lock().enter(name);
             let token = token.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.clone()))?;
             let record = self.record(name).await?;
@@ -279,7 +282,8 @@ impl Snapshots {
     /// minutes.
     ///
     /// # Errors
-    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or not.
+    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::InUse`]; [`SnapshotError::Failed`]: it may be deleted or
+    /// not.
     pub fn delete(
         self: &Arc<Self>,
         name: SnapshotName,
@@ -293,8 +297,8 @@ impl Snapshots {
     }
 
     /// Schedules the background deletion of a snapshot that is in use, or that the store cannot delete now. Does not
-    /// delete a later snapshot of the same name. The end of the process cancels the deletion. The queue is bounded by
-    /// [`SNAPSHOTS_MAX`], because it lists existing snapshots.
+    /// delete a later snapshot of the same name. The schedule is in memory only: after the end of the process the
+    /// snapshot stays. The schedule has at most [`SNAPSHOTS_MAX`] snapshots, because it lists existing ones.
     pub fn delete_later(&self, record: &SnapshotRecord) {
         let mut to_delete = self.to_delete.lock();
         to_delete.insert(record.id.clone(), record.name.clone());
@@ -343,7 +347,7 @@ impl Snapshots {
             return Err(SnapshotError::InUse(name));
         }
         let deleted = self.store.delete(&name).await;
-        // From here on the record alone decides whether the snapshot exists.
+        // Whether or not the deletion failed: readers load the record, so only the record decides.
         self.readers.lock().end_deletion();
         deleted.map_err(SnapshotError::failed)?;
         tracing::info!(%name, "deleted a snapshot");

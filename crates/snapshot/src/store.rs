@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The folder of the records.
 const FOLDER: &str = "snapshots";
 
-/// Pause before a failed read is repeated.
+/// The pause before a failed read is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Stores snapshot records. Used as `Arc<dyn SnapshotStore>`.
@@ -31,7 +31,7 @@ pub trait SnapshotStore: Send + Sync + 'static {
     async fn load(&self, name: &SnapshotName)
     -> Result<Option<SnapshotRecord>, SnapshotStoreError>;
 
-    /// Stores a record, durably, if its name is free.
+    /// Stores a record durably, if no record has its name.
     ///
     /// # Errors
     /// [`SnapshotStoreError::Exists`]; [`SnapshotStoreError::Store`]: it may be stored or not.
@@ -56,9 +56,9 @@ pub struct StoredSnapshots {
 /// An unreadable record: damaged, or in an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableSnapshot {
-    /// Its object.
+    /// The name of the object.
     pub object: String,
-    /// Why.
+    /// Why the record is unreadable.
     pub reason: String,
 }
 
@@ -69,15 +69,15 @@ pub enum SnapshotStoreError {
     #[error("snapshot {0} already exists")]
     Exists(SnapshotName),
     /// A record is unreadable.
-    #[error("the snapshot in {object} is invalid: {reason}")]
+    #[error("the snapshot record {object} cannot be read: {reason}")]
     Invalid {
-        /// Its object.
+        /// The name of the object.
         object: String,
-        /// Why.
+        /// Why the record is unreadable.
         reason: String,
     },
-    /// The store failed.
-    #[error("the store of the snapshots failed: {0}")]
+    /// The object store returned an error.
+    #[error("cannot read or write snapshot records: {0}")]
     Store(#[source] Arc<object_store::Error>),
 }
 
@@ -93,8 +93,8 @@ impl From<object_store::Error> for SnapshotStoreError {
     }
 }
 
-/// Stores the record of a new snapshot, and returns only once its outcome is known. A record has a random id, so equal content proves
-/// that this process wrote it.
+/// Stores the record of a new snapshot, and returns only once its outcome is known. A record has a random id, so equal
+/// content proves that this process wrote it.
 pub(crate) async fn save_and_confirm(
     store: &dyn SnapshotStore,
     record: &SnapshotRecord,
@@ -102,13 +102,15 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // The response may be lost: the stored record decides.
+    // The record may have been stored although the response is an error, so the stored record decides.
     loop {
         match store.load(&record.name).await {
             Ok(Some(found)) if found == *record => return Ok(()),
             Ok(_) => return Err(failed),
             Err(error @ SnapshotStoreError::Invalid { .. }) => return Err(error),
-            Err(error) => tracing::warn!(%error, "cannot read the snapshots; will retry"),
+            Err(error) => tracing::warn!(
+                %error, name = %record.name, "cannot read back the record of a new snapshot; will retry"
+            ),
         }
         tokio::time::sleep(RETRY_PAUSE).await;
     }

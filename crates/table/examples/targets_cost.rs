@@ -1,9 +1,8 @@
-//! Measures the cost of targets and admission on this machine, in nanoseconds per request: `cargo run --release -p
-//! partita-table
-//! --example targets_cost`.
+//! Measures the cost of targets and admission on this machine, in nanoseconds per request:
+//! `cargo run --release -p partita-table --example targets_cost`.
 //!
-//! Point reads, inserts and pages over the engine in memory, without targets and with targets that are never reached. Each
-//! figure is the best of several rounds.
+//! Runs point reads, inserts and pages on the engine in memory, without targets and with targets that are never
+//! reached. Each figure is the best of several rounds.
 #![allow(clippy::print_stdout, reason = "a measurement prints")]
 
 use partita_cluster::{Epoch, PartitionMap, Served};
@@ -38,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let [read, insert, page] = best;
             println!(
-                "targets {name:>3}: {read:>5.0} ns a read, {insert:>5.0} ns an insert, {page:>8.0} ns a page of 1,000"
+                "targets {name:>3}: {read:>5.0} ns per read, {insert:>5.0} ns per insert, {page:>8.0} ns per page of \
+                 1,000 rows"
             );
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The background work of the service: it removes the rows of deleted tables, and expired entities.
+//! The background tasks of the service, which remove the rows of deleted tables, and expired entities.
 
 use crate::Service;
 use crate::catalog::{expire, sweep};
@@ -6,7 +6,7 @@ use partita_rt::Tasks;
 use std::sync::Arc;
 
 impl Service {
-    /// Starts the background work.
+    /// Starts the background tasks.
     pub fn start(self: &Arc<Self>, tasks: &Tasks) {
         let sweeping = sweep(Arc::clone(self), tasks.shutdown());
         tasks.spawn("sweep dropped tables", sweeping);

@@ -37,15 +37,15 @@ pub enum Error {
     #[error("no table has this name")]
     NoSuchTable,
     /// A table with this name, ignoring case, exists.
-    #[error("the table exists")]
+    #[error("the table already exists")]
     TableAlreadyExists,
     /// The entity does not exist.
     #[error("the entity does not exist")]
     EntityNotFound,
     /// An entity with these keys exists.
-    #[error("the entity exists")]
+    #[error("the entity already exists")]
     EntityAlreadyExists,
-    /// The entity has another version than the condition names.
+    /// The entity does not have the version that the condition requires.
     #[error("the condition is not met")]
     ConditionNotMet,
     /// The entity exceeds a limit of the data model.
@@ -68,14 +68,14 @@ pub enum Error {
     /// Two operations of a transaction name different partitions.
     #[error("the transaction names two partitions")]
     DifferentPartitions,
-    /// The transaction writes too many bytes. The limits of the data model rule this out.
+    /// The transaction writes too many bytes. Cannot happen within the limits of the data model.
     #[error("the transaction writes too many bytes")]
     TransactionTooLarge,
     /// The operation was not executed and can be retried.
     #[error(transparent)]
     Busy(#[from] Busy),
     /// The operation may have been executed.
-    #[error("the outcome is unknown")]
+    #[error("the outcome of the write is unknown")]
     OutcomeUnknown,
     /// Stored bytes cannot be decoded.
     #[error("stored data cannot be read: {0}")]
@@ -83,8 +83,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the request is invalid, independent of stored data. (In a transaction of one operation, only these
-    /// errors include the index of the operation.)
+    /// Whether the request is invalid whatever data is stored. (The answer to a transaction of one operation includes
+    /// the index of the operation only for these errors.)
     #[must_use]
     pub const fn is_invalid_request(&self) -> bool {
         match self {

@@ -1,10 +1,10 @@
-//! The Table service: the semantics of its operations, on the storage shared by all services.
+//! The Table service: its operations, on the storage that all services share.
 //!
 //! Arguments and results are `model` types, without HTTP and status codes. Each operation has a file with its name, in
 //! `catalog` or `entity`.
 //!
 //! Invariants:
-//! - a response depends on durable state only, also an error (not found, exists, condition not met);
+//! - every response depends on durable state only, including an error (not found, already exists, condition not met);
 //! - a refused request changes nothing;
 //! - two writes of an entity never have the same Timestamp, and a later write has a later one.
 

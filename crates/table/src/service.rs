@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 pub struct ServiceSettings {
     /// The time limit of one page of a query.
     pub page_time_max: Duration,
-    /// Bytes of stored rows on a page.
+    /// The limit of the bytes of stored rows on a page.
     pub page_bytes_max: usize,
     /// How long after a table's deletion an earlier write can still commit. After that time the sweep checks the rows
     /// once more. Longer than any request.
@@ -29,7 +29,8 @@ pub struct ServiceSettings {
 }
 
 impl Default for ServiceSettings {
-    /// 5 s, as in the Azure service; 4 MiB, so that 1,000 large entities do not fill a gigabyte; 90 s; 64.
+    /// A page takes at most 5 s, as in the Azure service, and has at most 4 MiB, so that 1,000 large entities do not
+    /// take a gigabyte of memory.
     fn default() -> Self {
         Self {
             page_time_max: Duration::from_secs(5),
@@ -102,7 +103,7 @@ impl Service {
         Ok(self.storage.lock(keys).await?)
     }
 
-    /// The charged targets of a request on a key of a table, or on the whole table by its prefix.
+    /// The targets that a request on a key of a table is charged to. The key may be the prefix of the whole table.
     pub(crate) fn charged<'a>(&self, table: &'a Table, key: &'a [u8]) -> Charged<'a> {
         Charged {
             key,

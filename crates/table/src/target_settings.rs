@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The targets of one table and of each of its partitions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TableTargets {
-    /// Of each partition.
+    /// The rates of each partition.
     pub partition: Rates,
     /// The rates of the whole table.
     pub table: Rates,
@@ -17,7 +17,7 @@ pub struct TableTargets {
 pub struct TargetSettings {
     /// The targets of tables that are not in `named`.
     pub tables: TableTargets,
-    /// Of each account.
+    /// The rates of each account.
     pub account: Rates,
     /// The targets of tables by lower-case name, in every account.
     pub named: BTreeMap<String, TableTargets>,

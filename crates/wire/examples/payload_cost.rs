@@ -1,8 +1,8 @@
-//! Measures the payload kernels on this machine, in nanoseconds: an entity of 1 KiB with ten typed properties, a
-//! filter, and a batch of a hundred inserts.
+//! Measures how long this machine takes to read and write payloads, in nanoseconds: an entity of 1 KiB with ten typed
+//! properties, a filter, and a batch of a hundred inserts.
 //!
-//! Run with `cargo run --release -p partita-wire --example payload_cost [PART OF A KERNEL'S NAME]`. Each figure is the
-//! best of many short runs, which excludes the effects of other programs.
+//! Run with `cargo run --release -p partita-wire --example payload_cost [PART OF A MEASUREMENT'S NAME]`. Each figure is
+//! the best of many short runs, which excludes the effects of other programs.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 #![allow(clippy::unwrap_used, reason = "a benchmark panics on errors")]
 
@@ -16,7 +16,7 @@ use std::time::Instant;
 const ROUNDS: u32 = 200;
 const ROUND_MICROS_MIN: u128 = 1000;
 
-/// Prints the best time of one call. A program argument selects the kernels whose names contain it.
+/// Prints the best time of one call. A program argument selects the measurements whose names contain it.
 fn measure(name: &str, bytes: usize, call: impl FnMut()) {
     let chosen = std::env::args()
         .nth(1)
@@ -122,7 +122,7 @@ fn main() {
     });
 }
 
-/// In the form of the .NET client.
+/// A batch of a hundred inserts of this entity, in the form of the .NET client.
 fn batch(entity: &Entity<'_>) -> Vec<u8> {
     let mut json = Vec::new();
     let writer = EntityWriter::new(&format(MetadataLevel::Minimal, None));

@@ -9,8 +9,8 @@ use md5::{Digest as _, Md5};
 /// an empty header.
 ///
 /// # Errors
-/// 400 InvalidMd5 for a value that is not 16 bytes in Base64, 400 Md5Mismatch for the digest of another body (document
-/// "Common REST API error codes").
+/// 400 InvalidMd5 for a value that is not 16 bytes in Base64, 400 Md5Mismatch for a value that is not the digest of the
+/// body (document "Common REST API error codes").
 pub fn check_content_md5(value: &str, body: &[u8]) -> Result<(), Failure> {
     if value.is_empty() {
         return Ok(());

@@ -1,21 +1,22 @@
 //! Cross-origin requests from browsers (service documents "Cross-Origin Resource Sharing (CORS) support for the Azure
 //! Storage services", "Preflight Table Request").
 //!
-//! The first rule whose origin and method match applies, even if its headers do not match; later rules are not tried. Rules
-//! only add headers: a request without a matching rule is executed too, but the browser hides the answer from the script.
+//! The first rule whose origin and method match applies, even if its headers do not match; later rules are not tried.
+//! A request without a matching rule is executed too, but its answer lacks the CORS headers, so the browser hides the
+//! answer from the script.
 
 use crate::{ErrorCode, Failure, Method};
 use partita_model::CorsRule;
 
 /// The maximum number of rules of an account.
 const RULES_MAX: usize = 5;
-/// The maximum number of origins of a rule, and of its literal headers.
+/// The maximum number of origins of a rule, and of its headers that are not prefixes.
 const ITEMS_MAX: usize = 64;
 /// The maximum number of header prefixes (`x-ms-meta-*`) of a rule.
 const PREFIXES_MAX: usize = 2;
-/// The longest origin or header, in characters.
+/// The maximum length of an origin or a header, in characters.
 const ITEM_CHARS_MAX: usize = 256;
-/// The length of all texts of all rules together, in bytes.
+/// The maximum length of all texts of all rules together, in bytes.
 const RULES_BYTES_MAX: usize = 2 * 1024;
 
 /// The preflight that a browser sends before a cross-origin request.
@@ -36,7 +37,7 @@ pub struct PreflightGrant<'a> {
     pub allow_origin: &'a str,
     /// `Access-Control-Allow-Methods`
     pub allow_methods: &'a str,
-    /// `Access-Control-Allow-Headers`, if the preflight has request headers.
+    /// `Access-Control-Allow-Headers`, if the preflight has `Access-Control-Request-Headers`.
     pub allow_headers: Option<&'a str>,
     /// `Access-Control-Max-Age`, in seconds.
     pub max_age_seconds: u32,
@@ -120,13 +121,13 @@ impl<'a> CorsGrant<'a> {
     }
 }
 
-/// Whether the answer of a GET or HEAD depends on the origin and so needs `Vary: Origin`: the account has rules, and the
-/// matching rule, if any, is not for all origins.
+/// Whether the answer to a GET or HEAD depends on the origin, and so needs `Vary: Origin`. That is true if the account
+/// has rules, unless the matching rule is for all origins.
 pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
     !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
 }
 
-/// Whether the service accepts the rules.
+/// Whether the rules are within the limits of the service.
 pub(crate) fn are_within_limits(rules: &[CorsRule]) -> bool {
     let texts = |rule: &CorsRule| -> usize {
         let lists = [

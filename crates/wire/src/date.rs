@@ -1,4 +1,4 @@
-//! Dates of HTTP headers (`Date`, `x-ms-date`, `LastSyncTime`): RFC 1123, always GMT.
+//! Dates in the form of RFC 1123, always GMT: HTTP headers (`Date`, `x-ms-date`) and `LastSyncTime`.
 
 use partita_model::{DateTime, StackText};
 
@@ -8,8 +8,8 @@ const MONTHS: [&[u8; 3]; 12] = [
 ];
 const TICKS_PER_DAY: u64 = 864_000_000_000;
 
-/// Reads `Tue, 02 Jan 2024 03:04:05 GMT`; `None` for any other form, and outside the years 1601 to 9999. Any three bytes
-/// pass as the day of the week.
+/// Reads `Tue, 02 Jan 2024 03:04:05 GMT`; `None` for any other form, and outside the years 1601 to 9999. Any three
+/// bytes pass as the day of the week.
 pub fn parse_http_date(text: &str) -> Option<DateTime> {
     let bytes: &[u8; 29] = text.as_bytes().try_into().ok()?;
     let marks = [bytes[3], bytes[4], bytes[7], bytes[11], bytes[16]];

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// The code and the text of an error body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ErrorBody {
-    /// The code, such as `TableNotFound`. It may be unknown.
+    /// The code, such as `TableNotFound`. Other servers may send codes that [`crate::ErrorCode`] does not have.
     pub code: String,
     /// The text, with the lines of request id and time.
     pub message: String,
@@ -23,7 +23,8 @@ impl ErrorBody {
         }
     }
 
-    /// `{"odata.error":{"code":"…","message":{"value":"…"}}}`; some servers write `error`, or the message as plain text.
+    /// Reads `{"odata.error":{"code":"…","message":{"value":"…"}}}`. Some servers write `error` instead of
+    /// `odata.error`, or the message as a plain string.
     fn from_json(text: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(text).ok()?;
         let error = body.get("odata.error").or_else(|| body.get("error"))?;
@@ -39,9 +40,9 @@ impl ErrorBody {
         })
     }
 
-    /// The index of the failed operation of a batch, and the text after it: `3:The specified entity already exists.…`.
-    /// An error without an index belongs to the only operation (protocol: "Performing entity group transactions", recorded
-    /// answers).
+    /// Splits the text of a failed batch, `3:The specified entity already exists.…`, into the index of the failed
+    /// operation and the rest. An error without an index belongs to the only operation (service document "Performing
+    /// entity group transactions", recorded answers).
     pub fn split_index(&self) -> (Option<usize>, &str) {
         let split = self.message.split_once(':');
         let split = split.filter(|(index, _)| index.len() <= 3);

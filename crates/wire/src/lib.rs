@@ -1,10 +1,11 @@
-//! The storage protocols as pure functions between bytes and types, for server and client.
+//! The storage protocols as pure functions between bytes and types, for server and client; and the types of the admin
+//! API.
 //!
-//! The top level holds the parts that all storage protocols share: request targets, credentials, CORS, dates, error codes,
-//! XML bodies. Each protocol has its own folder, such as [`table`]; a new protocol does not change the others.
+//! The top level holds the parts that all storage protocols share: request targets, credentials, CORS, dates, error
+//! codes, XML bodies. Each protocol has its own folder, such as [`table`]; a new protocol does not change the others.
 //!
-//! The crate does no I/O, does not wait, and reads no clock. It uses no HTTP library: headers are `&str`, bodies are `&[u8]`.
-//! Every function that reads untrusted input bounds it and never panics.
+//! The crate does no I/O, does not wait, and reads no clock. It uses no HTTP library: headers are `&str`, bodies are
+//! `&[u8]`. Every function that reads untrusted input limits its size and never panics.
 
 pub mod admin;
 mod auth;

@@ -1,4 +1,4 @@
-//! Test helpers of several modules: targets, keys, callers, and strategies for values.
+//! Helpers that the tests of several modules use: targets, keys, callers, and strategies for values.
 
 use crate::table::TableSas;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 use partita_model::{DateTime, Guid, Properties, PropertiesBuilder, Value};
 use proptest::prelude::*;
 
-/// The account of the emulator, whose key signed the vectors of the protocol sheet, section 17.
+/// The account of the emulator. Official clients signed the test vectors with its key.
 pub(crate) const ACCOUNT: &str = "devstoreaccount1";
 pub(crate) const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -20,7 +20,7 @@ pub(crate) fn time(text: &str) -> DateTime {
     DateTime::parse(text).unwrap()
 }
 
-/// A caller shortly after the time of the vectors, from an address that they permit.
+/// A caller shortly after the time of the test vectors, from an address that their terms permit.
 pub(crate) fn caller() -> Caller {
     Caller {
         now: time("2024-01-02T03:10:00Z"),
@@ -40,7 +40,7 @@ pub(crate) fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> ErrorCode 
     result.unwrap_err().code
 }
 
-/// Hosts with two suffixes, and product style.
+/// Rules for hosts with two suffixes, and with product style.
 pub(crate) fn hosts() -> Hosts {
     Hosts::new(
         [".table.localhost".to_owned(), "Table.Example".to_owned()],

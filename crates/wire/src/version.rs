@@ -2,7 +2,8 @@
 
 use crate::Failure;
 
-/// A protocol version: the date of `x-ms-version`, as the number YYYYMMDD. Every date since the first version is valid.
+/// A protocol version: the date in `x-ms-version`, as the number YYYYMMDD. Every date since that of the first version
+/// is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u32);
 
@@ -11,7 +12,8 @@ impl Version {
     pub const OLDEST: Self = Self(20_090_414);
     /// The first version with JSON (2013-08-15).
     pub const JSON: Self = Self(20_130_815);
-    /// The first version that returns the client's request id with every answer; recordings of version 2018-03-28 lack it.
+    /// The first version that returns the client's request id with every answer; recordings of version 2018-03-28 lack
+    /// it.
     pub const CLIENT_REQUEST_ID: Self = Self(20_190_202);
     /// The first version that challenges a request without credentials with 401 (2020-12-06).
     pub const CHALLENGE: Self = Self(20_201_206);

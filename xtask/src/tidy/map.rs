@@ -1,11 +1,11 @@
-//! Checks the table of crates in `ARCHITECTURE.md`: it has a row for every crate, and its last column, the allowed
-//! dependencies, agrees with `tidy.toml`.
+//! The map in `ARCHITECTURE.md`: its table has a row for every crate, and its column *may depend on* agrees with
+//! `tidy.toml`.
 //!
-//! The last column is a list between commas:
+//! The column *may depend on* is read as a list between commas:
 //!
 //! | text | means |
 //! | --- | --- |
-//! | `–` | no crate of this project |
+//! | `–` | no crate of ours |
 //! | names in backquotes | these crates |
 //! | names, then `and below` | these crates, and those that their own rows list |
 //! | `not`, then names | without these crates |
@@ -21,7 +21,7 @@ use super::tree::{Tree, package_name};
 
 const FILE: &str = "ARCHITECTURE.md";
 
-/// The beginning of the table's first line.
+/// How the table's first line begins.
 const HEADER: &str = "| crate |";
 
 /// Crates by the names of their folders.
@@ -30,7 +30,7 @@ type Names = BTreeSet<String>;
 /// A row of the table.
 struct Row {
     name: String,
-    may_know: String,
+    may_depend_on: String,
     line: usize,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
     let mut known: BTreeMap<String, Names> = BTreeMap::new();
     for row in &rows {
         let mut report = |text| findings.push(Finding::new(FILE, row.line, text));
-        let listed = match may_know(&row.may_know, &known) {
+        let listed = match may_depend_on(&row.may_depend_on, &known) {
             Ok(listed) => listed,
             Err(text) => {
                 report(format!("{}: {text}", row.name));
@@ -66,15 +66,12 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
             Some(package) => {
                 let arrows = arrows(settings, package, &packages);
                 for name in listed.difference(&arrows) {
-                    report(format!(
-                        "{}: tidy.toml allows no dependency on {name}",
-                        row.name
-                    ));
+                    report(format!("{}: tidy.toml has no arrow to {name}", row.name));
                 }
                 for name in arrows.difference(&listed) {
                     let row = &row.name;
                     report(format!(
-                        "{row}: tidy.toml allows a dependency on {name}, the table does not"
+                        "{row}: tidy.toml has an arrow to {name}, the map has not"
                     ));
                 }
             }
@@ -97,7 +94,7 @@ fn rows(text: &str) -> Vec<Row> {
                 .first()
                 .map_or("", |cell| cell.trim_matches('`'))
                 .to_owned(),
-            may_know: cells.last().copied().unwrap_or_default().to_owned(),
+            may_depend_on: cells.last().copied().unwrap_or_default().to_owned(),
             line: number,
         }
     });
@@ -128,8 +125,8 @@ fn arrows(settings: &Settings, package: &str, packages: &BTreeMap<String, String
     found.map(|(name, _)| name.clone()).collect()
 }
 
-/// Reads the last column of a row; `known` has the rows above it.
-fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
+/// Reads the column *may depend on* of a row; `known` has the rows above it.
+fn may_depend_on(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String> {
     let mut listed = Names::new();
     for part in text.split(',').map(str::trim) {
         if part == "–" {
@@ -153,13 +150,17 @@ fn may_know(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, String
                     listed.insert(name);
                 }
             }
-            words => return Err(format!("cannot read the last column: {words:?}")),
+            words => {
+                return Err(format!(
+                    "the column \"may depend on\" cannot be read: {words:?}"
+                ));
+            }
         }
     }
     Ok(listed)
 }
 
-/// The names in backquotes, and the words outside them.
+/// The names in backquotes, and the words between them.
 fn names(part: &str) -> (Vec<String>, String) {
     let mut names = Vec::new();
     let mut words = Vec::new();
@@ -181,8 +182,9 @@ mod tests {
         "[arrows]\np-low = []\np-side = []\np-mid = ['p-low']\np-high = ['p-mid', 'p-low']";
 
     fn texts(rows: &str) -> Vec<String> {
-        let map =
-            format!("# Map\n\n| crate | what | may know |\n| --- | --- | --- |\n{rows}\n\nEnd");
+        let map = format!(
+            "# Map\n\n| crate | what | may depend on |\n| --- | --- | --- |\n{rows}\n\nEnd"
+        );
         let manifests = ["low", "side", "mid", "high"].map(|name| {
             let path = format!("crates/{name}/Cargo.toml");
             (path, format!("[package]\nname = 'p-{name}'"))
@@ -217,12 +219,12 @@ mod tests {
             texts(rows),
             [
                 "crates/side has no row in the table of crates",
-                "mid: tidy.toml allows no dependency on side",
-                "mid: tidy.toml allows a dependency on low, the table does not",
+                "mid: tidy.toml has no arrow to side",
+                "mid: tidy.toml has an arrow to low, the map has not",
                 "high: \"gone and below\" needs a row of gone above",
-                "high: tidy.toml allows a dependency on low, the table does not",
-                "high: tidy.toml allows a dependency on mid, the table does not",
-                "new: cannot read the last column: \"a few\"",
+                "high: tidy.toml has an arrow to low, the map has not",
+                "high: tidy.toml has an arrow to mid, the map has not",
+                "new: the column \"may depend on\" cannot be read: \"a few\"",
                 "there is no crates/new",
             ]
         );

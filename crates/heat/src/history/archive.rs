@@ -6,8 +6,8 @@
 //!
 //! Invariants:
 //! - a segment never changes, and is deleted only after another segment covers its time, or when it is a day old;
-//! - overlapping segments hold the same load: the segment that begins first and ends last is read whole, the others
-//!   only from its end on;
+//! - overlapping segments hold the same load: the segment that begins first and ends last is read completely, and the
+//!   others only from the end of that segment on;
 //! - fine segments do not cross a full hour.
 //!
 //! ```text
@@ -29,19 +29,20 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// The timeout of one call of the store.
+/// The timeout of one request to the object store.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest segment: more than an hour of slots, each with different busy partitions and the longest keys.
+/// Larger segments are skipped as unreadable. An hour of slots, each with different busy partitions and the longest
+/// keys, is smaller.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
 /// A save that was not completed. The next save writes the rest.
 #[derive(Debug, Error)]
 pub enum SaveError {
-    /// The store refused or failed.
+    /// The object store returned an error.
     #[error("the store cannot write the heat history")]
     Store(#[from] object_store::Error),
-    /// The store timed out after 10 s.
-    #[error("the store timed out")]
+    /// The object store did not answer within 10 s.
+    #[error("the store timed out after 10s")]
     Timeout,
 }
 
@@ -85,7 +86,7 @@ impl Archive {
         let (current, old) = found.into_iter().partition(|name| is_current(name, now));
         self.obsolete = old;
         let mut current: Vec<SegmentName> = BTreeSet::into_iter(current).collect();
-        // Of segments with the same start, the one with the latest end, then the coarsest, first.
+        // Sorts by start; of segments with the same start, the longest is first, and of these the coarsest.
         current.sort_by_key(|name| (name.from, u32::MAX - name.to, u32::MAX - name.tier.span()));
         let mut read_to = 0;
         for name in current {
@@ -103,10 +104,12 @@ impl Archive {
         HeatHistory::of(tiers)
     }
 
-    /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites slots that have
-    /// become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were not written yet.
+    /// Writes new slots up to the last full minute; to be called each minute, after [`HeatHistory::record`]. Rewrites
+    /// slots that have become coarser and deletes old segments. Not cancel safe: dropping it loses the slots that were
+    /// not written yet.
     ///
-    /// # Errors [`SaveError`]: the history in memory is complete, and the next save continues.
+    /// # Errors
+    /// [`SaveError`]: the history in memory is complete, and the next save continues.
     pub async fn save(&mut self, history: &HeatHistory, now: SystemTime) -> Result<(), SaveError> {
         let now = super::time_of(now);
         self.save_before(history, Tier::Medium.align(now), now)
@@ -133,7 +136,7 @@ impl Archive {
         end: Time,
         now: Time,
     ) -> Result<(), SaveError> {
-        // From here on new load goes into later slots, because the slots being written are not written again.
+        // From now on new load is added to later slots, because the slots being written are not written again.
         let (pending, saved_before) = history.with(|tiers| {
             let pending = self.pending(tiers, end);
             let saved_before = std::mem::replace(&mut tiers.saved_to, pending.saved_to);
@@ -190,7 +193,7 @@ impl Archive {
         };
         let mut hours = BTreeSet::new();
         for (tier, finer) in [(Tier::Medium, Tier::Fine), (Tier::Coarse, Tier::Medium)] {
-            // An hour without a stored segment counts as stored too finely.
+            // An hour without a stored segment must be written too.
             for slot in tiers.of(tier) {
                 let name = hour(slot.start, tier);
                 let whole = name.to <= tiers.begins(finer) && tiers.begins(tier) <= name.from;
@@ -235,7 +238,7 @@ impl Archive {
             })
         });
         let reason = match got.await {
-            Ok(None) => "it is too large".to_owned(),
+            Ok(None) => "larger than 32 MiB".to_owned(),
             Ok(Some(bytes)) => match segment::decode(name, &bytes, &mut tiers.keys) {
                 Ok(slots) => {
                     for slot in slots.into_iter().filter(|slot| slot.start >= from) {
@@ -281,7 +284,7 @@ fn is_current(name: &SegmentName, now: Time) -> bool {
     name.to > now.saturating_sub(KEPT) && name.from <= now.saturating_add(AHEAD_MAX)
 }
 
-/// Encodes the slots in the time range of the name; `None` without slots.
+/// Encodes the slots in the time range of the segment's name; `None` if there are no slots.
 fn encode(tiers: &Tiers, name: SegmentName) -> Option<(SegmentName, Vec<u8>)> {
     let slots = tiers.of(name.tier);
     let from = slots.partition_point(|slot| slot.start < name.from);

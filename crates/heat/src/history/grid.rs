@@ -20,7 +20,7 @@ pub enum Metric {
     Writes,
     /// Rows read.
     RowsScanned,
-    /// Bytes of bodies, in and out.
+    /// Bytes of keys and stored rows, read and written.
     Bytes,
     /// Requests refused because they exceeded a target.
     Throttled,
@@ -110,14 +110,14 @@ impl Times {
     }
 }
 
-/// The sums, row by row.
+/// The sums of a heat map, row by row.
 pub(super) struct Grid {
     metric: Metric,
     columns: usize,
     cells: Vec<Sum>,
 }
 
-/// The sum of one value of the map.
+/// The sum for one cell of the map.
 #[derive(Clone)]
 enum Sum {
     Nothing,
@@ -126,7 +126,7 @@ enum Sum {
 }
 
 impl Grid {
-    /// Without load.
+    /// A grid without load.
     pub(super) fn new(metric: Metric, rows: usize, time: &Times) -> Self {
         Self {
             metric,
@@ -150,7 +150,7 @@ impl Grid {
         }
     }
 
-    /// Row by row.
+    /// The value of each cell, row by row.
     pub(super) fn values(&self) -> Vec<Vec<Option<f64>>> {
         let rows = self.cells.chunks(self.columns);
         let value = |sum: &Sum| sum.value(self.metric);

@@ -1,9 +1,9 @@
 //! The heat map: times across, keys down.
 //!
-//! Rows are the key ranges between all bounds that ranges had in that time. If these are more than the requested rows,
+//! The bounds that ranges had in the map's time divide the keys into rows. If there are more rows than requested,
 //! neighbours are joined so that rows have about the same load: hot keys get narrow rows, cold keys wide rows. The load
-//! of a range that was split later is divided evenly among its parts; the load of a slot longer than a column is
-//! divided among its columns. So the sum of a map is the load of its time.
+//! of a range that was split later is divided evenly among its parts. The load of a slot longer than a column is
+//! divided among the columns that the slot overlaps. So the sum of a map is the load of its time.
 
 use super::grid::{Grid, Metric, ShownSlot, Times};
 use super::slot::Slot;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::SystemTime;
 
-/// The most rows.
+/// The maximum number of rows.
 pub(super) const ROWS_MAX: usize = 512;
 
 /// The metric and size of a map.
@@ -33,8 +33,8 @@ pub struct MapShape {
 pub struct HeatMap {
     /// The key range of each row, in key order.
     pub rows: Vec<Bounds>,
-    /// The columns of each row: the sum over the column's time, or the percentile. `None`: no data for that time and
-    /// keys, or no requests for a percentile.
+    /// For each row, the value of each column: the sum over the column's time, or the percentile. `None` if there is no
+    /// data for that time and those keys, or if a percentile has no requests.
     pub values: Vec<Vec<Option<f64>>>,
 }
 

@@ -1,21 +1,22 @@
 //! The load of all keys over the last day, across splits and merges of ranges.
 //!
-//! Each window of a range is stored with the key bounds that the range had at that time. The last hour has 10 s
-//! windows, the first six hours 1 min windows, the rest of the day 5 min windows. Counts stay exact. Latencies are
-//! histograms with two buckets per doubling, so they can be added too. Each slot also holds its 32 hottest partitions.
+//! Each window of a range is stored with the key bounds that the range had at that time, in *slots*: of 10 s for the
+//! last hour, of 1 min for the five hours before, of 5 min for the rest of the day. Counts stay exact when slots are
+//! merged. Latencies are histograms with two buckets per doubling, so they can be added too. Each slot also holds its
+//! 32 hottest partitions.
 //!
 //! - [`HeatHistory::record`] adds windows that were closed together; [`until_next_window`] returns the time until the
 //!   next windows end.
 //! - [`HeatHistory::map_within`] returns a table of times and keys, [`HeatHistory::partitions`] a table of times and
 //!   partitions.
-//! - [`Archive`] stores it in the object store: `load` at startup, `save` each minute.
+//! - [`Archive`] stores the history in the object store: `load` at startup, `save` each minute.
 //!
-//! Bounds: 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions take 20 MB, 128 key
-//! ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes a window. In the store, 64 busy ranges and 32
-//! hot partitions take about 3.3 MB.
+//! Memory: at most 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions
+//! take 20 MB, 128 key ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes per window. In the
+//! object store, 64 busy ranges and 32 hot partitions take about 3.3 MB.
 //!
-//! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back catches up,
-//! windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
+//! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back
+//! catches up, windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
 
 mod archive;
 mod grid;
@@ -58,7 +59,7 @@ pub struct HeatHistory {
 }
 
 impl HeatHistory {
-    /// Empty.
+    /// A history without load.
     #[must_use]
     pub fn new() -> Self {
         Self::of(Tiers::default())
@@ -85,8 +86,8 @@ impl HeatHistory {
         }
     }
 
-    /// The heat map of ranges that overlap `keys`: times across, keys down. A range that overlaps `keys` partly counts
-    /// with its whole load. Takes a few milliseconds for a day of 64 busy ranges.
+    /// The heat map of ranges that overlap `keys`: times across, keys down. If only a part of a range is in `keys`, the
+    /// map includes the load of the whole range. Takes a few milliseconds for a day of 64 busy ranges.
     #[must_use]
     pub fn map_within(
         &self,
@@ -128,7 +129,7 @@ impl Default for HeatHistory {
     }
 }
 
-/// The load of the windows, with interned keys.
+/// The load of all ranges in one window, in the form of a slot. Its keys are stored in `keys`.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
         extent: keys.extents.intern(range.bounds.clone()),
@@ -150,8 +151,8 @@ fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     SlotLoad { cells, spots }
 }
 
-/// The time until the current window ends. Windows end at multiples of ten seconds of the wall clock, so each has its own slot
-/// even when it is closed late. More than 0, at most [`WINDOW`].
+/// The time until the current window ends. Windows end at multiples of ten seconds of the wall clock, so each has its
+/// own slot even when it is closed late. More than 0, at most [`WINDOW`].
 #[must_use]
 pub fn until_next_window(now: SystemTime) -> Duration {
     let window_ms = WINDOW.as_millis();

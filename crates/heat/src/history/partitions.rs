@@ -13,8 +13,8 @@ use std::time::SystemTime;
 pub struct PartitionRow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// For each column the sum over its time, or the percentile. `None`: no data for that time, the partition was not
-    /// among the hottest, or no requests for a percentile.
+    /// For each column, the sum over its time, or the percentile. `None` if there is no data for that time, if the
+    /// partition was not among the hottest, or if a percentile has no requests.
     pub values: Vec<Option<f64>>,
 }
 

@@ -15,14 +15,14 @@ pub(super) const CELLS_MAX: usize = 128;
 /// The maximum number of partitions in a slot.
 pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 
-/// Counts tens of seconds since 1970.
+/// A time, in tens of seconds since 1970.
 pub(super) type Time = u32;
 
 /// The load of one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) extent: Arc<Bounds>,
-    /// `None`: served but idle.
+    /// `None` if the range was served but idle.
     pub(super) load: Option<Box<LoadSum>>,
 }
 

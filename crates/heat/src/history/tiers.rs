@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! - slots of a tier are in order of time, and every slot of a coarser tier is before every slot of a finer one;
-//! - a slot of a coarser tier consists of whole slots of the finer tier: tiers meet at multiples of the coarser span;
+//! - a slot of a coarser tier replaces complete slots of the finer tier: the border between two tiers is at a multiple
+//!   of the coarser slot length;
 //! - counts of key ranges stay the same until a slot is dropped; each slot keeps only its hottest partitions.
 
 use super::slot::{Keys, Slot, SlotLoad, Time};
@@ -33,7 +34,7 @@ pub(super) enum Tier {
 impl Tier {
     pub(super) const ALL: [Self; 3] = [Self::Fine, Self::Medium, Self::Coarse];
 
-    /// The length in tens of seconds.
+    /// The length of a slot, in tens of seconds.
     pub(super) const fn span(self) -> Time {
         match self {
             Self::Fine => 1,
@@ -52,10 +53,10 @@ impl Tier {
     }
 }
 
-/// The slots.
+/// The slots of the heat history, and the keys that they use.
 #[derive(Debug, Default)]
 pub(super) struct Tiers {
-    /// By [`Tier`].
+    /// The slots of each [`Tier`], in the order of its variants.
     slots: [VecDeque<Slot>; 3],
     pub(super) keys: Keys,
     /// Slots before this time are in the archive and no longer change.

@@ -8,7 +8,7 @@ use crate::growth::GrowingEnd;
 use crate::load_sample::Sampled;
 use bytes::Bytes;
 
-/// The minimum number of samples for advice: it gives the share of one side to within about 10 %.
+/// The minimum number of samples for advice. With that many, the share of one side is accurate to about 10 %.
 const SAMPLES_MIN: usize = 256;
 /// The minimum share of the load on each side; a split that moves less is not worth its pause.
 pub(crate) const SIDE_SHARE_MIN: f64 = 0.25;

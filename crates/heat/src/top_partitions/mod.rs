@@ -5,7 +5,7 @@
 //! - the load of a counted partition is at least `count - error` and at most `count`;
 //! - the load of an uncounted partition is at most `floor`;
 //! - `floor` is at most the total load over [`COUNTERS`] if keys have at most 128 bytes on average. Longer keys allow
-//!   fewer counters; the error bound of each partition still holds.
+//!   fewer counters, so `floor` is greater; `count` and `error` are still bounds for each partition.
 
 use crate::coarse_latency::CoarseLatency;
 use crate::window::{Activity, PartitionWindow};
@@ -14,7 +14,7 @@ use partita_rt::hash::FastRandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Counted partitions: every partition with more than 1/224 of the load is among them.
+/// The maximum number of counted partitions. Every partition with more than 1/224 of the load is among them.
 pub(super) const COUNTERS: usize = 224;
 /// The maximum bytes of their keys. Together with the counters this is less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;
@@ -28,7 +28,7 @@ pub struct HotPartition {
     pub last: Activity,
     /// The median latency of that window in microseconds, with an error of at most 25 %; `None` without requests.
     pub p50_us: Option<u64>,
-    /// The 99th percentile.
+    /// The 99th percentile of that window in microseconds, with the same error.
     pub p99_us: Option<u64>,
     /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
     pub load: u64,
@@ -120,7 +120,7 @@ impl TopPartitions {
         self.index.insert(Arc::clone(&key), self.entries.len());
         let mut current = Window::default();
         current.add(activity, took);
-        // It may have been counted before, and evicted with up to `floor`.
+        // The partition may have been counted earlier, and evicted with a load of up to `floor`.
         self.counts.push(self.floor + load);
         self.entries.push(Entry {
             key,

@@ -74,7 +74,7 @@ impl KeyKind {
     }
 }
 
-/// The kind byte and the following fields; `None` without fields, and for a malformed key.
+/// The prefix of a key with the kind byte and these fields; `None` if `fields` is empty or the key is malformed.
 #[inline]
 fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
     if fields.is_empty() {
@@ -128,10 +128,10 @@ mod tests {
     use crate::{KeyWriter, TableId, TableSpace};
     use proptest::prelude::*;
 
-    /// `account | queue id | time of visibility | message id`: a queue stays whole.
+    /// `account | queue id | time of visibility | message id`: no split divides a queue.
     const MESSAGE: KeyKind =
         KeyKind::divided(0x30, &[Field::Text, Field::Id], &[Field::Text, Field::Id]);
-    /// `account | container id | blob name | block id`: a blob stays whole.
+    /// `account | container id | blob name | block id`: no split divides a blob.
     const BLOCK: KeyKind = KeyKind::divided(
         0x40,
         &[Field::Text, Field::Id],

@@ -4,11 +4,12 @@
 //! that bytes sort as UTF-16 code units do (see `utf16`). In a text field, 00 is written as 01 01 and 01 as 01 02; a 00
 //! ends the field. The last field of a key has no terminator. `docs/format/keys.md` describes the bytes.
 //!
-//! Each [`KeyKind`] declares which prefix of its keys a split must not divide. A new kind needs a constant and an entry in
-//! the list of kinds; other kinds do not change.
+//! Each [`KeyKind`] declares which prefix of its keys a split must not divide. A new kind needs a constant and an entry
+//! in the list of kinds; other kinds do not change.
 //!
 //! Invariants:
-//! - encoded keys compare, byte for byte, as their fields do, field by field, texts by UTF-16 code units;
+//! - the byte order of encoded keys is the order of their fields, compared one after the other, texts by UTF-16 code
+//!   unit;
 //! - a text field contains 00 only as its terminator, so no text can extend into the next field;
 //! - a split key is the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
 

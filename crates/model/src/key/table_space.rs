@@ -69,7 +69,8 @@ impl TableSpace {
 
     /// PartitionKey and RowKey of a key of this table.
     ///
-    /// # Errors [`KeyError`] for a key of another table, or a malformed key.
+    /// # Errors
+    /// [`KeyError`] for a key of another table, or a malformed key.
     pub fn decode<'a>(&self, key: &'a [u8]) -> Result<(Cow<'a, str>, Cow<'a, str>), KeyError> {
         let rest = key.strip_prefix(self.prefix.as_ref()).ok_or(KeyError)?;
         let mut reader = KeyReader::new(rest);

@@ -26,7 +26,7 @@ pub struct Locked {
     pass: Pass,
     /// The arrival time of the request, if a request holds the lock.
     arrived: Option<Instant>,
-    /// Whether a key was absent when it was read, so that some of the written rows are new.
+    /// Whether at least one key was absent when it was read, so that at least one written row is new.
     found_absent: AtomicBool,
 }
 
@@ -151,12 +151,13 @@ impl Locked {
         Ok(())
     }
 
-    /// Makes the batch durable, all of it or nothing; every key of it must be under this lock.
+    /// Makes all of the batch durable, or nothing of it. This lock must include every key of the batch.
     ///
-    /// On a cancel before the engine has room, nothing is written. On a later cancel the write completes, the locks are
-    /// released when it is durable, and only the result is lost.
+    /// If the future is dropped before the engine has reserved capacity for the batch, nothing is written. If it is
+    /// dropped later, the write completes, the locks are released when it is durable, and only the result is lost.
     ///
-    /// # Errors [`WriteError::Refused`]: nothing was written. [`WriteError::Unknown`]: the batch may have been written.
+    /// # Errors
+    /// [`WriteError::Refused`]: nothing was written. [`WriteError::Unknown`]: the batch may have been written.
     pub async fn commit(self, batch: Batch) -> Result<(), WriteError> {
         self.commit_by(batch, &SystemClock).await.map(|_ended| ())
     }
@@ -190,7 +191,8 @@ impl Locked {
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..RequestStats::default()
         };
-        // Before the engine gets the rows, so that no reader treats an existing key as absent.
+        // Adds the keys to the filter before the engine stores the rows, so that no reader treats an existing key as
+        // absent.
         for write in writes.iter().filter(|write| write.value.is_some()) {
             memory.keys.add(&write.key);
         }

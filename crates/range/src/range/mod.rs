@@ -25,17 +25,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Rows and bytes read at a time for the key filter: about a millisecond of work.
-const LEARN_ROWS: usize = 1024;
-const LEARN_BYTES: usize = 1 << 20;
-/// The pause before a read of an unavailable engine is repeated.
-const LEARN_PAUSE: Duration = Duration::from_secs(5);
+/// The maximum number of rows that [`Range::build_key_filter`] reads at a time: about a millisecond of work.
+const FILTER_ROWS: usize = 1024;
+/// The maximum bytes of these rows.
+const FILTER_BYTES: usize = 1 << 20;
+/// The pause before [`Range::build_key_filter`] retries an unavailable engine.
+const FILTER_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// The key of flush markers, which are written only as deletions. No table or entity key begins with this byte.
 const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
 /// The range refuses writes: it is being split or merged, or was replaced. The partition map lists its replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the range is in transit")]
+#[error("the range is being split or merged; look it up again")]
 pub struct InTransit;
 
 /// A served range.
@@ -49,7 +50,7 @@ pub struct Range {
     /// Whether the key filter holds all keys of this range.
     key_filter_complete: AtomicBool,
     gate: Arc<Gate>,
-    /// Whether it was replaced.
+    /// Whether the range was replaced in the partition map.
     retired: AtomicBool,
     /// Dropped with the range, which closes the receiver.
     _alive: Option<oneshot::Sender<Infallible>>,
@@ -113,7 +114,7 @@ impl Range {
         self
     }
 
-    /// Its keys.
+    /// The bounds of its keys.
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
@@ -158,13 +159,13 @@ impl Range {
         }
     }
 
-    /// Takes writes again.
+    /// Accepts writes again.
     pub fn thaw(&self) {
         self.gate.thaw();
     }
 
-    /// Records every write until the follower is dropped; one follower at a time. A flush writes earlier rows to the
-    /// files.
+    /// Records every write that finishes from now on, until the follower is dropped; one follower at a time. A flush
+    /// after this call writes all earlier rows to the engine's files.
     #[must_use]
     pub fn follow(self: &Arc<Self>) -> Follower {
         self.gate.follow().begin();
@@ -244,9 +245,9 @@ impl Range {
         absent
     }
 
-    /// Adds all keys to the key filter, so that absent keys need no look-up. Reads during at most a quarter of the
-    /// time, to leave capacity for requests, and retries while the engine is unavailable. Cancel safe: after a cancel
-    /// absent keys are still looked up.
+    /// Reads all keys of the range into the key filter, so that absent keys need no look-up. Pauses for three quarters
+    /// of the time, to leave capacity for requests, and retries while the engine is unavailable. Cancel safe: after a
+    /// cancel absent keys are still looked up.
     ///
     /// # Errors
     /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
@@ -255,7 +256,7 @@ impl Range {
             if !matches!(error, ReadError::Unavailable(_)) {
                 return Err(error);
             }
-            tokio::time::sleep(LEARN_PAUSE).await;
+            tokio::time::sleep(FILTER_RETRY_PAUSE).await;
         }
         self.key_filter_complete.store(true, Ordering::Release);
         Ok(())
@@ -266,7 +267,7 @@ impl Range {
         let mut scan = self.engine.scan(keys, ScanHint::walk()).await?;
         loop {
             let began = Instant::now();
-            let rows = scan.next(LEARN_ROWS, LEARN_BYTES).await?;
+            let rows = scan.next(FILTER_ROWS, FILTER_BYTES).await?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -289,10 +290,11 @@ impl Range {
     }
 
     /// Writes a flush marker and flushes it. The engine deletes only files older than the newest flushed file, so
-    /// without a marker the files replaced by a compaction would stay until the next write.
+    /// without a marker the files replaced by a compaction would stay until the next write. Does nothing to a range in
+    /// transit.
     ///
     /// # Errors
-    /// [`WriteError`]. Does nothing to a range in transit.
+    /// [`WriteError`].
     pub async fn write_flush_marker(&self) -> Result<(), WriteError> {
         let Some(pass) = self.gate.enter() else {
             return Ok(());
@@ -308,7 +310,8 @@ impl Range {
 
     /// Locks the keys of a write, which must be in this range. Waits for other writers of the keys. Cancel safe.
     ///
-    /// # Errors [`InTransit`]: no key is locked; look up the range again.
+    /// # Errors
+    /// [`InTransit`]: no key is locked; look up the range again.
     pub async fn lock<'k>(
         self: &Arc<Self>,
         keys: impl Iterator<Item = &'k [u8]>,
@@ -321,7 +324,8 @@ impl Range {
 
 /// Submits a batch to an engine without locks, for ranges that no client writes to. The receiver gets the result.
 ///
-/// # Errors [`WriteError::Refused`]: nothing was written.
+/// # Errors
+/// [`WriteError::Refused`]: nothing was written.
 pub async fn submit(
     engine: &dyn Engine,
     batch: Batch,

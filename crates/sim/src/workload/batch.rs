@@ -49,13 +49,13 @@ pub(super) fn request(writes: &[Write]) -> TableRequest {
     }
 }
 
-/// The parts of an answer.
+/// Parses the answer to a batch: one part for each write, or a single part for a refused batch.
 pub(super) fn parts(answer: &Answer) -> anyhow::Result<Vec<Part>> {
     let text = answer.text();
     text.split("HTTP/1.1 ").skip(1).map(part).collect()
 }
 
-/// A part, from its status on.
+/// Parses the text of a part, which begins with its status.
 fn part(text: &str) -> anyhow::Result<Part> {
     let (head, body) = text
         .split_once("\r\n\r\n")
@@ -82,10 +82,10 @@ pub(super) fn check_refused(
         anyhow::bail!("a refused batch has {} answers", parts.len());
     };
     expect_refusal(part.status, part.body.as_bytes(), refusal)?;
-    // The service names no index in a batch of one write.
+    // The answer to a batch of one write does not contain an index.
     ensure!(
         count == 1 || part.body.contains(&format!("\"{index}:")),
-        "{part:?} does not name write {index}"
+        "{part:?} does not contain the index {index} of the failed write"
     );
     Ok(())
 }

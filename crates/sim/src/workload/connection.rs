@@ -10,16 +10,16 @@ use crate::client::{Answer, Client};
 use crate::scenario::{SERVER, TABLE_PORT};
 use crate::trace::Trace;
 
-/// Attempts of a request while the server is too busy.
+/// The maximum number of attempts of a request while the server answers that it is too busy.
 const TRIES: u32 = 100;
 
-/// A connection with a name in the trace.
+/// A connection; its name identifies it in the trace.
 pub(super) struct Connection {
     name: String,
     client: Client,
     signature: String,
     trace: Trace,
-    /// The work over this connection.
+    /// The counts of the requests over this connection.
     pub(super) work: Work,
 }
 
@@ -39,7 +39,7 @@ impl Connection {
         self.client.disconnect();
     }
 
-    /// Sends a request, and repeats it while the server is too busy to execute it.
+    /// Sends a request, and retries while the server is too busy to execute it.
     pub(super) async fn send(&mut self, request: &TableRequest) -> anyhow::Result<Answer> {
         for attempt in 1..=TRIES {
             let answer = self.client.send(request.sign(&self.signature)?).await?;
@@ -55,7 +55,7 @@ impl Connection {
         anyhow::bail!("{request:?}: the server was busy {TRIES} times")
     }
 
-    /// Traces a request and all bytes of its answer, as their hash.
+    /// Adds a request and the hash of its answer to the trace.
     fn note(&self, request: &TableRequest, answer: &Answer) {
         let TableRequest {
             method,

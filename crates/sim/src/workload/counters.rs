@@ -1,6 +1,6 @@
-//! Counters that all sessions increment: each reads a counter and replaces it if its ETag is still the same.
+//! Counters that all sessions increment: a session reads a counter, and replaces it if its ETag is still the same.
 //!
-//! In any interleaving, a counter has the number of its acknowledged replacements.
+//! In any interleaving, the value of a counter is the number of its acknowledged replacements.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,12 +12,12 @@ use super::protocol::{TableRequest, row};
 use super::table_name;
 use crate::model::{Key, Row, RowChange, Values, Write};
 
-/// Number of counters.
+/// The number of counters.
 const COUNT: usize = 3;
 
 const PARTITION: &str = "counters";
 
-/// The acknowledged replacements of all sessions, by counter.
+/// The number of acknowledged replacements of each counter, by all sessions.
 #[derive(Clone, Debug)]
 pub(super) struct Counters(Rc<RefCell<[i64; COUNT]>>);
 
@@ -37,7 +37,7 @@ impl Counters {
         Ok(Self(Rc::default()))
     }
 
-    /// Increments a counter, unless another session does it first.
+    /// Increments a counter, unless another session replaces it between the read and the write.
     pub(super) async fn increment(
         &self,
         connection: &mut Connection,

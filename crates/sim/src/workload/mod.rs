@@ -1,7 +1,7 @@
 //! The workload: sessions that write and read their own rows in shared tables, and shared counters.
 //!
-//! Every answer is compared with the session's [`Model`](crate::model::Model) at once; in the end all tables are compared with all
-//! models together.
+//! Every answer is compared with the session's [`Model`](crate::model::Model) immediately. At the end, the rows of all
+//! tables are compared with all models.
 
 mod batch;
 mod connection;
@@ -29,7 +29,7 @@ use crate::trace::Trace;
 /// A planted fault, which the simulation must find.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Plant {
-    /// A row of an acknowledged write is deleted
+    /// Delete a row whose write was acknowledged
     LostWrite,
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct Progress {
 /// Counts of the sessions' work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
-    /// Operations, each checked.
+    /// Operations.
     operations: u64,
-    /// Requests, including further pages and repetitions.
+    /// Requests, including further pages and retries.
     requests: u64,
     /// Requests refused because the server was too busy.
     busy: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Work {
     refused: u64,
     /// Rows read.
     rows: u64,
-    /// Rows at the end.
+    /// Rows in the models at the end.
     rows_left: u64,
 }
 
@@ -84,7 +84,7 @@ fn table_name(number: u64) -> String {
     format!("table{number}")
 }
 
-/// Does all the work.
+/// Creates the tables and counters, runs all sessions, and compares the stored rows with the models.
 ///
 /// # Errors
 /// The first wrong answer.
@@ -140,13 +140,13 @@ async fn audit(
     for (key, row) in expected {
         let found = stored
             .get(*key)
-            .with_context(|| format!("{key:?}: lost, it was {row:?}"))?;
+            .with_context(|| format!("{key:?}: acknowledged {row:?}, not stored"))?;
         ensure!(
             found == *row,
             "{key:?}: acknowledged {row:?}, stored {found:?}"
         );
     }
     let surplus = stored.keys().find(|key| !expected.contains_key(key));
-    ensure!(surplus.is_none(), "{surplus:?}: stored, but in no model");
+    ensure!(surplus.is_none(), "{surplus:?}: stored, but not in a model");
     Ok(())
 }

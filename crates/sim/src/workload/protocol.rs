@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use crate::client::Answer;
 use crate::model::{Key, Refusal, Row, RowChange, Values, Write};
 
-/// A request before signing; repeated while the server is busy.
+/// A request before it is signed.
 #[derive(Clone, Debug)]
 pub(super) struct TableRequest {
     pub(super) method: &'static str,
-    /// Without the account.
+    /// The path, without the account.
     pub(super) path: String,
-    /// Without the signature.
+    /// The query, without the signature.
     pub(super) query: String,
     pub(super) if_match: Option<String>,
     pub(super) content_type: &'static str,
@@ -113,7 +113,7 @@ fn path_of(key: &Key) -> String {
     )
 }
 
-/// An account SAS with all permissions and no end.
+/// An account SAS with all permissions that does not expire before the year 9999.
 pub(super) fn signature() -> anyhow::Result<String> {
     let terms = AccountSasTerms {
         permissions: "rwdlacu".to_owned(),
@@ -127,12 +127,12 @@ pub(super) fn signature() -> anyhow::Result<String> {
     Ok(terms.sign(WELL_KNOWN_ACCOUNT, &key, ServiceKind::Table))
 }
 
-/// A text as part of a query.
+/// Percent-encodes a text for a query string.
 pub(super) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
-/// Checks that an answer, or a part of a batch's answer, is this refusal.
+/// Checks that an answer, or a part of the answer to a batch, is this refusal.
 pub(super) fn expect_refusal(status: u16, body: &[u8], refusal: Refusal) -> anyhow::Result<()> {
     let text = || String::from_utf8_lossy(body);
     let error: Value = serde_json::from_slice(body).with_context(|| text().into_owned())?;

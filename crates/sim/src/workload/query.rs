@@ -15,11 +15,11 @@ pub(super) struct Query {
     pub(super) table: String,
     /// The first partition.
     pub(super) from: Option<String>,
-    /// The partition after the last one, excluded.
+    /// The end of the partitions, exclusive.
     pub(super) to: Option<String>,
     /// The smallest `Number`.
     pub(super) number_min: Option<i64>,
-    /// Rows of a page.
+    /// `$top`: the maximum number of rows on a page.
     pub(super) top: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Query {
                 .is_none_or(|min| row.values.number.is_some_and(|number| number >= min))
     }
 
-    /// Reads all pages, and checks that the rows are selected by the query, in order, each once.
+    /// Reads all pages. Checks that the query selects each row, and that the rows are in order without duplicates.
     pub(super) async fn run(&self, connection: &mut Connection) -> anyhow::Result<Vec<(Key, Row)>> {
         let mut rows: Vec<(Key, Row)> = Vec::new();
         let mut next = Some(String::new());

@@ -14,13 +14,13 @@ use crate::model::{Key, Model, Refusal, RowChange, Values, Write};
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 
-/// How long a session rests halfway, so that compactions and garbage collections can run.
+/// How long a session pauses after half of its operations, so that compactions and garbage collections can run.
 const REST: Duration = Duration::from_secs(70);
 
 /// Largest number of writes in a batch.
 const BATCH_MAX: usize = 12;
 
-/// A client at work.
+/// A client, and the model of its rows.
 pub(super) struct Session {
     scenario: Scenario,
     /// The suffix of its partitions.
@@ -60,7 +60,7 @@ impl Session {
         &self.model
     }
 
-    /// Does its share of the operations, with a rest in the middle.
+    /// Does this session's share of the operations, with a pause in the middle.
     pub(super) async fn work(mut self, progress: &watch::Sender<Progress>) -> anyhow::Result<Self> {
         let share = self.scenario.operations.div_ceil(self.scenario.sessions);
         for number in 0..share {
@@ -184,7 +184,7 @@ impl Session {
             0 => {}
             1..10 => {
                 let partition = self.a_partition();
-                // The range of this one partition.
+                // Selects exactly this partition.
                 query.to = Some(format!("{partition}!"));
                 query.from = Some(partition);
             }
@@ -215,7 +215,7 @@ impl Session {
         expect_refusal(answer.status, &answer.body, Refusal::TABLE_EXISTS)
     }
 
-    /// The planted fault: deletes a row that is stored in the model.
+    /// The planted fault: deletes a row, but not in the model.
     async fn lose_a_row(&mut self) -> anyhow::Result<()> {
         let Some(Plant::LostWrite) = self.plant.take() else {
             return Ok(());
@@ -272,7 +272,7 @@ impl Session {
         table_name(self.random.u64(..self.scenario.tables))
     }
 
-    /// One of the session's partitions, which lie between the partitions of other sessions.
+    /// One of the session's partitions. In key order, the partitions of all sessions are mixed.
     fn a_partition(&mut self) -> String {
         format!(
             "p{:02}{}",

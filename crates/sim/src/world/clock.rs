@@ -4,7 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use partita_rt::{Clock, SystemClock};
 
-/// The system's clock, which is virtual in this program. Processor time, which would be the machine's, is always zero.
+/// The system's clock, which is virtual in this program. Processor time is always zero, because the machine's processor
+/// time differs between runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SimulatedClock;
 

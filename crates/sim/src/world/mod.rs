@@ -1,8 +1,8 @@
 //! The world: one thread, virtual time, one server and its clients on a simulated network.
 //!
-//! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's `clock_gettime`
-//! and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of all its libraries follow
-//! the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
+//! turmoil gives each host a runtime with paused time and steps them in turn; mad-turmoil answers the C library's
+//! `clock_gettime` and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of
+//! all its libraries follow the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
 
 mod clock;
 mod network;
@@ -31,13 +31,13 @@ use crate::trace::Trace;
 use crate::watchers;
 use crate::workload::{self, Plant, Progress, Work};
 
-/// Virtual time of one step, the precision of messages and timers.
+/// The virtual time of one step, which is the precision of messages and timers.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Virtual time after which a simulation counts as hanging.
+/// The virtual time after which a simulation fails, because it seems to hang.
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// Bytes of the stack of the world's thread: a debug build's futures are large.
+/// The stack size of the world's thread in bytes: large, because the futures of a debug build are large.
 const STACK_BYTES: usize = 32 << 20;
 
 /// The outcome of a simulation.
@@ -45,7 +45,7 @@ const STACK_BYTES: usize = 32 << 20;
 pub(crate) struct Outcome {
     pub(crate) work: Work,
     pub(crate) changes: Changes,
-    /// Virtual time.
+    /// The virtual time that has passed.
     pub(crate) elapsed: Duration,
 }
 
@@ -133,7 +133,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
     Ok(outcome)
 }
 
-/// An error with its causes: turmoil keeps only the text.
+/// The text of an error with its causes, because turmoil keeps only a text.
 fn in_full(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
@@ -148,7 +148,7 @@ struct Host {
 }
 
 impl Host {
-    /// Serves, with an operator at work, until the clients have finished; then stops.
+    /// Runs the server and the operator until the clients have finished, then stops the server.
     async fn serve(self, progress: watch::Receiver<Progress>) -> anyhow::Result<Changes> {
         let server = Server::start_in(self.environment, self.settings).await?;
         self.trace.note(SERVER, "serves");
@@ -160,7 +160,8 @@ impl Host {
     }
 }
 
-/// A folder for the log: in memory where the system has one, because its syncs take real time and no virtual time.
+/// A folder for the WAL: in memory if the system has such a folder, because syncs to a disk take real time without
+/// virtual time.
 fn scratch() -> anyhow::Result<TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let parent = if memory.is_dir() {
@@ -170,5 +171,5 @@ fn scratch() -> anyhow::Result<TempDir> {
     };
     let prefix = format!("partita-sim-{}-", std::process::id());
     let created = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
-    created.context("creating a directory for the log")
+    created.context("creating a directory for the WAL")
 }

@@ -1,4 +1,4 @@
-//! The doors of `rt::net` over turmoil's network.
+//! Implements the network traits of `rt::net` on turmoil's simulated network.
 
 use std::io;
 use std::net::SocketAddr;

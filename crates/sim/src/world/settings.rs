@@ -17,7 +17,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ("admin-host", "127.0.0.1".to_owned()),
         ("admin-port", ADMIN_PORT.to_string()),
         ("allow-well-known-key", "true".to_owned()),
-        // So that a simulation of a few minutes collects files.
+        // Low, so that a simulation of a few minutes includes garbage collections.
         ("garbage-age", "10s".to_owned()),
         (
             "entity-cache-bytes",

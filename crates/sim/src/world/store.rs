@@ -34,7 +34,7 @@ struct Calls {
 }
 
 impl SimulatedStore {
-    /// An empty store whose calls take up to `latency_max`.
+    /// An empty store; each call takes up to `latency_max` of virtual time.
     pub(super) fn new(trace: Trace, random: fastrand::Rng, latency_max: Duration) -> Self {
         let calls = Calls {
             trace,

@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// The first object of a backup.
+/// The content of `begun.json`, the first object of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begun {
@@ -48,7 +48,7 @@ pub(super) struct Begun {
     pub(super) snapshot: Origin,
 }
 
-/// The list of parts.
+/// The content of `backup.json`: the snapshot and the parts of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
@@ -62,7 +62,7 @@ pub(super) struct Manifest {
     pub(super) parts: Vec<PartEntry>,
     /// Rows in all parts.
     pub(super) rows: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the keys and values of all rows.
     pub(super) row_bytes: u64,
 }
 
@@ -75,13 +75,13 @@ pub(super) struct Start(#[serde(with = "key_text")] pub(super) Bytes);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PartEntry {
-    /// Its object name.
+    /// The name of the object.
     pub(super) name: String,
-    /// Its size.
+    /// The size of the object.
     pub(super) bytes: u64,
-    /// Its checksum, in hexadecimal.
+    /// The SHA-256 of the object, in hexadecimal.
     pub(super) sha256: String,
-    /// Rows in it.
+    /// The number of rows in the object.
     pub(super) rows: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Backups: a snapshot as self-contained files in any object store.
 //!
-//! - A backup holds rows, not files of the database: later versions with another database can still read it.
-//! - Rows are written in parts, each with a checksum; the manifest comes last and completes the backup. An interrupted backup resumes
-//!   after its complete parts.
+//! - A backup holds rows, not files of the database, so a later version of Partita with another database can read it.
+//! - Rows are written in parts, each with a checksum; the manifest comes last and completes the backup. An interrupted
+//!   backup resumes after its complete parts.
 //! - `docs/format/backup.md` describes the bytes.
 
 mod manifest;
@@ -23,7 +23,7 @@ use partita_cluster::MapError;
 
 /// The object that lists all parts; written last.
 const MANIFEST: &str = "backup.json";
-/// The checksums, in the format of `sha256sum`.
+/// The object with the checksums, in the format of `sha256sum`.
 const CHECKSUMS: &str = "SHA256SUMS";
 /// The object that identifies the snapshot of the backup; written first.
 const BEGUN: &str = "begun.json";
@@ -40,8 +40,10 @@ pub struct Progress {
 /// Why writing or reading a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The place holds the backup of another snapshot.
-    #[error("the place holds the backup of another snapshot, {0}")]
+    /// The destination holds the backup of another snapshot.
+    #[error(
+        "the destination holds the backup of another snapshot, {0}; choose an empty destination"
+    )]
     Occupied(String),
     /// The backup is missing or incomplete.
     #[error("no complete backup found: {MANIFEST} is missing")]
@@ -49,23 +51,23 @@ pub enum BackupError {
     /// A file of the backup is damaged.
     #[error("the backup is damaged: {0}")]
     Damaged(String),
-    /// The new store refused the map.
+    /// The partition map of the new store cannot be stored.
     #[error(transparent)]
     Map(#[from] MapError),
     /// The snapshot, or the new store, cannot be read.
     #[error("cannot read rows: {0}")]
     Read(#[from] ReadError),
-    /// The new store refused rows.
+    /// Rows cannot be written to the new store.
     #[error("cannot write rows: {0}")]
     Write(#[from] WriteError),
     /// The new store cannot be opened.
     #[error("cannot open the new store: {0}")]
     Open(#[from] OpenError),
-    /// The databases of the new store failed.
+    /// The databases of the new store cannot be created.
     #[error(transparent)]
     EngineSet(#[from] ChangeError),
-    /// The object store of the backup failed.
-    #[error("the object store of the backup failed: {0}")]
+    /// The object store of the backup returned an error.
+    #[error("cannot read or write the backup: {0}")]
     Store(#[from] object_store::Error),
     /// The new data directory cannot be created.
     #[error("{0}")]

@@ -17,19 +17,22 @@ use super::{BackupError, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord};
 
-/// Bytes and rows of one commit.
+/// The size in bytes at which a commit ends.
 const BATCH_BYTES: usize = 1 << 20;
+/// The maximum number of rows of a commit.
 const BATCH_ROWS: usize = 1024;
-/// Commits in flight.
+/// The maximum number of concurrent commits.
 const IN_FLIGHT: usize = 8;
-/// Retries of a failed write, and the pause before each retry: an attempt may itself wait for seconds.
+/// How often a failed write is retried. Each try can itself wait for seconds.
 const TRIES_MAX: u32 = 60;
+/// The pause before each retry.
 const PAUSE: Duration = Duration::from_millis(250);
-/// A small cache, because the store is not read while it is filled.
+/// The block cache of the new store in bytes: small, because the store is not read while it is filled.
 const CACHE_BYTES: u64 = 16 << 20;
 
-/// Rows read from a snapshot at a time.
+/// The maximum number of rows read from a snapshot at a time.
 const READ_ROWS: usize = 4096;
+/// The size in bytes at which such a read ends.
 const READ_BYTES: usize = 8 << 20;
 
 /// A store that is being filled. It has no map until [`NewStore::finish`]; a server that opens it earlier would create
@@ -70,9 +73,9 @@ impl NewStore {
         let mut commits = Vec::new();
         let mut rest = rows.as_slice();
         while let Some((first, _)) = rest.first() {
-            let behind = self.ranges.partition_point(|(start, _)| start <= first);
-            let next = self.ranges.get(behind).map(|(start, _)| start);
-            let (_, engine) = behind
+            let following = self.ranges.partition_point(|(start, _)| start <= first);
+            let next = self.ranges.get(following).map(|(start, _)| start);
+            let (_, engine) = following
                 .checked_sub(1)
                 .and_then(|at| self.ranges.get(at))
                 .expect("the first range begins at the empty key");
@@ -117,7 +120,7 @@ impl NewStore {
     }
 }
 
-/// Repeats a write that failed: the disk may be slower than this process, and writing a row twice is harmless.
+/// Retries a failed write: the disk may be slower than this process, and writing a row twice is harmless.
 async fn retry<F>(write: impl Fn() -> F) -> Result<(), WriteError>
 where
     F: Future<Output = Result<(), WriteError>>,
@@ -174,7 +177,10 @@ pub(super) async fn fill_directory(
             databases.close().await;
             drop(databases);
             if let Err(error) = building.abandon() {
-                tracing::warn!(%error, "cannot delete the incomplete data directory; the next restore to it will");
+                tracing::warn!(
+                    %error, directory = %directory.display(),
+                    "cannot delete the incomplete data directory; the next restore to it will delete it"
+                );
             }
             Err(why)
         }

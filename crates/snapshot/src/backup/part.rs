@@ -9,9 +9,10 @@ const MAGIC: &[u8; 8] = b"PARTBAK\n";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const DIGEST_BYTES: usize = 32;
-/// Fast, with about the compression ratio of stored blocks.
+/// A fast level. Its compression ratio is about that of the database's files.
 const ZSTD_LEVEL: i32 = 1;
-/// A part is hardly larger than [`super::write::PART_BYTES`], so a larger body means damage.
+/// The maximum size of the uncompressed rows. A part is only a little larger than [`super::write::PART_BYTES`], so a
+/// larger size means damage.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// Rows of a snapshot, in key order.
@@ -19,7 +20,7 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 pub(super) struct Part {
     /// The snapshot's id.
     pub(super) snapshot: [u8; 16],
-    /// Counted from 1.
+    /// The number of the part, counted from 1.
     pub(super) number: u64,
     /// The last key of the previous part; empty for the first part.
     pub(super) after: Bytes,
@@ -79,13 +80,13 @@ fn push(body: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn decode(file: &[u8]) -> Result<Part, &'static str> {
-    let behind = file.len().checked_sub(DIGEST_BYTES).ok_or("too short")?;
-    let (told, digest) = file.split_at_checked(behind).ok_or("too short")?;
-    let (mut header, packed) = told.split_at_checked(HEADER_BYTES).ok_or("too short")?;
+    let digest_start = file.len().checked_sub(DIGEST_BYTES).ok_or("too short")?;
+    let (content, digest) = file.split_at_checked(digest_start).ok_or("too short")?;
+    let (mut header, packed) = content.split_at_checked(HEADER_BYTES).ok_or("too short")?;
     if !header.starts_with(MAGIC) {
         return Err("not a part of a backup");
     }
-    if Sha256::digest(told).as_slice() != digest {
+    if Sha256::digest(content).as_slice() != digest {
         return Err("checksum mismatch");
     }
     header.advance(MAGIC.len());
@@ -104,7 +105,8 @@ fn decode(file: &[u8]) -> Result<Part, &'static str> {
     if body_bytes > BODY_BYTES_MAX {
         return Err("wrong length");
     }
-    let body = zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress it")?;
+    let body =
+        zstd::bulk::decompress(packed, body_bytes).map_err(|_| "cannot decompress the rows")?;
     let mut body = Bytes::from(body);
     let after = take(&mut body)?;
     let (mut rows, mut last) = (Vec::new(), after.clone());

@@ -21,7 +21,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the backup in a place, and checks its manifest.
+    /// Opens the backup in an object store, and checks its manifest.
     ///
     /// # Errors
     /// [`BackupError::NotThere`], [`BackupError::Damaged`], [`BackupError::Store`].
@@ -53,7 +53,7 @@ impl Backup {
         };
         let damaged = |what: String| BackupError::Damaged(format!("{}: {what}", entry.name));
         let file = place::read(&*self.store, &entry.name).await?;
-        let file = file.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let file = file.ok_or_else(|| damaged("the file is missing".to_owned()))?;
         let checking =
             partita_rt::threads::spawn_blocking(move || (sha256(&file), Part::decode(&file)));
         let (digest, part) = checking.await.map_err(|error| damaged(error.to_string()))?;

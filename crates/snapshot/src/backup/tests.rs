@@ -184,7 +184,7 @@ async fn an_interrupted_backup_resumes() {
     let world = World::new().await;
     let whole = world.write("whole").await.unwrap();
     let store = world.store("backup");
-    // Interrupted after the second part: a note callback that never returns acts like a kill.
+    // Interrupts the backup after the second part: dropping its future acts like a kill.
     let (told, mut telling) = tokio::sync::mpsc::channel(100);
     let stopped = std::sync::atomic::AtomicU64::new(0);
     let note = |progress: Progress| {
@@ -228,7 +228,7 @@ async fn an_interrupted_backup_resumes() {
         "the resumed backup is identical"
     );
 
-    // Another attempt keeps all parts; a part damaged since is written again.
+    // Another attempt keeps all parts. After a part was damaged, the next attempt writes it again.
     assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
     let second = world.path("backup/rows/00000002.part");
     std::fs::remove_file(&second).unwrap();

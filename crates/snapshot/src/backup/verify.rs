@@ -16,11 +16,11 @@ use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 /// A damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It is missing.
+    /// The file with this name is missing.
     Missing(String),
     /// The file is truncated: name, bytes, expected bytes.
     Short(String, u64, u64),
-    /// Its content differs.
+    /// The content of the file with this name differs from its checksum, or the manifest differs from `SHA256SUMS`.
     Changed(String),
 }
 
@@ -31,7 +31,7 @@ pub struct Verified {
     pub findings: Vec<Finding>,
     /// Files that were read.
     pub files: u64,
-    /// Bytes in them.
+    /// Bytes of the files that were read.
     pub bytes: u64,
     /// Rows in the intact parts.
     pub rows: u64,
@@ -67,7 +67,7 @@ pub fn verify<'a>(
             }
             (Some(_), None) => {}
         }
-        // From the manifest, or from the checksums if the manifest cannot be read.
+        // The expected parts are those of the manifest, or of the checksums if the manifest cannot be read.
         let parts: BTreeMap<String, (String, Option<u64>)> = match &manifest {
             Some(manifest) => manifest
                 .parts

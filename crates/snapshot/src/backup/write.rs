@@ -12,10 +12,11 @@ use super::part::{Part, row_bytes};
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
-/// Bytes of keys and values after which a part ends: a resumed backup repeats at most this much. A part is in memory
-/// twice.
+/// Bytes of keys and values after which a part ends. So a resumed backup copies at most this much again. A part is in
+/// memory twice: as rows and as a file.
 pub(super) const PART_BYTES: usize = 16 << 20;
 
+/// The maximum number of rows read from the snapshot at a time.
 const CHUNK_ROWS: usize = 4096;
 
 /// A complete backup.
@@ -33,8 +34,8 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Copies a snapshot into an empty place, or resumes an interrupted copy. Keeps complete parts. Calls `note` after each
-/// part. Cancel safe: the next attempt resumes.
+/// Copies a snapshot into an empty object store, or resumes an interrupted copy, whose complete parts are kept. Calls
+/// `note` after each part. Cancel safe: the next attempt resumes.
 ///
 /// # Errors
 /// [`BackupError`]; a retry resumes.
@@ -86,7 +87,7 @@ pub(super) async fn write_parts(
     })
 }
 
-/// Records the snapshot of the backup in the place, or checks that the recorded snapshot is the same.
+/// Stores which snapshot the backup copies, or checks that the destination already names the same snapshot.
 async fn begin(store: &dyn ObjectStore, origin: &Origin) -> Result<(), BackupError> {
     let begun = Begun::new(origin.clone());
     let (path, bytes) = (Path::from(BEGUN), pretty(&begun));
@@ -118,7 +119,7 @@ struct Writer<'s> {
     kept: u64,
     /// The last key of the last part.
     last: Bytes,
-    /// The scan after that key; `None` while complete parts are found.
+    /// The scan of the rows after `last`; `None` before the first part that is not kept from an earlier attempt.
     scan: Option<SnapshotScan>,
 }
 
@@ -182,9 +183,9 @@ impl Writer<'_> {
             Some(scan) => scan,
             None if self.last.is_empty() => self.snapshot.scan(&Bytes::new(), None),
             None => {
-                // The next possible key.
-                let behind = [self.last.as_ref(), &[0]].concat();
-                self.snapshot.scan(&behind.into(), None)
+                // The smallest key after `last`.
+                let start = [self.last.as_ref(), &[0]].concat();
+                self.snapshot.scan(&start.into(), None)
             }
         };
         let (mut rows, mut bytes) = (Vec::new(), 0);
@@ -201,7 +202,7 @@ impl Writer<'_> {
     }
 }
 
-/// The part in a file, if the file is intact.
+/// Decodes a file; the part is `None` if the file is damaged. Returns the file as well.
 async fn decoded(file: Bytes) -> Result<(Bytes, Option<Part>), BackupError> {
     let decoding = partita_rt::threads::spawn_blocking(move || {
         let part = Part::decode(&file).ok();

@@ -82,7 +82,7 @@ async fn a_snapshot_keeps_its_rows_after_changes_of_its_ranges() {
     assert!(matches!(busy, Err(SnapshotError::InUse(_))), "{busy:?}");
     drop((reader, some));
 
-    // Only the snapshot still needs the old ranges.
+    // The databases of the old ranges remain only because of the snapshot.
     wait_for_deletion(&store.cluster, &[2, 3]).await;
     world.disk.engines.restart().await;
     drop(store);
@@ -101,8 +101,7 @@ async fn a_snapshot_keeps_its_rows_after_changes_of_its_ranges() {
     assert!(matches!(gone, Err(SnapshotError::NoSuchSnapshot(_))));
 }
 
-/// A disk that fills while ranges are created does not block reads of snapshots, and delays a deletion only for a
-/// limited time.
+/// A split that hangs while it creates ranges does not block snapshot reads; a deletion waits at most [`CREATE_MAX`].
 #[tokio::test(start_paused = true)]
 async fn a_hanging_change_times_out() {
     let world = World::new();
@@ -117,7 +116,7 @@ async fn a_hanging_change_times_out() {
     let began = tokio::time::Instant::now();
     let reader = store.snapshots.read(&name("a")).await.unwrap();
     assert_eq!(all(&reader).await, before);
-    assert_eq!(began.elapsed(), Duration::ZERO, "it does not wait");
+    assert_eq!(began.elapsed(), Duration::ZERO, "reading does not wait");
     drop(reader);
     store.snapshots.delete(name("a")).await.unwrap();
     assert!(began.elapsed() <= CREATE_MAX);
@@ -212,13 +211,14 @@ async fn a_kill_at_any_step_leaves_a_whole_snapshot_or_none() {
             }
             assert!(
                 seen[0] > 0 && seen[1] > 0,
-                "{seen:?}: some before and some after"
+                "{seen:?}: kills at early and at late steps have different outcomes"
             );
         }
     }
 }
 
-/// Returns whether the snapshot exists at the end.
+/// Creates or deletes a snapshot, and kills the server after some calls. Checks that the snapshot is complete or does
+/// not exist after the next start, and returns whether it exists.
 async fn killed_after(calls: i64, does_the_last: bool, delete: bool) -> bool {
     let world = World::new();
     let calls_left = Arc::new(AtomicI64::new(i64::MAX / 2));

@@ -8,7 +8,7 @@ use partita_model::{AccountName, TableName};
 use partita_service::encode_record;
 
 impl Service {
-    /// Creates an empty table. Cancel-safe: dropped during the commit, it still completes.
+    /// Creates an empty table. Cancel-safe: if dropped during the commit, the change still completes.
     ///
     /// # Errors
     /// [`Error::TableAlreadyExists`], [`Error::Busy`], [`Error::OutcomeUnknown`].

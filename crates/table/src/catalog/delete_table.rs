@@ -8,8 +8,8 @@ use partita_model::{AccountName, TableId, TableName};
 use partita_service::decode_record;
 
 impl Service {
-    /// Deletes a table with all its entities. The name is free immediately. Cancel-safe: dropped during the commit, it
-    /// still completes.
+    /// Deletes a table with all its entities. The name is free immediately. Cancel-safe: if dropped during the commit,
+    /// the change still completes.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

@@ -1,4 +1,4 @@
-//! All tables of all accounts, for background work and operators.
+//! Lists all tables of all accounts, for background tasks and the admin port.
 
 use super::{CHUNK_BYTES, CHUNK_ROWS, Table};
 use crate::{Error, Service};

@@ -1,8 +1,9 @@
 //! Removes expired entities in the background.
 //!
-//! Requests omit an entity as soon as it expires; this module frees its space. A walk reads a whole table and returns
-//! the time at which its oldest remaining entity expires, when the next walk is due. A table with constant writes
-//! always has an entity that is about to expire, so walks also have a minimum pause, a fraction of the time to live.
+//! Requests omit an entity as soon as it expires; this module frees its space. A walk reads a whole table and removes
+//! the expired entities. The next walk of that table is due when its oldest remaining entity expires. A table with
+//! constant writes always has an entity that is about to expire, so there is also a minimum pause between walks: a
+//! fraction of the time to live.
 //!
 //! A walk skips unreadable rows. A failed walk of a table is repeated later, and does not delay other tables.
 
@@ -18,11 +19,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the tables are checked.
+/// The time between two checks which tables are due for a walk.
 const POLL: Duration = Duration::from_secs(60);
-/// The pause between two walks of a table is its time to live divided by this, within the bounds below.
+/// The pause between two walks of a table is its time to live divided by this number, but within `PAUSE_MIN` and
+/// `PAUSE_MAX`.
 const PAUSE_PART: u32 = 16;
+/// The minimum pause between two walks of a table.
 const PAUSE_MIN: Duration = Duration::from_secs(60);
+/// The maximum of the pause that the time to live determines.
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
 
 /// Runs until shutdown.
@@ -40,7 +44,7 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
     }
 }
 
-/// The time of the next walk of each table, and its time to live then.
+/// For each table with a time to live: that time to live, and the time of its next walk.
 #[derive(Debug, Default)]
 pub(super) struct Expiring(pub(super) HashMap<TableId, (TimeToLive, DateTime)>);
 
@@ -89,7 +93,7 @@ impl Expiring {
                     if !matches!(error, Error::Corrupt(_)) {
                         continue;
                     }
-                    // An immediate retry would fail at the same row.
+                    // After a pause, because an immediate retry would fail at the same row.
                     soon
                 }
             };
@@ -130,7 +134,7 @@ impl Walk<'_> {
         }
         if self.unreadable > 0 {
             let entities = self.unreadable;
-            tracing::warn!(%account, table, entities, "cannot read some entities; they do not expire");
+            tracing::warn!(%account, table, entities, "cannot read some entities, so expired ones are not removed");
         }
     }
 
@@ -184,8 +188,8 @@ impl Walk<'_> {
                     reason: BusyReason::RangeInTransit,
                     ..
                 })) => {
-                    // The split or merge of the range may be waiting for this lock. So release it, and wait until the
-                    // range is served again.
+                    // The range is being split or merged, which may wait for this lock. So release the lock, and wait
+                    // until the keys are served again.
                     drop(locked);
                     drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);
                 }

@@ -16,7 +16,7 @@ pub struct KeyLocation {
     pub account: String,
     /// The table's name; `None` for a deleted table, and for tables above the limit of 10,000.
     pub table: Option<String>,
-    /// The table's identity.
+    /// The table's id.
     pub table_id: TableId,
     /// The PartitionKey.
     pub partition_key: String,
@@ -56,8 +56,8 @@ impl TableNames {
 }
 
 impl Table {
-    /// The names of the targets that a request on a key of the table is charged to. The PartitionKey is empty for keys
-    /// without one.
+    /// The account, table and partition of a key of this table, which name the targets that a request on the key is
+    /// charged to. The PartitionKey is empty if the key has none.
     pub(crate) fn scope_names(&self, key: &[u8]) -> ScopeNames {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
         let mut text = |is_account: bool| {

@@ -1,5 +1,5 @@
-//! The catalog: the tables of an account with their access policies and settings, and its service properties. Its rows are in the
-//! same key space as the entities, see `docs/format/catalog.md`.
+//! The catalog: the tables of an account with their access policies and settings, and its service properties. Its rows
+//! are in the same key space as the entities, see `docs/format/catalog.md`.
 
 mod create_table;
 mod delete_table;
@@ -36,8 +36,9 @@ use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
 use partita_service::{decode_record, encode_record};
 
-/// Rows of one step of background work and listings: few enough not to delay requests.
+/// The maximum number of rows that background tasks and listings read at a time: few, so that requests are not delayed.
 const CHUNK_ROWS: usize = 256;
+/// The size in bytes at which such a read ends.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The key of a table's record.
@@ -64,9 +65,10 @@ fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
 }
 
 impl Service {
-    /// Changes the record of a table under the lock of its name. `change` may add writes in the same range to the batch.
+    /// Changes the record of a table under the lock of its name. `change` may add writes in the same range to the
+    /// batch.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     async fn change_table(
         &self,
         account: &AccountName,

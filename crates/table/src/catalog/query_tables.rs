@@ -7,7 +7,7 @@ use partita_model::{
     AccountName, DateTime, Filter, KeyKind, KeyWriter, Property, Row, StoredError, ValueRef,
 };
 
-/// The continuation of a listing.
+/// Where the next page of a listing starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableToken {
     /// The name of the next table, in lower case.
@@ -62,7 +62,7 @@ impl Service {
             next: None,
         };
         if top == 0 {
-            // A continuation token on an empty page would repeat that page forever.
+            // Without a token: with one, a client would request the same empty page forever.
             return Ok(page);
         }
         let range = KeyRange::half_open(start.clone(), end.into());

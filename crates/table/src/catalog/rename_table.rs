@@ -11,9 +11,10 @@ impl Service {
     /// Renames a table of any size with one write. ETags and access policies do not change. A request that looked up
     /// the old name earlier still reaches the table.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     ///
-    /// # Errors [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] if another table has the new name, ignoring
+    /// # Errors
+    /// [`Error::TableNotFound`]; [`Error::TableAlreadyExists`] if another table has the new name, ignoring
     /// case; [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn rename_table(
         &self,

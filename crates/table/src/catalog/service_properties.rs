@@ -17,8 +17,8 @@ impl Service {
         Ok(self.storage().service_properties(KIND, account).await?)
     }
 
-    /// Changes some of the account's properties: `change` receives the current ones. Cancel-safe: dropped during the write,
-    /// it still completes.
+    /// Changes some of the account's properties: `change` receives the current ones. Cancel-safe: if dropped during the
+    /// write, the change still completes.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

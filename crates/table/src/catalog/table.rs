@@ -10,12 +10,12 @@ use partita_service::decode_record;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A table at the time of its look-up.
+/// A table as it was when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The name in its original case.
     pub name: String,
-    /// Its identity.
+    /// The table's id.
     pub id: TableId,
     /// The creation time.
     pub created: DateTime,
@@ -54,7 +54,7 @@ impl Table {
 
 /// Decoded table records by their row: every request looks up its table, and the row rarely changes.
 ///
-/// The row is still read, from the range's cache. This cache only avoids decoding it.
+/// A look-up still reads the row, usually from the range's cache. The memo only avoids decoding the row again.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogMemo {
     tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,
@@ -67,7 +67,8 @@ impl CatalogMemo {
     pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
         let tables = self.tables.read();
         let (known, table) = tables.get(key)?;
-        // Compares pointers first, because they are nearly always equal.
+        // Compares the addresses first: the range's cache nearly always returns the same buffer, so the bytes are
+        // rarely compared.
         let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
         same.then(|| Arc::clone(table))
     }

@@ -5,7 +5,8 @@ use partita_model::{AccountName, SignedIdentifier, TableName};
 use partita_service::PolicyRecord;
 
 impl Service {
-    /// Replaces a table's stored access policies. Cancel-safe: dropped during the commit, it still completes.
+    /// Replaces a table's stored access policies. Cancel-safe: if dropped during the commit, the change still
+    /// completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

@@ -5,10 +5,10 @@ use partita_model::{AccountName, TableName, TimeToLive};
 
 impl Service {
     /// Sets how long the entities of a table live after their last write; `None` means unlimited. Takes effect
-    /// immediately, also for existing entities: reads omit expired entities, and a background task removes them. Until
-    /// the removal a longer time to live makes them visible again.
+    /// immediately, also for existing entities: reads omit expired entities, and a background task removes them. If the
+    /// time to live is increased before an expired entity is removed, the entity becomes visible again.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

@@ -7,16 +7,15 @@ use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Scan, ScanHint};
 use partita_model::TableSpace;
 
-/// The number of rows read from one snapshot. A reader keeps a replaced range open, so a walk takes a new snapshot
-/// regularly.
+/// The number of rows after which a walk takes a new engine snapshot: a snapshot keeps a replaced range open.
 const SNAPSHOT_ROWS: usize = 16_384;
 
-/// A walk over the rows of a table, in key order, through all its ranges. It may or may not see concurrent changes.
+/// Reads the rows of a table in key order, through all its ranges. Concurrent changes may be missing.
 pub(super) struct TableWalk<'a> {
     service: &'a Service,
     /// The first key after the table.
     end: Bytes,
-    /// The next key; `None` at the end.
+    /// The next key to read; `None` at the end.
     at: Option<Bytes>,
     open: Option<Open>,
 }
@@ -75,8 +74,9 @@ async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Err
     })
 }
 
-/// Removes the rows of `keys`, which must be in order, for which `still` returns `true`: one commit for each range.
-/// Returns the number of removed rows. Does not wait for a range in transit, because its caller may hold another lock.
+/// Removes the rows at `keys`, which must be in order, if `still` returns `true` for the current row. Makes one commit
+/// for each range, and returns the number of removed rows. Does not wait for a range in transit, because the caller may
+/// hold another lock.
 pub(super) async fn remove_keys(
     service: &Service,
     keys: &[Bytes],

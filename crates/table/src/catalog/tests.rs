@@ -41,7 +41,8 @@ struct Rig {
 impl Rig {
     async fn new() -> Self {
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000));
-        // The catalog is before all entities; the keys of the table's entities are known after its creation.
+        // First one range for all keys, in which the table is created: the keys of its entities depend on its random
+        // id.
         let engines = [Arc::new(MemoryEngine::new()), Arc::new(MemoryEngine::new())];
         let [catalog, behind] = &engines;
         let ranges = |cut: Option<bytes::Bytes>| {

@@ -5,10 +5,10 @@ use partita_model::{AccountName, TableId, TableName};
 
 impl Service {
     /// Empties a table of any size with one write: the table gets a new id, and the sweep removes the rows of the old
-    /// id. Name, access policies and time to live do not change. A write that looked up the table before the truncation
-    /// and commits after it goes to the old rows, as if it had committed first.
+    /// id. Name, access policies and time to live do not change. If a write looked up the table before the truncation
+    /// and commits after it, its rows have the old id and are removed, as if the write had committed first.
     ///
-    /// Cancel-safe: dropped during the commit, it still completes.
+    /// Cancel-safe: if dropped during the commit, the change still completes.
     ///
     /// # Errors
     /// [`Error::TableNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

@@ -1,4 +1,4 @@
-//! A change of an entity: pure functions from the current row to the next.
+//! Changes of an entity: pure functions that compute the new row from the current one.
 
 use crate::{Error, KeyName};
 use bytes::Bytes;
@@ -23,11 +23,11 @@ pub enum ChangeKind {
 pub enum Condition {
     /// No condition: the entity may exist or not (no `If-Match`).
     None,
-    /// Present (`If-Match: *`).
+    /// The entity exists (`If-Match: *`).
     Exists,
     /// The entity exists in this version.
     Version(ETag),
-    /// Never met: an ETag that Partita does not write.
+    /// A condition that no entity meets: the ETag in `If-Match` has a form that Partita does not write.
     NoVersion,
 }
 
@@ -38,9 +38,9 @@ pub struct Change {
     pub partition_key: String,
     /// Its RowKey.
     pub row_key: String,
-    /// Its effect.
+    /// What the change does.
     pub kind: ChangeKind,
-    /// Its condition.
+    /// The condition under which the change is made.
     pub condition: Condition,
 }
 

@@ -16,8 +16,9 @@ impl Service {
     /// Cancel-safe: a cancel before the commit changes nothing; during the commit, the change still completes.
     ///
     /// # Errors
-    /// Those of the change's kind: [`Error::EntityAlreadyExists`], [`Error::EntityNotFound`], [`Error::ConditionNotMet`], an
-    /// invalid request ([`Error::is_invalid_request`]), [`Error::Busy`], [`Error::OutcomeUnknown`].
+    /// Those of the change's kind: [`Error::EntityAlreadyExists`], [`Error::EntityNotFound`],
+    /// [`Error::ConditionNotMet`], an invalid request ([`Error::is_invalid_request`]), [`Error::Busy`],
+    /// [`Error::OutcomeUnknown`].
     pub async fn change_entity(&self, table: &Table, change: Change) -> Result<Changed, Error> {
         change.check()?;
         let arrived = self.clock().monotonic();

@@ -1,6 +1,7 @@
 //! Entity Group Transaction: like a single write, but with up to 100 changes of one partition.
 //!
-//! All locks in one order, one read of all current rows, one engine batch, so the transaction is atomic.
+//! A transaction takes all locks in one order, reads all current rows at once, and commits one engine batch. So it is
+//! atomic.
 
 use super::Expiry;
 use super::change::{Change, Changed};
@@ -21,7 +22,8 @@ impl Service {
     /// # Errors
     /// [`BatchError`] with the first change that failed.
     ///
-    /// # Panics With more than [`BATCH_OPERATIONS_MAX`] changes, which the request parser refuses.
+    /// # Panics
+    /// With more than [`BATCH_OPERATIONS_MAX`] changes, which the request parser refuses.
     pub async fn change_entities(
         &self,
         table: &Table,
@@ -94,7 +96,8 @@ impl Service {
     }
 
     /// Reads the current rows of a transaction. Small changes of large rows write many bytes, which stay in memory
-    /// until they are durable. So long transactions proceed one at a time, and waiting ones do not hold their rows.
+    /// until they are durable. So transactions of more than [`LONG_BYTES`] run one at a time. While one waits for its
+    /// turn, it drops the rows that it has read, and then reads them again.
     async fn read_current(
         &self,
         locked: &Locked,
@@ -113,7 +116,8 @@ impl Service {
     }
 }
 
-/// Bytes of changes and current rows above which a transaction is long: more than a request can send.
+/// The bytes of changes and current rows above which a transaction is long. A request body is smaller, so only
+/// transactions with large current rows are long.
 const LONG_BYTES: usize = 12 << 20;
 
 /// Checks each change, and that all entities are different and in one partition. Returns their keys.

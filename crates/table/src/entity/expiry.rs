@@ -17,7 +17,7 @@ impl Expiry {
         Self { until }
     }
 
-    /// Whether a stored entity has expired.
+    /// Whether this stored entity has expired.
     pub(crate) fn has(self, value: &[u8]) -> Result<bool, Error> {
         match self.until {
             Some(until) => Ok(Stored::open(value)?.timestamp() <= until),

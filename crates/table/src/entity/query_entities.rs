@@ -42,7 +42,7 @@ pub struct Page {
     pub report: ScanReport,
 }
 
-/// The cost of a page, for explaining it.
+/// What a page cost, for the statistics that a client can request.
 #[derive(Debug, Clone)]
 pub struct ScanReport {
     /// The plan of the query.
@@ -53,13 +53,14 @@ pub struct ScanReport {
     pub rows_read: usize,
     /// Bytes of the rows read, including keys.
     pub bytes_read: usize,
-    /// The time it took.
+    /// The time that the page took.
     pub time: Duration,
 }
 
-/// Rows read at a time. The first chunk has the size of the page, later chunks this size, because a filter rejects most
-/// rows.
+/// The maximum number of rows read at a time. The first read of a page is limited to the rows that the page can still
+/// take. If it does not fill the page, a filter rejects rows, so later reads are larger.
 const CHUNK_ROWS_MAX: usize = 1024;
+/// The maximum bytes read at a time.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 
 impl Service {
@@ -215,8 +216,8 @@ impl<'a> PageReader<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // The start of a table is not in a partition, and a filter may reject all rows; so the first row read
-        // identifies the partition.
+        // The heat counts the page for one partition: that of the first row read. The start of the span may be in no
+        // partition, and the page may have no rows, if the filter rejects all of them.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         Ok(next.or_else(|| range_end.cloned()))

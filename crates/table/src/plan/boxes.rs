@@ -1,11 +1,12 @@
-//! Boxes: an interval of PartitionKeys by an interval of RowKeys.
+//! Boxes: a box is an interval of PartitionKeys and an interval of RowKeys; it contains the rows with both keys inside.
 
 use super::interval::Interval;
 use partita_model::{Comparison, EntityBound, EntityRange, Filter, Property, Value};
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-/// The maximum number of boxes of a filter; a filter with more is read in wider spans.
+/// The maximum number of boxes of a filter. An operand of `and` that would exceed it adds no bounds and is tested on
+/// each row. An `or` that would exceed it reads the whole table.
 const BOXES_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq)]

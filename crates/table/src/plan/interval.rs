@@ -60,7 +60,8 @@ impl Interval {
         }
     }
 
-    /// Whether it is certainly empty. (An interval between two adjacent texts is not detected; it costs a seek.)
+    /// Whether the interval is certainly empty. Does not detect an empty interval between two adjacent texts, which
+    /// costs one seek.
     fn is_empty(&self) -> bool {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) => compare_utf16(low, high).is_gt(),
@@ -74,7 +75,7 @@ impl Interval {
         }
     }
 
-    /// The intersection; `None` if it is certainly empty.
+    /// The intersection; `None` if the intersection is certainly empty.
     pub(crate) fn intersection(&self, other: &Self) -> Option<Self> {
         let low = tighter(&self.low, &other.low, Ordering::Greater);
         let high = tighter(&self.high, &other.high, Ordering::Less);

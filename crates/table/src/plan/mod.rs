@@ -5,8 +5,8 @@
 //! the spans express exactly are not tested again.
 //!
 //! Invariants:
-//! - every row that passes the filter lies in a span;
-//! - a row in a span passes the filter exactly if it passes the residual.
+//! - every row that passes the filter is in a span;
+//! - a row in a span passes the filter if and only if it passes the residual.
 
 mod boxes;
 mod interval;

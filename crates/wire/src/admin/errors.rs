@@ -9,10 +9,10 @@ pub struct ErrorDocument {
     pub error: ErrorText,
 }
 
-/// An error: a code for programs, a text for people.
+/// An error: a code for programs, a text for users.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorText {
-    /// Such as `NoSplitKey`.
+    /// The code, such as `NoSplitKey`.
     pub code: String,
     /// The cause, and what to do about it.
     pub message: String,

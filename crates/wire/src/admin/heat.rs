@@ -3,14 +3,14 @@
 use super::{NamedKey, present};
 use serde::{Deserialize, Serialize};
 
-/// The page: one value for each row and column.
+/// The answer: one value for each row and column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
     /// The metric of the values: a name of [`HeatMetric`].
     pub metric: String,
     /// Start of the first column, RFC 3339; `None` for a time that RFC 3339 cannot represent.
     pub from: Option<String>,
-    /// End of the last column.
+    /// End of the last column, in the same form.
     pub to: Option<String>,
     /// Length of a column, in seconds.
     pub step_seconds: u64,
@@ -34,9 +34,9 @@ pub enum HeatRow {
     },
     /// A part of the key space.
     Range {
-        /// Its first key; `None` at the start of the key space.
+        /// The first key of the part; `None` at the start of the key space.
         start: Option<NamedKey>,
-        /// The first key after it; `None` at the end of the key space.
+        /// The first key after the part; `None` at the end of the key space.
         end: Option<NamedKey>,
         /// One value for each column.
         values: Vec<Option<f64>>,

@@ -3,7 +3,7 @@
 use super::{GrowthPattern, NamedKey};
 use serde::{Deserialize, Serialize};
 
-/// The page.
+/// The answer of `/admin/v1/hot`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hot {
     /// The partitions, hottest first.
@@ -12,9 +12,9 @@ pub struct Hot {
     pub splits: Vec<SplitAdvice>,
     /// Growth of tables with inserts, one entry for each such table and range.
     pub growth: Vec<GrowthAdvice>,
-    /// Whether the server splits and merges ranges by itself.
+    /// Whether the server splits and merges ranges automatically.
     pub balances: bool,
-    /// Number of splits and merges that the server made by itself.
+    /// Number of automatic splits and merges.
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
@@ -33,7 +33,7 @@ pub struct HotPartition {
     pub load: u64,
     /// The largest possible error of `load`.
     pub load_error: u64,
-    /// Requests, rows and bytes.
+    /// Requests, rows and bytes per second.
     #[serde(flatten)]
     pub rates: PartitionRates,
     /// Median latency, accurate to 25 %; `None` without requests.
@@ -71,7 +71,7 @@ pub enum AdviceKind {
     GrowsAtOneEnd,
     /// Too little load for advice.
     NotEnoughLoad,
-    /// A word of a later version.
+    /// A value that a later version uses.
     #[serde(untagged)]
     Other(String),
 }
@@ -85,9 +85,9 @@ pub struct GrowthAdvice {
     pub account: Option<String>,
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
-    /// Where it grows.
+    /// The end at which the table grows.
     pub pattern: GrowthPattern,
-    /// The share of the table's inserts beyond that end, 0 to 1.
+    /// The share of the table's inserts at the end with more inserts, 0 to 1.
     pub end_share: f64,
     /// The recommended action.
     pub advice: Option<String>,

@@ -20,9 +20,9 @@ pub struct Job {
     pub asked: JobParams,
     /// Its state.
     pub state: JobState,
-    /// Rows so far.
+    /// Rows copied so far.
     pub rows: u64,
-    /// Bytes so far.
+    /// Bytes copied so far.
     pub bytes: u64,
     /// Its result, after success.
     pub result: Option<JobResult>,
@@ -34,18 +34,18 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It is running.
+    /// The job is running.
     Running,
-    /// It succeeded and has a result.
+    /// The job succeeded and has a result.
     Done,
-    /// It failed and has an error.
+    /// The job failed and has an error.
     Failed,
-    /// A word of a later version.
+    /// A value that a later version uses.
     #[serde(untagged)]
     Other(String),
 }
 
-/// The parameters of a job.
+/// The parameters with which a job was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum JobParams {
@@ -64,7 +64,7 @@ pub enum JobParams {
         account: String,
         /// The table; `None` for all tables of the account.
         table: Option<String>,
-        /// The new name of the table.
+        /// The name of the restored table; `None` for the name in the snapshot.
         #[serde(rename = "as")]
         into: Option<String>,
     },
@@ -100,9 +100,9 @@ pub enum JobResult {
 /// A backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupResult {
-    /// Files of rows.
+    /// Number of files with rows.
     pub parts: u64,
-    /// Files that an earlier run had copied.
+    /// Number of these files that an earlier, interrupted run had copied.
     pub kept: u64,
     /// Rows.
     pub rows: u64,

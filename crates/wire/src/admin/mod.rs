@@ -1,16 +1,16 @@
 //! The admin API as types: the documents of the admin port, and the parameters of its actions.
 //!
-//! The server serializes these types; the command line, the tools, and later a console deserialize them.
-//! `docs/admin-api.md` describes the same documents for users. There is one module for each page.
+//! The server serializes these types; the command line and the tools deserialize them. `docs/admin-api.md` describes
+//! the same documents for users. There is one module for each path.
 //!
 //! - A field is never renamed or removed. A new field is an `Option`, so that a client can read an older server.
-//! - Unknown fields are ignored, so that a client can read a newer server. Enums that a later version may extend have a variant
-//!   for any other text.
-//! - `null` and *absent* differ: the documentation of a field says whether it may be absent; every other `Option` is written as
-//!   `null`.
+//! - Unknown fields are ignored, so that a client can read a newer server. Enums that a later version may extend have a
+//!   variant for any other text.
+//! - `null` and *absent* differ: the documentation of a field says if it may be absent. Every other `Option` is written
+//!   as `null`.
 //! - Request bodies refuse unknown fields, because a misspelt parameter must not count as a missing one.
 //!
-//! The pages are in `partita-server`, the client is in `partita-tools`.
+//! The server's side is in `partita-server`, the client is in `partita-tools`.
 
 mod errors;
 mod heat;

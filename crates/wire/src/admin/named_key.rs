@@ -1,12 +1,13 @@
-//! Keys by the names of account, table and partition.
+//! Keys, with the names of account, table and partition that they contain.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A key of the ordered key space, and the names in it. A bound at an end of the key space is `null` instead.
+/// A key of the ordered key space, and the names in it. A bound at the start or the end of the key space is `null`
+/// instead of a named key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedKey {
-    /// The key itself in Base64: the `key` of the action `split`.
+    /// The key itself in Base64, as the parameter `key` of the action `split` expects it.
     pub key: String,
     /// The account.
     pub account: Option<String>,
@@ -14,12 +15,12 @@ pub struct NamedKey {
     pub table: Option<String>,
     /// The table's id, known also after the table was dropped.
     pub table_id: Option<String>,
-    /// The PartitionKey; `None` for all of a table.
+    /// The PartitionKey; `None` if the key stands for a whole table.
     pub partition_key: Option<String>,
 }
 
 impl fmt::Display for NamedKey {
-    /// `people 'm'`, with the quoting of a filter.
+    /// Writes `people 'm'`: the table, and the PartitionKey quoted as in a filter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.table.as_deref().unwrap_or("(dropped table)"))?;
         match self.partition_key.as_deref() {

@@ -7,15 +7,15 @@ use std::fmt;
 /// All ranges in key order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ranges {
-    /// The number of changes of the partition map.
+    /// The version of the partition map, which each change increments.
     pub map_version: u64,
     /// The ranges.
     pub ranges: Vec<Range>,
     /// The running change.
     pub change: Option<RangeChange>,
-    /// Ids of databases of replaced ranges, to be deleted once nothing reads their files.
+    /// Ids of databases of replaced ranges, which are deleted once no reader needs their files.
     pub orphans: Vec<u64>,
-    /// Number of splits and merges that the server made by itself.
+    /// Number of automatic splits and merges.
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
@@ -30,12 +30,12 @@ pub struct Range {
     pub epoch: u64,
     /// The first key; `None` at the start of the key space.
     pub start: Option<NamedKey>,
-    /// The first key after it; `None` at the end of the key space.
+    /// The first key after the range; `None` at the end of the key space.
     pub end: Option<NamedKey>,
     /// Its files.
     #[serde(flatten)]
     pub layout: RangeFiles,
-    /// Whether writes wait.
+    /// Whether the range is frozen, so that writes wait.
     pub frozen: bool,
     /// Requests per second in the last window; `None` before the first window has ended.
     pub requests_per_second: Option<f64>,
@@ -45,7 +45,7 @@ pub struct Range {
     pub last_window: Option<RangeWindow>,
     /// The hottest partitions.
     pub hot_partitions: Vec<RangeHotPartition>,
-    /// Tables that take inserts.
+    /// The growth of tables with inserts in this range.
     pub growth: Vec<TableGrowth>,
 }
 
@@ -54,11 +54,12 @@ pub struct Range {
 pub struct RangeFiles {
     /// Bytes in files, an estimate.
     pub bytes: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Older databases with which it still shares files.
+    /// Number of older databases whose files the range still reads.
     pub sources: u64,
-    /// Older databases that cannot be deleted because of it.
+    /// Number of older databases that cannot be deleted yet because of this range: its sources, and for a while the
+    /// databases whose files it has rewritten.
     pub lineage: u64,
 }
 
@@ -109,16 +110,16 @@ pub struct RangeHotPartition {
     pub p99_us: Option<u64>,
 }
 
-/// A table that takes inserts.
+/// The growth of a table with inserts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableGrowth {
     /// The table; `None` after it was dropped.
     pub table: Option<String>,
-    /// Where it grows.
+    /// The end at which the table grows.
     pub pattern: GrowthPattern,
 }
 
-/// Where a table grows.
+/// The end at which a table grows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthPattern {
@@ -128,7 +129,7 @@ pub enum GrowthPattern {
     PrependOnly,
     /// Everywhere.
     Spread,
-    /// A word of a later version.
+    /// A value that a later version uses.
     #[serde(untagged)]
     Other(String),
 }
@@ -183,13 +184,13 @@ pub struct RangeActionParams {
     /// `split`: the first key of the right range, Base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// `split`: the account of `table`.
+    /// `split`: the account of `table`; see `partition_key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// `split`: the table of `partition_key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// `split`: the first partition of the right range.
+    /// `split`: the first partition of the right range; a table and a partition can be given instead of `key`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition_key: Option<String>,
     /// `merge`: the neighbour; if absent, the next range.
@@ -198,7 +199,7 @@ pub struct RangeActionParams {
     /// `freeze`: how long writes wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
-    /// `checkpoint`: how long files are kept.
+    /// `checkpoint`: how long the checkpoint protects its files from deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
 }
@@ -228,9 +229,9 @@ pub struct MergeResult {
 /// The answer to `checkpoint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointResult {
-    /// Its id in the range's database.
+    /// The id of the checkpoint in the range's database.
     pub checkpoint: String,
-    /// How long it keeps files.
+    /// How long the checkpoint protects its files from deletion.
     pub seconds: u64,
 }
 

@@ -16,9 +16,9 @@ pub struct SnapshotList {
 pub struct SnapshotSummary {
     /// Its name.
     pub name: String,
-    /// Random: distinguishes it from an earlier snapshot of the same name.
+    /// A random id, which distinguishes the snapshot from earlier ones of the same name.
     pub id: String,
-    /// When it was taken.
+    /// When the snapshot was created, RFC 3339.
     pub created: String,
     /// Version of the partition map at that time.
     pub map_version: u64,
@@ -88,7 +88,7 @@ pub struct SnapshotActionParams {
     /// `restore`: the table; if absent, all tables of the account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// `restore`: the new name of the table.
+    /// `restore`: the name of the restored table; if absent, the name in the snapshot.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
     /// `backup`, `unpack`: the destination, an absolute path or a URL.

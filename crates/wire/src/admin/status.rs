@@ -4,7 +4,7 @@ use super::RangeChange;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The page. Counts are since the start of the process.
+/// The answer of `/admin/v1/status`. Counts are since the start of the process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Always `partita`, which identifies the server.
@@ -19,13 +19,13 @@ pub struct Status {
     pub started_at: Option<String>,
     /// Time since the start.
     pub uptime_seconds: f64,
-    /// Where it listens.
+    /// The addresses at which the server listens.
     pub listening: Listening,
     /// Names of the accounts.
     pub accounts: Vec<String>,
     /// The location of the data.
     pub store: StoreInfo,
-    /// All ranges in the last window; `None` in the first ten seconds.
+    /// The load of all ranges in the last window; `None` in the first ten seconds.
     pub load: Option<LoadSummary>,
     /// The ranges; `None` until the data is open.
     pub ranges: Option<RangeSummary>,
@@ -39,9 +39,9 @@ pub struct Status {
     pub connections: ConnectionCounts,
     /// The engine; `None` until the data is open.
     pub engine: Option<EngineStats>,
-    /// Cache of entities.
+    /// The cache of entities.
     pub entity_cache: EntityCache,
-    /// Filter of known keys.
+    /// The key filter.
     pub key_filter: KeyFilter,
     /// The process; `None` if the operating system does not report it.
     pub process: Option<ProcessStats>,
@@ -57,17 +57,17 @@ pub enum ServerState {
     Ready,
     /// Reads are served, writes are refused.
     Degraded,
-    /// Nothing is served; the server recovers without help.
+    /// Reads and writes are refused; the server recovers automatically.
     Unavailable,
     /// The server is stopping.
     Stopping,
-    /// A word of a later version.
+    /// A value that a later version uses.
     #[serde(untagged)]
     Other(String),
 }
 
 impl ServerState {
-    /// The word in the document.
+    /// The name of the state in the document.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Starting => "starting",
@@ -80,12 +80,12 @@ impl ServerState {
     }
 }
 
-/// Where a server listens: base URLs with the ports in use.
+/// The base URLs at which a server listens, with the actual ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// The tables.
+    /// The base URL of the Table service.
     pub table: String,
-    /// The admin port.
+    /// The base URL of the admin port; `None` if it is disabled.
     pub admin: Option<String>,
 }
 
@@ -126,9 +126,9 @@ pub struct RangeSummary {
     pub change: Option<RangeChange>,
     /// Databases of replaced ranges that are not deleted yet.
     pub orphans: u64,
-    /// Whether the server splits and merges ranges by itself.
+    /// Whether the server splits and merges ranges automatically.
     pub balances: bool,
-    /// Number of splits and merges that the server made by itself.
+    /// Number of automatic splits and merges.
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
@@ -166,7 +166,7 @@ pub struct OperationStats {
     pub bytes_out: u64,
     /// Entities returned.
     pub entities_returned: u64,
-    /// Latencies: upper bounds, at most 12.5 % too high.
+    /// Latencies in microseconds: upper bounds, at most 6.25 % too high.
     pub latency_us: OperationLatency,
 }
 
@@ -200,7 +200,7 @@ pub struct LimitedKey {
     pub account: Option<String>,
     /// The table; `None` for an account.
     pub table: Option<String>,
-    /// The partition; `None` unless the target is that of a partition.
+    /// The PartitionKey; `None` for the target of a table or an account.
     pub partition_key: Option<String>,
     /// Requests refused in the last minute.
     pub throttled: u64,
@@ -209,9 +209,9 @@ pub struct LimitedKey {
 /// Client connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionCounts {
-    /// Open now.
+    /// Connections that are open now.
     pub open: i64,
-    /// Opened since the start.
+    /// Connections opened since the start.
     pub opened: u64,
 }
 
@@ -222,9 +222,9 @@ pub struct EngineStats {
     pub health: String,
     /// Batches made durable.
     pub batches: u64,
-    /// Their rows.
+    /// Rows of the durable batches.
     pub rows: u64,
-    /// Their bytes.
+    /// Bytes of the durable batches.
     pub bytes: u64,
     /// Batches that were not executed.
     pub batches_refused: u64,
@@ -236,11 +236,11 @@ pub struct EngineStats {
     pub commit_group_batches: Percentiles,
     /// Bytes in each group.
     pub commit_group_bytes: Percentiles,
-    /// Duration of one write and sync of the log.
+    /// Duration of one write and sync of the WAL, in microseconds.
     pub log_sync_us: Percentiles,
-    /// Bytes of the log that a start would replay.
+    /// Bytes of the WAL that a start would replay.
     pub log_bytes: u64,
-    /// Cache of blocks of the store.
+    /// The cache of blocks of the database files.
     pub block_cache: BlockCache,
 }
 
@@ -253,7 +253,7 @@ pub struct Percentiles {
     pub p99: Option<u64>,
 }
 
-/// Cache of blocks of the store.
+/// The cache of blocks of the database files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
 pub struct BlockCache {
@@ -262,7 +262,7 @@ pub struct BlockCache {
     pub bytes: u64,
 }
 
-/// Cache of entities.
+/// The cache of entities.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "named as docs/admin-api.md describes them")]
 pub struct EntityCache {
@@ -273,14 +273,14 @@ pub struct EntityCache {
     pub bytes_max: u64,
 }
 
-/// Filter of known keys.
+/// The key filter: detects most absent keys without a read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyFilter {
-    /// Keys in it.
+    /// Keys in the filter.
     pub keys: u64,
-    /// Bytes of memory.
+    /// The memory of the filter, in bytes.
     pub bytes: u64,
-    /// Lookups of absent entities that were answered without a search.
+    /// Look-ups of absent entities that the filter answered, without a read.
     pub absent: u64,
 }
 

@@ -1,5 +1,6 @@
-//! The documents of `golden/` are recorded answers of servers, with a few fields edited to show every variant. The types must
-//! read them and write the same JSON again: no field may be lost, renamed, or turned from `null` to absent.
+//! The documents in `golden/` are recorded answers of servers, with a few fields edited to show every variant. The
+//! types must read each document and write the same JSON: no field may be lost, renamed, or turned from `null` to
+//! absent.
 
 use super::*;
 use serde::Serialize;
@@ -99,7 +100,7 @@ fn errors() {
 }
 
 #[test]
-fn unknown_words_are_kept() {
+fn unknown_enum_values_are_kept() {
     let state: ServerState = serde_json::from_value(json!("draining")).unwrap();
     assert_eq!(state.as_str(), "draining");
     assert_eq!(serde_json::to_value(state).unwrap(), "draining");
@@ -113,7 +114,7 @@ fn unknown_words_are_kept() {
 }
 
 #[test]
-fn parameters_of_actions_are_checked_by_name() {
+fn unknown_action_parameters_are_refused() {
     let params = RangeActionParams {
         with: Some(3),
         ..RangeActionParams::default()

@@ -1,7 +1,7 @@
 //! Shared access signatures of an account (service document "Create an account SAS").
 //!
-//! The string to sign has, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`, `spr`, `sv`, and since version
-//! 2020-12-06 `ses`.
+//! The string to sign has these values, each followed by a line feed: account, `sp`, `ss`, `srt`, `st`, `se`, `sip`,
+//! `spr`, `sv`, and since version 2020-12-06 `ses`.
 
 use super::key::{AccountKey, AccountKeys, mismatch};
 use super::sas_terms::{SasTerms, SignedTerms, check_times, parse_time, push_terms, text};
@@ -9,7 +9,9 @@ use super::{Caller, Letters};
 use crate::{ErrorCode, Failure, Query, ServiceKind, Version, push_query_parameter};
 use std::borrow::Cow;
 
+/// The first version with an account SAS.
 const OLDEST: Version = Version::from_date(20_150_405);
+/// The first version that signs an encryption scope (`ses`).
 const ENCRYPTION_SCOPE: Version = Version::from_date(20_201_206);
 
 /// The rights that a verified account SAS grants in every service that it names.
@@ -27,8 +29,9 @@ impl AccountGrant {
         }
     }
 
-    /// Returns the refusal of an operation that needs `resource_type` and all letters of one of these `permissions`.
-    /// The type is checked first (the table of the service document "Create an account SAS").
+    /// Checks an operation that needs `resource_type` and all letters of one of these `permissions`: returns the error
+    /// code if the SAS does not grant it. The type is checked first (the table of the service document "Create an
+    /// account SAS").
     pub(crate) fn refusal(self, resource_type: &str, permissions: &[&str]) -> Option<ErrorCode> {
         if !self.resource_types.has_all(resource_type) {
             Some(ErrorCode::AuthorizationResourceTypeMismatch)
@@ -52,7 +55,7 @@ pub struct AccountSasTerms {
 }
 
 impl AccountSasTerms {
-    /// The signature as a query string, which can be appended to any URL of the account's service.
+    /// Signs the terms. Returns the SAS as a query string, which can be appended to any URL of the account's service.
     pub fn sign(&self, account: &str, key: &AccountKey, service: ServiceKind) -> String {
         let sas = AccountSas {
             terms: self.terms.signed(&self.permissions),
@@ -120,7 +123,7 @@ impl<'a> AccountSas<'a> {
         Ok(AccountGrant::new(&self.resource_types, &terms.permissions))
     }
 
-    /// The string to sign, in pieces.
+    /// The string to sign, in parts that are signed as if joined.
     pub(super) fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 20] {
         let [sv, sp, st, se, sip, spr] = self.terms.texts();
         let (ss, srt) = (&self.services, &self.resource_types);

@@ -1,7 +1,7 @@
 //! Bearer tokens: JSON Web Tokens of Microsoft Entra ID or of another issuer.
 //!
-//! Two sets of rules: [`BearerRules::basic`] does not check signatures, like Azurite's `--oauth basic`, and is for tests only;
-//! [`BearerRules::verified`] checks the signature against the issuer's published keys.
+//! Two sets of rules: [`BearerRules::basic`] does not check signatures, like Azurite's `--oauth basic`, and is for
+//! tests only; [`BearerRules::verified`] checks the signature against the issuer's published keys.
 //!
 //! Each service decides which rights a role grants.
 
@@ -12,11 +12,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use partita_model::DateTime;
 use serde::Deserialize;
 
-/// The longest token read, in bytes.
+/// The maximum length of a token, in bytes.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// The tolerated difference between the clocks of issuer and server, in seconds.
 const LEEWAY_SECONDS: f64 = 60.0;
-/// Issuers that basic rules accept: the clouds that Azurite accepts, and the newer URL of the public cloud.
+/// Issuers that basic rules accept: those that Azurite accepts, and the newer URL of the public cloud.
 const ISSUERS: [&str; 6] = [
     "https://sts.windows.net/",
     "https://sts.microsoftonline.de/",
@@ -25,7 +25,7 @@ const ISSUERS: [&str; 6] = [
     "https://login.microsoftonline.com/",
     "https://login.partner.microsoftonline.cn/",
 ];
-/// The audience of all of Azure Storage, as a name and as an application id.
+/// The audience that means any account of Azure Storage, as a URL and as an application id.
 const AUDIENCES: [&str; 2] = [
     "https://storage.azure.com",
     "e406a681-f3d4-42a8-90b6-c2b029497af1",

@@ -1,4 +1,4 @@
-//! The circumstances of a request: time, address and encryption.
+//! What the checks of credentials need to know about a request: time, address and encryption.
 
 use partita_model::DateTime;
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! The published keys of a token issuer (RFC 7517) and the check of a token's signature (RFC 7515).
 //!
-//! RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm is accepted only with a key of the matching type,
-//! so that a token can choose neither `none` nor a shared secret.
+//! Supports RSA (RS256, RS384, RS512, PS256) and P-256 (ES256). An algorithm is accepted only with a key of the
+//! matching type, so that a token can choose neither `none` nor a shared secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -23,7 +23,7 @@ pub enum InvalidJwks {
     #[error("not a JSON Web Key Set")]
     Malformed,
     /// A key set without an RSA or P-256 key for signatures.
-    #[error("the key set holds no RSA or P-256 key for signatures")]
+    #[error("the key set has no RSA or P-256 key for signatures")]
     NoKeys,
 }
 

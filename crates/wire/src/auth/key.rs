@@ -1,4 +1,4 @@
-//! Account keys: HMAC-SHA256 with the key schedule done once.
+//! Account keys, which sign with HMAC-SHA256. The HMAC is initialized once for each key.
 
 use crate::Failure;
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use sha2::Sha256;
 use std::fmt;
 use thiserror::Error;
 
-/// The longest accepted key, in bytes; keys of the service have 64 bytes.
+/// The maximum length of a key, in bytes; keys of the service have 64 bytes.
 const KEY_BYTES_MAX: usize = 1024;
 
 /// Standard base64 with or without padding.
@@ -66,7 +66,7 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// The one or two keys of an account; either can sign.
+/// The one or two keys of an account; a signature by either is valid.
 #[derive(Debug, Clone)]
 pub struct AccountKeys {
     primary: AccountKey,
@@ -91,8 +91,8 @@ impl AccountKeys {
     }
 }
 
-/// 403 for a wrong signature. Like the service, it shows the string to sign, which is not secret and helps client
-/// developers.
+/// The failure for a wrong signature, 403 AuthenticationFailed. As in the service, its detail has the string to sign,
+/// which is not secret and helps client developers.
 pub(crate) fn mismatch(parts: &[&str]) -> Failure {
     Failure::authentication(format!(
         "the signature does not match; the server signed '{}'",
@@ -107,7 +107,7 @@ pub(super) struct Signature([u8; 32]);
 impl Signature {
     /// Decodes base64; `None` unless it has 32 bytes.
     pub(super) fn from_base64(text: &str) -> Option<Self> {
-        // The decoder needs room for whole groups of three.
+        // 33 bytes, because the decoder needs space for whole groups of three.
         let mut bytes = [0; 33];
         if text.len() > 44 {
             return None;

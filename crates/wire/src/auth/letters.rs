@@ -1,4 +1,4 @@
-//! The letters of `sp`, `ss` and `srt`.
+//! Sets of letters, as in the SAS parameters `sp`, `ss` and `srt`.
 
 /// A set of lower-case letters. Letters without a meaning in a service grant nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,10 +1,11 @@
-//! Credentials: reads and verifies them, for all services.
+//! Reads and verifies the credentials of requests, for all services.
 //!
-//! In the order of a request:
-//! 1. [`Credentials::parse`] reads the `Authorization` header and the query: Shared Key, Shared Key Lite, a shared access
-//!    signature (of the account or of a service), or a bearer token;
+//! The steps of a request:
+//! 1. [`Credentials::parse`] reads the `Authorization` header and the query: Shared Key, Shared Key Lite, a shared
+//!    access signature (of the account or of a service), or a bearer token;
 //! 2. the credential's own `verify` checks signature, times, address and protocol;
-//! 3. each service turns the result into rights, such as `table::Access`, and checks them for every operation and resource.
+//! 3. each service turns the result into rights, such as `table::Access`, and checks them for every operation and
+//!    resource.
 //!
 //! Strings to sign and service signatures differ between services, so they are in the services' folders.
 //!

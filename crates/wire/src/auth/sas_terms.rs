@@ -1,5 +1,5 @@
-//! The terms that all kinds of shared access signature share: times, addresses, protocol, version. Servers read and check
-//! them, clients write them.
+//! The terms that all kinds of shared access signature have: times, addresses, protocol, version. Servers read and
+//! check the terms, clients write them.
 
 use super::Caller;
 use super::key::{AccountKeys, Signature};
@@ -8,16 +8,16 @@ use partita_model::DateTime;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// The version of new signatures: that of the Table SDKs.
+/// The version of new signatures, which is the one that the Table SDKs use.
 const VERSION: (&str, Version) = ("2019-02-02", Version::from_date(20_190_202));
 
 /// The times, addresses and protocols at which a signature is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SasTerms {
-    /// The start, to the second. A server whose clock is slow refuses a start time of "now", so omit it or set it some
-    /// minutes back.
+    /// The start, in whole seconds. A server whose clock is slow refuses a start time of "now", so omit it or set it
+    /// some minutes back.
     pub start: Option<DateTime>,
-    /// The expiry, to the second. Only a service signature with a stored policy may omit it.
+    /// The expiry, in whole seconds. Only a service signature with a stored policy may omit it.
     pub expiry: Option<DateTime>,
     /// `sip`: an address, or two addresses with `-` between them.
     pub addresses: Option<String>,
@@ -48,7 +48,7 @@ impl SasTerms {
     }
 }
 
-/// The parameters that all kinds share, decoded, because the decoded texts are signed.
+/// The parameters that all kinds have, decoded, because the decoded texts are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignedTerms<'a> {
     /// `sv`
@@ -95,7 +95,7 @@ impl<'a> SignedTerms<'a> {
             .is_some_and(|signature| keys.verify(parts, &signature))
     }
 
-    /// The version, unless it is older than `oldest`, the first one with this kind of signature.
+    /// The version; an error if it is older than `oldest`, the first version with this kind of signature.
     pub(crate) fn version_since(&self, oldest: Version) -> Result<Version, Failure> {
         Version::parse(&self.version)
             .filter(|version| *version >= oldest)
@@ -144,13 +144,13 @@ impl<'a> SignedTerms<'a> {
     }
 }
 
-/// The decoded value of a parameter; empty if it is absent, because an absent and an empty parameter have the same
-/// signature.
+/// The decoded value of a parameter; empty if the parameter is absent, because an absent and an empty parameter have
+/// the same signature.
 pub(crate) fn text<'a>(query: Query<'a>, name: &str) -> Result<Cow<'a, str>, Failure> {
     Ok(query.get(name)?.unwrap_or_default())
 }
 
-/// Reads `st` or `se`: a date, or a date and time in UTC; `None` if it is empty.
+/// Reads the value of `st` or `se`: a date, or a date and time in UTC; `None` if the value is empty.
 pub(crate) fn parse_time(name: &str, text: &str) -> Result<Option<DateTime>, Failure> {
     if text.is_empty() {
         return Ok(None);
@@ -179,7 +179,7 @@ pub(crate) fn check_times(
     Ok(())
 }
 
-/// The query of the shared parameters. It omits empty ones, because an absent parameter has the same signature.
+/// The query string of the common parameters. Omits empty ones, because an absent parameter has the same signature.
 pub(crate) fn push_terms(terms: &SignedTerms<'_>) -> String {
     let mut query = String::with_capacity(256);
     let names = ["sv", "sp", "st", "se", "sip", "spr"];
@@ -199,7 +199,7 @@ pub(crate) fn push_unless_empty<'a>(
     }
 }
 
-/// `2024-01-02T03:04:05Z`: the form without fractions of a second.
+/// Formats a time without fractions of a second: `2024-01-02T03:04:05Z`.
 fn to_seconds(at: DateTime) -> String {
     let (year, month, day, hour, minute, second, _) = at.fields();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")

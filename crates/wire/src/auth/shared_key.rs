@@ -4,7 +4,7 @@ use super::key::{AccountKeys, Signature};
 use crate::{Failure, parse_http_date};
 use partita_model::DateTime;
 
-/// The longest difference between the date of a signed request and the server's time, in minutes.
+/// The maximum difference between the date of a signed request and the server's time, in minutes.
 pub const SKEW_MINUTES_MAX: u64 = 15;
 const TICKS_PER_MINUTE: u64 = 600_000_000;
 
@@ -37,7 +37,7 @@ impl SharedKey<'_> {
     ) -> Result<(), Failure> {
         if self.account != account {
             return Err(Failure::authentication(
-                "the request is signed by another account than it addresses",
+                "the account in the Authorization header is not the account in the URL",
             ));
         }
         check_date(date, now)
@@ -61,7 +61,7 @@ fn check_date(text: &str, now: DateTime) -> Result<(), Failure> {
     })?;
     if date.ticks().abs_diff(now.ticks()) > SKEW_MINUTES_MAX * TICKS_PER_MINUTE {
         let reason = format!(
-            "the request is dated {date}, the server's time is {now}; they may differ by 15 minutes"
+            "the request is dated {date}, the server's time is {now}; they may differ by at most 15 minutes"
         );
         return Err(Failure::authentication(reason));
     }

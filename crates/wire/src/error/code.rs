@@ -1,7 +1,7 @@
-//! Storage error codes: a name, an HTTP status and a text each.
+//! Storage error codes. Each code has a name, an HTTP status and a text.
 //!
-//! Codes are constants, not variants of an enum, so that each service can declare its own beside its operations, with the
-//! same macro. [`COMMON_ERROR_CODES`] are those that every storage service can answer.
+//! Codes are constants, not variants of an enum, so that each service can declare its own codes with the same macro.
+//! [`COMMON_ERROR_CODES`] are the codes that every storage service can answer.
 //!
 //! Sources: service documents "Common REST API Error Codes" and "SAS Error Codes"; texts are copied from recorded
 //! answers if available, including their spelling mistakes.
@@ -15,14 +15,15 @@ pub struct ErrorCode(&'static Description);
 /// The properties of a code.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Description {
-    /// The position among the codes of a service: the common codes come first.
+    /// The position in the list of all codes of a service, in which the common codes come first.
     pub(crate) index: usize,
     pub(crate) name: &'static str,
     pub(crate) status: u16,
     pub(crate) text: &'static str,
 }
 
-/// Declares codes as constants of [`ErrorCode`], and a list of them. A code without a status or a text does not compile.
+/// Declares codes as constants of [`ErrorCode`], and a list of them. A code without a status or a text does not
+/// compile.
 macro_rules! error_codes {
     (
         $(#[$meta:meta])* $visibility:vis $list:ident after $before:expr;
@@ -54,7 +55,7 @@ error_codes! {
     /// The codes that every storage service can answer.
     pub COMMON_ERROR_CODES after 0;
 
-    // The request as such.
+    // Malformed requests.
     InvalidInput "InvalidInput" 400 "One of the request inputs is not valid.";
     InvalidHeaderValue "InvalidHeaderValue" 400 "The value for one of the HTTP headers is not in the correct format.";
     InvalidQueryParameterValue "InvalidQueryParameterValue" 400 "Value for one of the query parameters specified in the request URI is invalid.";
@@ -80,8 +81,8 @@ error_codes! {
     MissingContentLengthHeader "MissingContentLengthHeader" 411 "The Content-Length header was not specified.";
     RequestBodyTooLarge "RequestBodyTooLarge" 413 "The request body is too large and exceeds the maximum permissible limit.";
 
-    // Credentials and permissions. `MissingCredentials` and `InvalidAuthenticationInfo` share a name: the service answers
-    // 401 with a challenge to a request without credentials, and 400 to a malformed Authorization header.
+    // Credentials and permissions. `MissingCredentials` and `InvalidAuthenticationInfo` share a name: the service
+    // answers 401 with a challenge to a request without credentials, and 400 to a malformed Authorization header.
     InvalidAuthenticationInfo "InvalidAuthenticationInfo" 400 "The authentication information was not provided in the correct format. Verify the value of Authorization header.";
     MissingCredentials "InvalidAuthenticationInfo" 401 "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     NoAuthenticationInformation "NoAuthenticationInformation" 401 "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
@@ -104,7 +105,7 @@ error_codes! {
     ConditionNotMet "ConditionNotMet" 412 "The condition specified using HTTP conditional header(s) is not met.";
     InvalidResourceName "InvalidResourceName" 400 "The specifed resource name contains invalid characters.";
 
-    // The service itself. With 503 the request was not executed; with 500 that is unknown.
+    // Failures of the service. After a 503 the request was not executed; after a 500 the outcome is unknown.
     InternalError "InternalError" 500 "The server encountered an internal error. Please retry the request.";
     OperationTimedOut "OperationTimedOut" 500 "The operation could not be completed within the permitted time.";
     NotImplemented "NotImplemented" 501 "The requested operation is not implemented on the specified resource.";
@@ -131,7 +132,8 @@ impl ErrorCode {
         self.0.text
     }
 
-    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]: for arrays of counts.
+    /// The position in the list of all codes of its service, such as [`crate::table::ERROR_CODES`]. Used as the index
+    /// into arrays of counts.
     pub const fn index(self) -> usize {
         self.0.index
     }

@@ -1,8 +1,8 @@
 //! Failures in the form that clients receive: a code, a status, a text and details.
 //!
-//! A [`Failure`] holds only what an unauthorized caller may read; internal details stay in the server's log. Each
-//! service writes failures in the form of its own error body (`table/error`); [`crate::ErrorBody`] reads all forms.
-//! Texts end in the request id and the time, because users often paste only the text into an issue.
+//! A [`Failure`] holds only what an unauthorized caller may read; internal details are only in the server's log. Each
+//! service writes failures in its own form of error body (`table/error`); [`crate::ErrorBody`] reads all forms. Texts
+//! end in the request id and the time, because users often paste only the text into an issue.
 
 mod code;
 mod text;
@@ -14,12 +14,12 @@ pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, error_codes};
 pub use text::Occurrence;
 
-/// Why a request was refused, in the service's words.
+/// Why a request was refused: the service's error code, text and details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code; it determines the status.
     pub code: ErrorCode,
-    /// A text that replaces the code's text.
+    /// A text that replaces the text of the code; `None` for the text of the code.
     pub message: Option<Cow<'static, str>>,
     /// Names and texts that only XML bodies show, such as `AuthenticationErrorDetail`.
     pub details: Vec<(&'static str, String)>,

@@ -1,4 +1,4 @@
-//! JSON text without a tree: the scanner below the readers, and the strings of the writers.
+//! JSON without a tree in memory: the scanner that the readers use, and the strings that the writers write.
 
 mod scanner;
 mod text;

@@ -11,7 +11,7 @@
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
-/// How deep objects and arrays may nest in a skipped value.
+/// The maximum nesting of objects and arrays in a skipped value.
 pub(crate) const NESTING_MAX: u32 = 32;
 
 /// One value of a JSON text.
@@ -103,7 +103,7 @@ impl<'a> Scanner<'a> {
         self.take(b'}').then_some(()).ok_or_else(malformed)
     }
 
-    /// The text that `take` consumes, without the white space before it.
+    /// Calls `take`, and returns the text that it consumed, without the white space before that text.
     #[inline]
     pub(crate) fn taking<E>(
         &mut self,
@@ -115,7 +115,7 @@ impl<'a> Scanner<'a> {
         Ok(self.text.get(begin..self.at).unwrap_or_default())
     }
 
-    /// Whether only white space is left.
+    /// Whether the rest of the text is only white space.
     pub(crate) fn is_done(&mut self) -> bool {
         self.skip_blanks();
         self.at == self.text.len()
@@ -186,7 +186,7 @@ impl<'a> Scanner<'a> {
         rest.starts_with(word.as_bytes()).then_some(token)
     }
 
-    /// Skips an object or array. It does not check commas and colons, because callers refuse or ignore the whole value.
+    /// Skips an object or array. Does not check commas and colons, because callers refuse or ignore the whole value.
     fn nested(&mut self) -> Option<Token<'a>> {
         let mut depth = 0_u32;
         loop {
@@ -215,8 +215,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The position of the first quote or backslash. It examines two words before it calls the vector search, because most
-/// names and short values end there and the call would cost more than it saves.
+/// The position of the first quote or backslash. Examines the first 16 bytes here: most names and short values end
+/// within them, and a call of the vector search would cost more than it saves.
 #[inline]
 fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,4 +1,5 @@
-//! Bodies of Partita's extensions for tables: `comp=partita-settings`, `partita-rename` (`docs/extensions.md`).
+//! Request and answer bodies of Partita's extensions for tables: `comp=partita-settings`, `comp=partita-rename`
+//! (`docs/extensions.md`).
 
 use crate::{ErrorCode, Failure};
 use partita_model::{DateTime, TimeToLive};
@@ -7,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The properties of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSettings {
-    /// Its name in its original case.
+    /// The name of the table in its original case.
     pub name: String,
-    /// When it was created.
+    /// When the table was created.
     pub created: DateTime,
     /// How long entities live after their last write; `None` if they do not expire.
     #[serde(rename = "ttl_seconds", with = "ttl_seconds", default)]
@@ -19,7 +20,7 @@ pub struct TableSettings {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangeBody {
-    /// Required, even if null: an empty object sent by mistake must not remove the time to live.
+    /// Must be present, `null` for no time to live: an empty object sent by mistake must not remove the time to live.
     #[serde(rename = "ttl_seconds", with = "ttl_seconds")]
     ttl: Option<TimeToLive>,
 }

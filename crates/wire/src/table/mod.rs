@@ -1,7 +1,7 @@
 //! The Table protocol: operations and resources, rights, entities as OData JSON, filters, batches, continuation tokens.
 //!
-//! It uses the shared parts at the top of the crate, which do not depend on it. Files are named by payload (`json`, `filter`,
-//! `batch`), because most operations share a few payloads.
+//! This module uses the shared parts at the top of the crate, which do not depend on it. Its files are named by payload
+//! (`json`, `filter`, `batch`), because most operations share a few payloads.
 
 mod accept;
 mod auth;

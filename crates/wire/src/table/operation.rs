@@ -3,7 +3,7 @@
 use self::Operation as O;
 use std::fmt;
 
-/// The operation that method, resource and headers of a request name together.
+/// An operation, which follows from the method, the resource and the headers of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `GET /Tables`
@@ -36,13 +36,13 @@ pub enum Operation {
     GetTableAcl,
     /// `PUT /name?comp=acl`
     SetTableAcl,
-    /// `GET /name?comp=partita-settings`, an extension of ours
+    /// `GET /name?comp=partita-settings`, an extension of Partita
     GetTableSettings,
-    /// `PUT /name?comp=partita-settings`, an extension of ours
+    /// `PUT /name?comp=partita-settings`, an extension of Partita
     SetTableSettings,
-    /// `POST /name?comp=partita-rename`, an extension of ours
+    /// `POST /name?comp=partita-rename`, an extension of Partita
     RenameTable,
-    /// `POST /name?comp=partita-truncate`, an extension of ours
+    /// `POST /name?comp=partita-truncate`, an extension of Partita
     TruncateTable,
     /// `GET /?restype=service&comp=properties`
     GetTableServiceProperties,

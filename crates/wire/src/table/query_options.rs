@@ -37,8 +37,8 @@ pub fn check_query_options(query: Query<'_>) -> Result<(), Failure> {
 /// Reads the decoded value of `$top`: 0 to 1000 entities or tables on a page. Zero gives an empty page.
 ///
 /// # Errors
-/// 400 InvalidInput for anything else (service document "Querying tables and entities"; a third-party suite asserts the
-/// code for negative and larger values).
+/// 400 InvalidInput for anything else (service document "Querying tables and entities"; a test suite of another
+/// project asserts the code for negative and larger values).
 pub fn parse_top(text: &str) -> Result<usize, Failure> {
     let digits = text.trim();
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The resource that a path below the account names.
+//! Resources: the service, a table, an entity. Parses the part of a path after the account.
 
 use crate::uri::decode_path;
 use crate::{ErrorCode, Failure, split};
@@ -30,11 +30,11 @@ pub enum Resource<'a> {
 }
 
 impl<'a> Resource<'a> {
-    /// Reads a raw path below the account. Empty segments (doubled or trailing slashes) are ignored.
+    /// Parses the raw path after the account. Empty segments (doubled or trailing slashes) are ignored.
     ///
     /// # Errors
-    /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and for keys with `/` or `\`; OutOfRangeInput
-    /// for keys with other invalid characters; InvalidUri for invalid escapes and control characters.
+    /// 400 InvalidInput "Bad Request - Error in query syntax." for bad syntax and for keys with `/` or `\`;
+    /// OutOfRangeInput for keys with other invalid characters; InvalidUri for invalid escapes and control characters.
     pub fn parse(path: &'a str) -> Result<Self, Failure> {
         let mut segments = split::all(path, b'/').filter(|segment| !segment.is_empty());
         let Some(segment) = segments.next() else {
@@ -148,8 +148,8 @@ fn syntax_error() -> Failure {
     )
 }
 
-/// Refuses keys with invalid characters, with the codes that the service answers to point operations (protocol sheet, 12.4;
-/// asserted by a third-party suite against the live service).
+/// Refuses keys with invalid characters, with the codes that the service answers to point operations (a test
+/// suite of another project asserts them against the live service).
 fn check_key(key: &str) -> Result<(), Failure> {
     let plain =
         |byte: u8| matches!(byte, b' '..=b'~' if !matches!(byte, b'/' | b'\\' | b'#' | b'?'));
@@ -173,7 +173,7 @@ struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads a table's name, alone or as `TableName='name'`, which must be the whole text.
+    /// Reads the whole text as the name of a table: `'name'` or `TableName='name'`.
     fn one(&mut self) -> Option<Cow<'a, str>> {
         if !self.rest.starts_with('\'') && self.name()? != "TableName" {
             return None;
@@ -182,7 +182,7 @@ impl<'a> Arguments<'a> {
         self.rest.is_empty().then_some(literal)
     }
 
-    /// Reads PartitionKey and RowKey, each once, which must be the whole text.
+    /// Reads the whole text as PartitionKey and RowKey, each once.
     fn keys(&mut self) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
         let (first_name, first) = (self.name()?, self.literal()?);
         self.rest = self.rest.strip_prefix(',')?.trim_start();

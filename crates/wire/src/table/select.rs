@@ -1,6 +1,7 @@
 //! `$select`: the properties that an answer shows.
 //!
-//! Rules (service document "Querying tables and entities"; recordings cosmosdbpython--test_table_entity_test_get_entity_with_select,
+//! Rules (service document "Querying tables and entities"; recordings
+//! cosmosdbpython--test_table_entity_test_get_entity_with_select,
 //! cosmosdbpython--test_table_batch_test_batch_all_operations_together, gostorage--StorageEntitySuite_TestGet):
 //! - names are case-sensitive and separated by commas; blanks around them are ignored;
 //! - a blank text and `*` select everything;
@@ -12,18 +13,18 @@ use partita_model::is_plain;
 use partita_model::limits::PROPERTY_NAME_UNITS_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The maximum number of names in a `$select`: 252 properties and the three of the service. Each name adds a `null` to every row
-/// without that property.
+/// The maximum number of names in a `$select`: 252 properties and the three of the service. Each name adds a `null` to
+/// every row without that property.
 pub const SELECT_NAMES_MAX: usize = 255;
 
-/// The longest `$select`, in bytes: the limit is that of a `$filter` and of a request's head. Every row of a page
-/// repeats the names of its missing properties.
+/// The maximum length of a `$select`, in bytes: the same as of a `$filter` and of the head of a request. A limit is
+/// needed, because every row of a page repeats the names of its missing properties.
 pub const SELECT_BYTES_MAX: usize = 64 * 1024;
 
-/// The size of a property that a row lacks, without the name: `"":null,`.
+/// The bytes of a missing property in JSON, without the name: `"":null,`.
 const NULL_BYTES: usize = 8;
 
-/// The largest size of a name's byte in JSON: `\u0001`.
+/// The maximum number of bytes that one byte of a name takes in JSON: `\u0001`.
 const ESCAPE_BYTES_MAX: usize = 6;
 
 /// The characters that the suffix of `odata.metadata` encodes.
@@ -58,8 +59,8 @@ impl Select {
     /// Reads the decoded value of `$select`.
     ///
     /// # Errors
-    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, more than [`SELECT_BYTES_MAX`] bytes, or an empty name between
-    /// others; PropertyNameTooLong for a name that no property can have.
+    /// 400 InvalidInput for more than [`SELECT_NAMES_MAX`] names, more than [`SELECT_BYTES_MAX`] bytes, or an empty
+    /// name between others; PropertyNameTooLong for a name that no property can have.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         if text.len() > SELECT_BYTES_MAX {
             return Err(ErrorCode::InvalidInput.into());
@@ -124,7 +125,7 @@ impl Select {
 }
 
 impl Names {
-    /// The index of a custom property in [`Self::custom`].
+    /// The index of a custom property in [`Self::custom`]; `None` if it is not selected.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.custom
             .binary_search_by(|other| other.as_str().cmp(name))
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds() {
+    fn names_and_bytes_are_limited() {
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX].join(",")).is_ok());
         assert!(Select::parse(&vec!["a"; SELECT_NAMES_MAX + 1].join(",")).is_err());
         assert!(Select::parse("a,,b").is_err());
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn null_bytes_bound_a_row_of_nulls() {
+    fn null_bytes_is_an_upper_bound_for_a_row_of_nulls() {
         let bytes = |text| Select::parse(text).unwrap().null_bytes();
         assert_eq!(
             bytes("age,PartitionKey,é"),

@@ -1,8 +1,8 @@
 //! Writes and reads the text of continuation tokens.
 //!
-//! The form, as recorded and as tools expect it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8 with `*` for
-//! `+`, `_` for `/` and `-` for `=`, and the length counts the characters of the text. For tables the key is the name in lower
-//! case, a byte 1 and 16 hex digits, the table's creation time (recording
+//! The form, as recorded and as tools expect it: `1!<length>!<text>`, where the text is the base64 of the key's UTF-8
+//! with `*` for `+`, `_` for `/` and `-` for `=`, and the length counts the characters of the text. For tables the key
+//! is the name in lower case, a byte 1 and 16 hex digits, the table's creation time (recording
 //! js--tableserviceclient_listtables_should_list_a_specific_page_with_continuationtoken).
 //!
 //! A token names the next row; if that row is deleted meanwhile, the page begins with the row after it. The text is
@@ -14,7 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use partita_model::{ContinuationToken, DateTime, EntityPosition};
 
-/// Length of a token, in bytes: a key of 512 UTF-16 units has 1,536 bytes of UTF-8 at most.
+/// The maximum length of a token, in bytes. The longest key (512 UTF-16 units, at most 1,536 bytes of UTF-8) has a
+/// token of about 2,060 bytes.
 const TOKEN_BYTES_MAX: usize = 4096;
 /// Separates the creation time from a table's name.
 const NAME_END: char = '\u{1}';
@@ -62,7 +63,7 @@ pub fn read_table_token(next_table_name: Option<&str>) -> Result<Option<String>,
     Ok(Some(name.to_ascii_lowercase()))
 }
 
-/// The value of `x-ms-continuation-NextTableName` for a table, by its name in lower case and its creation time.
+/// The value of `x-ms-continuation-NextTableName` for a page that starts at this table.
 pub fn write_table_token(folded_name: &str, created: DateTime) -> String {
     encode(&format!("{folded_name}{NAME_END}{:016x}", created.ticks()))
 }

@@ -1,9 +1,9 @@
-//! Finds the part of a `Host` that names the account.
+//! Finds the account name in the header `Host`.
 
 use std::net::Ipv4Addr;
 
-/// The rules for host names: hosts in host style (`account.table.example`) name the account; all other hosts are in
-/// path style (`127.0.0.1:10002/account`).
+/// The rules that decide whether a host contains the account name (host style, `account.table.example`) or the path
+/// does (path style, `127.0.0.1:10002/account`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
     suffixes: Vec<String>,
@@ -11,8 +11,8 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// `suffixes` are the names below which host labels are accounts, such as `table.localhost`. With `product_style`,
-    /// the first label of any other name is also an account, if an account with this name exists.
+    /// `suffixes` are domains such as `table.localhost`, whose subdomains are accounts. With `product_style`, the first
+    /// label of any other host name is also an account, if an account with this name exists.
     pub fn new(suffixes: impl IntoIterator<Item = String>, product_style: bool) -> Self {
         let suffixes = suffixes
             .into_iter()
@@ -27,8 +27,8 @@ impl Hosts {
 
     /// The label that names the account, including `-secondary`; `None` for path style.
     ///
-    /// The rule of product style is that of Azurite (IP addresses, names without a dot and `host.docker.internal` are in path
-    /// style), except that the account must exist. So `server.example/account` works too.
+    /// Product style has the rule of Azurite (IP addresses, names without a dot and `host.docker.internal` are in path
+    /// style), except that the account must exist. So `server.example/account` is in path style and works too.
     pub(super) fn account_label<'h>(
         &self,
         host: &'h str,

@@ -1,8 +1,8 @@
 //! Request targets: splits the raw text of the request line, with the `Host`, into an account, a path and a query.
 //!
-//! Each service reads its own resources from the path below the account, such as `table::Resource`.
+//! Each service parses its own resources, such as `table::Resource`, from the part of the path after the account.
 //!
-//! Promises:
+//! Rules:
 //! - the raw text is kept for signatures; it is decoded once, after splitting, so that an encoded `%2F` never splits a
 //!   path;
 //! - text that needs no decoding is borrowed;

@@ -10,8 +10,8 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// Appends `name=value` to a query, after `&` unless it is the first parameter. Encodes only the value: names are fixed by
-/// the protocol.
+/// Appends `name=value` to a query, after `&` unless it is the first parameter. Encodes only the value: names are fixed
+/// by the protocol.
 pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
     if !query.is_empty() {
         query.push('&');
@@ -31,8 +31,8 @@ pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     decode(text, b'+', None)
 }
 
-/// Decodes a name or value of a query string. `+` is a space, as in forms. A `%` that does not start an escape is literal,
-/// as in the service's own framework.
+/// Decodes a name or value of a query string. `+` is a space, as in forms. A `%` that does not start an escape is
+/// literal, as in the service's own framework.
 ///
 /// `None`: bytes that are not UTF-8.
 pub(crate) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
@@ -50,7 +50,8 @@ pub(super) fn decode_query_keeping_plus(text: &str) -> Option<Cow<'_, str>> {
     decode(text, b'+', Some(b'%'))
 }
 
-/// Decodes escapes. `plus` replaces a `+`, `stray` a `%` that does not start an escape; `None` refuses the text.
+/// Decodes escapes. Replaces `+` by `plus`, and a `%` that does not start an escape by `stray`; without `stray`, such a
+/// `%` is an error. Returns `None` on an error, and for bytes that are not UTF-8.
 fn decode(text: &str, plus: u8, stray: Option<u8>) -> Option<Cow<'_, str>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -6,8 +6,8 @@ use memchr::memchr;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest timeout of a request, and the default, in seconds (service document "Setting Timeouts for Table
-/// service operations").
+/// The maximum timeout of a request, which is also the default, in seconds (service document "Setting Timeouts for
+/// Table service operations").
 pub const TIMEOUT_SECONDS_MAX: u32 = 30;
 
 /// A raw query string, without the `?`.
@@ -60,7 +60,7 @@ impl<'a> Query<'a> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(Failure::query_parameter("timeout", &text));
         }
-        // A number that is too large for the type is a long timeout.
+        // A number that is too large for the type counts as a long timeout.
         match text.parse().unwrap_or(u32::MAX) {
             0 => Err(ErrorCode::OutOfRangeQueryParameterValue.into()),
             seconds => Ok(Some(seconds.min(TIMEOUT_SECONDS_MAX))),

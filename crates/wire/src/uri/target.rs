@@ -28,7 +28,7 @@ pub struct Target<'a> {
     pub host: &'a str,
     /// The raw path of the request line, which Shared Key signs; never empty.
     pub path: &'a str,
-    /// The raw path below the account.
+    /// The raw path after the account.
     pub rest: &'a str,
     /// The query.
     pub query: Query<'a>,
@@ -111,7 +111,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The authority of an absolute target, and the target without scheme and authority.
+/// Splits a target into its authority, if it is absolute, and the rest after the authority.
 fn split_authority(target: &str) -> (Option<&str>, &str) {
     let below = |scheme: &str| {
         let (start, rest) = target.split_at_checked(scheme.len())?;
@@ -125,7 +125,7 @@ fn split_authority(target: &str) -> (Option<&str>, &str) {
     (Some(authority), rest)
 }
 
-/// The path, at least `/`, and the query.
+/// Splits a target into its path, which is at least `/`, and its query.
 fn split_query(target: &str) -> (&str, Query<'_>) {
     let (path, query) = split::once(target, b'?').unwrap_or((target, ""));
     (if path.is_empty() { "/" } else { path }, Query::new(query))

@@ -5,11 +5,11 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, Event};
 
-/// The largest document read, in bytes: five policies or rules at their limits need a tenth of it.
+/// The maximum size of a document, in bytes. Five policies or rules at their limits need a tenth of it.
 const DOCUMENT_BYTES_MAX: usize = 64 * 1024;
-/// Maximum nesting of nodes; service properties nest four deep.
+/// The maximum nesting of nodes; service properties have a nesting of four.
 const DEPTH_MAX: usize = 8;
-/// Nodes in all.
+/// The maximum number of nodes of a document.
 const NODES_MAX: usize = 512;
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
@@ -34,7 +34,7 @@ impl Element {
             return Err(invalid());
         }
         let mut reader = Reader::from_str(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
-        // The element at the bottom of the stack is the document.
+        // The first element of the stack stands for the document, and contains the root element.
         let mut open = vec![Self::default()];
         let mut nodes = 0;
         loop {
@@ -86,7 +86,7 @@ impl Element {
         is_valid.then_some(()).ok_or_else(invalid)
     }
 
-    /// The child with this name; two of them are an error.
+    /// The child with this name; an error if there are two.
     pub(super) fn child(&self, name: &str) -> Result<Option<&Self>, Failure> {
         let mut found = self.children.iter().filter(|child| child.name == name);
         let first = found.next();

@@ -2,8 +2,8 @@
 
 use super::element::Element;
 
-/// The code and the text of an error: `m:error` with `m:code` and `m:message`; or `Error` with `Code` and `Message`, which
-/// other services and some proxies send.
+/// The code and the text of an error: `m:error` with `m:code` and `m:message`; or `Error` with `Code` and `Message`,
+/// which other services and some proxies send.
 pub(crate) fn read_error_xml(body: &[u8]) -> Option<[String; 2]> {
     let forms = [("error", "code", "message"), ("Error", "Code", "Message")];
     forms.into_iter().find_map(|(root, code, message)| {

@@ -7,7 +7,7 @@ use super::element::{
 use crate::{Failure, cors};
 use partita_model::{CorsRule, Logging, Metrics, ServiceProperties};
 
-/// The longest retention of logs and metrics, in days.
+/// The maximum retention of logs and metrics, in days.
 const RETENTION_DAYS_MAX: u16 = 365;
 
 /// The body of Set Table Service Properties. Each section that is present replaces the stored section.
@@ -39,7 +39,7 @@ impl ServicePropertiesUpdate {
         })
     }
 
-    /// Replaces the stored sections with those that are present.
+    /// Replaces stored sections with the sections of the update.
     pub fn apply(self, properties: &mut ServiceProperties) {
         replace(&mut properties.logging, self.logging);
         replace(&mut properties.hour_metrics, self.hour_metrics);
@@ -142,15 +142,15 @@ fn read_rule(element: &Element) -> Result<CorsRule, Failure> {
         allowed_methods: list("AllowedMethods")?,
         allowed_headers: list("AllowedHeaders")?,
         exposed_headers: list("ExposedHeaders")?,
-        // The schema's type is a signed 32-bit number.
+        // The type in the service's schema is a signed 32-bit number.
         max_age_seconds: max_age
             .filter(|seconds| i32::try_from(*seconds).is_ok())
             .ok_or_else(invalid)?,
     })
 }
 
-/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes; `IncludeAPIs`
-/// and `Days` only if enabled (recording go--TestSetMinuteMetrics).
+/// Appends the body of Get Table Service Properties: always all four sections, in the recorded order of nodes;
+/// `IncludeAPIs` and `Days` only if enabled (recording go--TestSetMinuteMetrics).
 pub fn write_service_properties(properties: &ServiceProperties, out: &mut Vec<u8>) {
     write_declaration(out);
     write_start("StorageServiceProperties", out);

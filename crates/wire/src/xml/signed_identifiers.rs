@@ -7,14 +7,14 @@ use crate::Failure;
 use partita_model::limits::POLICIES_MAX;
 use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
 
-/// The longest name of a policy, in characters.
+/// The maximum length of the name of a policy, in characters.
 const ID_CHARS_MAX: usize = 64;
-/// Maximum number of digits of a fraction of a second; the service refused nine (recording
+/// The maximum number of digits of a fraction of a second; the service refused nine (recording
 /// go--TestSetInvalidAccessPolicy).
 const FRACTION_DIGITS_MAX: usize = 7;
 
-/// Reads the body that sets access policies. An empty body or list clears them. `permissions` are the letters that policies
-/// of the service can have.
+/// Reads the body that sets access policies. An empty body or list clears them. `permissions` are the letters that
+/// policies of the service can have.
 ///
 /// # Errors
 /// 400 InvalidXmlDocument, also for more than five policies, for a policy without a name, and for two of the same name.
@@ -57,7 +57,7 @@ fn read_identifier(element: &Element, permissions: &str) -> Result<SignedIdentif
     })
 }
 
-/// Treats an empty part as absent, because clients without a start time send an empty part or omit it.
+/// Reads a policy. An empty element counts as absent: clients without a start time send an empty `Start` or omit it.
 fn read_policy(element: &Element, permissions: &str) -> Result<AccessPolicy, Failure> {
     element.check_children(&["Start", "Expiry", "Permission"])?;
     let part = |name| Ok::<_, Failure>(element.text_of(name)?.filter(|text| !text.is_empty()));

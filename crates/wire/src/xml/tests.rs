@@ -87,7 +87,7 @@ fn bad_policies_are_refused() {
         .collect();
     for bad in [
         identifiers(&six),
-        // go--TestSetInvalidAccessPolicy has both faults; here each fault alone is refused.
+        // The recording go--TestSetInvalidAccessPolicy has both faults in one policy; here each fault is in its own.
         one("<AccessPolicy><Expiry>2042-01-01T01:01:01Z</Expiry></AccessPolicy>"),
         policy("<Expiry>2042-01-01T01:01:01.000000001Z</Expiry>"),
         one("<Id></Id>"),

@@ -1,7 +1,8 @@
 //! Segments: stored slots of one tier. `docs/format/heat.md` describes the bytes.
 //!
-//! A segment is a serde document in postcard, compressed by zstd with a checksum. Decoding untrusted bytes does not panic, takes
-//! at most a small multiple of [`DOCUMENT_BYTES_MAX`] of memory, and returns only slots within the bounds of the history.
+//! A segment is a serde document in postcard, compressed by zstd with a checksum. Decoding untrusted bytes does not
+//! panic, takes at most a small multiple of [`DOCUMENT_BYTES_MAX`] of memory, and returns only slots within the bounds
+//! of the history.
 
 use super::load::LoadSum;
 use super::slot::{CELLS_MAX, Cell, Keys, SPOTS_MAX, Slot, SlotLoad, Spot, Time};
@@ -14,14 +15,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use thiserror::Error;
 
-/// Versions 1 and 2, which began with [`OLD_MAGIC`], are skipped: the history is a day of statistics.
+/// The version that this code reads and writes. Segments of versions 1 and 2, which begin with [`OLD_MAGIC`], are
+/// skipped, because they hold only a day of statistics.
 const VERSION: u32 = 3;
 const OLD_MAGIC: &[u8] = b"PARTHEAT";
 const ZSTD_LEVEL: i32 = 3;
 /// The limit on the decompressed size. An hour of slots, each with different busy partitions and the longest keys, is
 /// smaller.
 const DOCUMENT_BYTES_MAX: usize = 32 << 20;
-/// The largest count, 256 TiB in a slot, so that sums of stored counts cannot overflow.
+/// The maximum of a stored count, so that sums of counts cannot overflow. It is far above real counts: as bytes, it is
+/// 256 TiB in one slot.
 const COUNT_MAX: u64 = 1 << 48;
 
 /// The name of a segment: its tier, and the time range of its slots.

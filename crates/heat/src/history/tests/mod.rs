@@ -20,7 +20,7 @@ const METRICS: [Metric; 6] = [
     Metric::Throttled,
 ];
 
-/// A clock at a full five minutes of some day.
+/// A clock whose time is a multiple of five minutes.
 fn clock() -> ManualClock {
     ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000))
 }
@@ -232,7 +232,7 @@ impl HeatHistory {
         self.map_within(from, to, shape, &Bounds::all())
     }
 
-    /// Bytes in memory, without keys.
+    /// The memory of the history in bytes, without keys.
     fn memory_bytes(&self) -> usize {
         let of = |slot: &Slot| {
             let (cells, spots) = (slot.cells(), slot.spots());
@@ -418,7 +418,7 @@ fn a_map_shows_load_by_key_and_time() {
         vec![Some(8.0), Some(0.0), None, Some(10.0)],
     ];
     assert_eq!(fine.values, expected);
-    // Rows by load: 130, and 108 of two.
+    // Joined to two rows: the range with a load of 130, and the other two with 108 together.
     let coarse = map(2, 2);
     let expected = [vec![Some(120.0), Some(10.0)], vec![Some(88.0), Some(20.0)]];
     assert_eq!(coarse.values, expected);

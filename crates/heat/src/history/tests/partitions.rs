@@ -64,7 +64,7 @@ fn a_slot_keeps_the_hottest_partitions() {
     let (clock, history) = (clock(), HeatHistory::new());
     let start = clock.now();
     let names: Vec<String> = (0..500).map(|number| format!("{number:03}")).collect();
-    // Each has more reads than the previous one.
+    // Each partition has more reads than the previous one.
     let many: Vec<(&str, u64)> = names.iter().map(String::as_str).zip(1..).collect();
     record(&history, &clock, &many);
     let map = history.partitions(
@@ -108,6 +108,7 @@ fn the_load_of_a_hot_partition_is_exact_over_a_day() {
     );
 }
 
+/// The 1 min slot keeps the partition with the most reads in the minute, although 40 others have more in one window.
 #[test]
 fn the_hottest_of_a_minute_may_lead_no_single_window() {
     let (clock, history) = (clock(), HeatHistory::new());

@@ -1,8 +1,9 @@
 //! Restoring a table from a snapshot.
 //!
 //! ```text
-//!  record of a dropped table with a new id ─▶ rows under that id ─▶ one batch: add the table's record, remove the dropped one
-//!                                             invisible                        the whole table appears at once
+//!  1  store the record of a dropped table with a new id
+//!  2  write the rows under that id: they are invisible
+//!  3  in one batch, add the table's record and remove the dropped one: the whole table appears at once
 //! ```
 //!
 //! A step is retried if the storage is busy, because a failure would waste all rows written so far. A kill leaves a
@@ -22,9 +23,10 @@ use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long a failing step is retried after its first failure, and the pause between attempts. A read or write takes up
-/// to 10 s to fail, and a few failures must not waste a copy of an hour.
+/// How long a failing step is retried after its first failure: a read or write takes up to 10 s to fail, and a few
+/// failures must not waste a copy of an hour.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The pause before each retry of a step.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A table of a snapshot.
@@ -41,9 +43,9 @@ pub struct SnapshotTable {
 /// The progress of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Restored {
-    /// Entities.
+    /// The number of copied entities.
     pub rows: u64,
-    /// Bytes of their keys and stored forms.
+    /// Bytes of the keys and stored forms of the copied entities.
     pub bytes: u64,
 }
 
@@ -76,15 +78,15 @@ pub async fn snapshot_tables(snapshot: &SnapshotReader) -> Result<Vec<SnapshotTa
 }
 
 impl Service {
-    /// Restores a table of a snapshot as a new table `into`, with its rows, properties, types and access policies. The entities get new
-    /// Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from before the snapshot does not match. The
-    /// table appears once it is complete. Calls `note` with the progress.
+    /// Restores a table of a snapshot as a new table `into`, with its rows, properties, types and access policies. The
+    /// entities get new Timestamps and ETags: a client that reads changes by Timestamp sees them, and an ETag from
+    /// before the snapshot does not match. The table appears once it is complete. Calls `note` with the progress.
     ///
     /// Cancel safe: after a cancel the sweep removes the rows.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named `into` exists.
-    /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
+    /// [`Error::NoSuchTable`]: the snapshot has no table of that name. [`Error::TableAlreadyExists`]: a table named
+    /// `into` exists. [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn restore_table(
         &self,
         snapshot: &SnapshotReader,
@@ -94,11 +96,12 @@ impl Service {
         note: &(dyn Fn(Restored) + Sync),
     ) -> Result<Restored, Error> {
         let old = name_key(account, table);
-        let mut found = snapshot.scan(&old, Some(&behind(&old)));
+        let mut found = snapshot.scan(&old, Some(&key_after(&old)));
         let row = found.next(1, CHUNK_BYTES).await?.pop();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
-        // Entities already expired in the snapshot are not restored, because a new Timestamp would revive them.
+        // Entities that had expired at the time of the snapshot are not restored, because with a new Timestamp they
+        // would no longer be expired.
         let then = snapshot.record().created;
         let expiry = Expiry::new(&Table::from_row(account, &row)?, then);
         let key = name_key(account, into);
@@ -175,17 +178,16 @@ impl Service {
         }
     }
 
-    /// Writes rows in key order, without locks because they have no other writer, with one commit for each range.
-    /// Retries failed commits.
+    /// Writes rows in key order, with one commit for each range. Retries failed commits.
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
             let route = self.route(first);
             let count = rest.partition_point(|(key, _)| route.range.bounds().contains(key));
             drop(route);
-            let (here, behind) = rest.split_at(count);
+            let (here, later) = rest.split_at(count);
             match self.write_here(here).await {
-                Ok(()) => (rest, patience) = (behind, Patience::default()),
+                Ok(()) => (rest, patience) = (later, Patience::default()),
                 Err(error) => patience.bear(error).await?,
             }
         }
@@ -203,7 +205,7 @@ impl Service {
     }
 }
 
-/// How long a step is retried.
+/// The time until which a step is retried.
 #[derive(Debug, Default)]
 struct Patience {
     until: Option<Instant>,
@@ -222,7 +224,7 @@ impl Patience {
     }
 }
 
-/// The rows of a table in a snapshot. A failed read is retried after the last row.
+/// The rows of a table in a snapshot. A failed read is retried, starting after the last row that was read.
 struct SnapshotRows<'s> {
     snapshot: &'s SnapshotReader,
     scan: SnapshotScan,
@@ -248,7 +250,7 @@ impl<'s> SnapshotRows<'s> {
             match self.scan.next(CHUNK_ROWS, CHUNK_BYTES).await {
                 Ok(rows) => {
                     if let Some((last, _)) = rows.last() {
-                        self.at = behind(last);
+                        self.at = key_after(last);
                     }
                     return Ok(rows);
                 }
@@ -298,10 +300,10 @@ impl Drop for Restoring<'_> {
 }
 
 /// The smallest key after `key`.
-fn behind(key: &Bytes) -> Bytes {
-    let mut behind = key.to_vec();
-    behind.push(0);
-    behind.into()
+fn key_after(key: &Bytes) -> Bytes {
+    let mut after = key.to_vec();
+    after.push(0);
+    after.into()
 }
 
 #[cfg(test)]

@@ -310,7 +310,8 @@ async fn expired_entities_are_not_restored() {
     assert_eq!(world.table("Again").await.unwrap().ttl, Some(ttl));
 }
 
-/// If the last write were not retried, all copied rows would be wasted.
+/// The last write, which publishes the restored table, is retried. Otherwise a single failure would waste the whole
+/// copy.
 #[tokio::test(start_paused = true)]
 async fn the_write_that_publishes_the_table_is_retried() {
     let world = World::new().await;

@@ -87,7 +87,10 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(2));
     drop(other);
     write.await.unwrap();
-    assert!((seconds() - 2.0).abs() < 0.1, "the lock of the row");
+    assert!(
+        (seconds() - 2.0).abs() < 0.1,
+        "waits for the lock of the row"
+    );
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
@@ -97,9 +100,9 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(3));
     drop(all);
     write.await.unwrap();
-    assert!((seconds() - 3.0).abs() < 0.1, "admission");
+    assert!((seconds() - 3.0).abs() < 0.1, "waits for admission");
 
-    // It exists.
+    // An insert that fails, because the entity exists.
     let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
     let all = queue.enter(&key, u64::MAX).await.unwrap();
     begin(write.as_mut());
@@ -108,11 +111,11 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     write.await.unwrap_err();
     assert!(
         (seconds() - 4.0).abs() < 0.1,
-        "admission of a refused request"
+        "a refused request waits for admission"
     );
 }
 
-/// `docs/admin-api.md`: keys and stored forms.
+/// The heat counts the bytes of keys and stored forms, as `docs/admin-api.md` says.
 #[tokio::test]
 async fn bytes_are_those_of_keys_and_stored_rows() {
     let service = service_by(&clock());

@@ -8,8 +8,8 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 
 const ISSUER: &str = "https://issuer.example/";
-/// The public half of a key, whose private half was deleted. OpenSSL signed the token with it (RS256, valid until
-/// 2096).
+/// The modulus of a public key. OpenSSL signed [`TOKEN`] with the private key (RS256, valid until 2096), which was
+/// deleted after that.
 const MODULUS: &str = "uCeEyuktTDpcgN_lXPzy7qXwvxxdYQlnB4PVxQmDBRMax_Q8iU8rW3yM1cyFCY2dRf2BkoKXUZKtfQiBKVsno4NJJt8_f4uw8a4wVeerRVk8NsHQgV2e98I_ZEn36qVSmidVJJM_9_nsAvrGQmaF5IqvFuLUNyAVorEy1uNBN-EghcyXNpCea1yeSy_bFka9Qp--hImLx-G-3t_xshXO1YWWyBh2yWnFRtqoUX7Og9f2ZY4eAu2hnUJOfnQcph0hF1yOHzAHVDcPt7_XG2q1-TV-PTmYpYKVaQqRwgVtydZXWcKLs736EjBwNG-1a7pKUNP0SEZZoxaad81s7zIlaQ";
 const TOKEN: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImtleS0xIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlLyIsImF1ZCI6InBhcnRpdGEiLCJuYmYiOjE3MDAwMDAwMDAsImV4cCI6NDAwMDAwMDAwMCwicm9sZXMiOlsiU3RvcmFnZSBUYWJsZSBEYXRhIFJlYWRlciJdfQ.hpdEw27kxT_KrlWfMxxNFVhRFcyXuB8KB-En2n75-yaC4l-n-m-6IgRmyP5CdrDDpgwk0-a3gn1739NYHjDowUgONu63f76CeZ5SIqRVp_sXorFgCE8cJshkbolQv0zBtM2iVEND1oWDZsMfB0xpBZq76VdYhMKRpjYM8fDr1SOQcK2bYDULIOHNr-4sMGL6komYB3gx4aheIMyPGQNxS3Mj2Jl0CiGq5C1ZAjGv3UwJ9lfiu8x1pydTyMi_rfHFrDzwTfSdGVTPEruTO80eH4OvdqTYhg6zlClY1CEF0ursklNL5yS3ns1abRqPM1-S31ozP7IrGlKcChyoOGG4wA";
 
@@ -175,7 +175,7 @@ fn p256_signatures_and_the_algorithm_of_the_key() {
             "Storage Table Data Contributor".to_owned()
         ]))
     );
-    // Any user of the issuer may have such a token.
+    // A token without roles is refused, because any user of the issuer can have one.
     let refused = rules.verify(
         &token_of("ES256", json!(null)),
         ACCOUNT,

@@ -1,4 +1,4 @@
-//! Tests of credentials. The signatures are the vectors of the protocol sheet, section 17, made with official clients.
+//! Tests of credentials. Official clients computed the expected signatures.
 
 mod bearer;
 

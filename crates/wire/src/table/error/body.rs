@@ -1,7 +1,7 @@
 //! The two shapes of an error body.
 //!
-//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused credentials,
-//! are XML.
+//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused
+//! credentials, are XML.
 
 use crate::table::Operation;
 use crate::{ErrorCode, Failure, Occurrence, json, xml};
@@ -17,10 +17,10 @@ pub enum BodyForm {
 
 /// The shape of the body for an operation; `None` if the request failed before its operation was known.
 ///
-/// Refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the operation
-/// (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
-/// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys
-/// and methods) are JSON, all others XML.
+/// Errors of refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the
+/// operation (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
+/// python--test_table_entity_test_sas_add_outside_range). If the operation is not known yet, errors of OData (about
+/// keys and methods) are JSON, all others XML.
 pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
     use ErrorCode as E;
     let is_json = match operation {

@@ -10,7 +10,7 @@ error_codes! {
     /// The codes that only the Table service uses.
     OWN_ERROR_CODES after COMMON_ERROR_CODES.len();
 
-    // The request as such.
+    // Malformed requests.
     MethodNotAllowed "MethodNotAllowed" 405 "The requested method is not allowed on the specified resource.";
     XMethodNotUsingPost "XMethodNotUsingPost" 400 "The request uses X-HTTP-Method with a verb other than POST.";
     XMethodIncorrectCount "XMethodIncorrectCount" 400 "More than one X-HTTP-Method is specified.";
@@ -50,7 +50,7 @@ error_codes! {
     CommandsInBatchActOnDifferentPartitions "CommandsInBatchActOnDifferentPartitions" 400 "All commands in a batch must operate on same entity group.";
     BatchOperationNotSupported "BatchOperationNotSupported" 400 "The operation is not supported in a batch request.";
 
-    // The service itself.
+    // Failures of the service.
     TableServerOutOfMemory "TableServerOutOfMemory" 500 "The table server is out of memory.";
 }
 

@@ -1,7 +1,7 @@
 //! Splits a filter's text into tokens.
 //!
-//! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. Like the service, error
-//! texts give the offset *after* the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
+//! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. As in the service,
+//! the position in an error text is the end of the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
 
 use crate::{ErrorCode, Failure};
 use unicode_ident::{is_xid_continue, is_xid_start};
@@ -58,7 +58,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// The failure of a text that is not a filter; its position is the end of `token`.
+    /// The failure for a text that is not a filter; its position is the end of `token`.
     pub(super) fn syntax_error(&self, token: &Token<'_>) -> Failure {
         let message = format!(
             "Syntax error at position {} in '{}'.",
@@ -68,7 +68,7 @@ impl<'a> Lexer<'a> {
         Failure::with_message(ErrorCode::InvalidInput, message)
     }
 
-    /// The failure of a literal that is not valid for its type.
+    /// The failure for a literal that is not valid for its type.
     pub(super) fn unrecognized(&self, edm: &str, token: &Token<'_>) -> Failure {
         let Token { text, start, .. } = token;
         let message = format!(
@@ -78,7 +78,7 @@ impl<'a> Lexer<'a> {
         Failure::with_message(ErrorCode::InvalidInput, message)
     }
 
-    /// The next token; at the end always [`Kind::End`].
+    /// The next token; [`Kind::End`] at the end of the text, also on further calls.
     ///
     /// # Errors
     /// 400 InvalidInput for an unclosed quote, and for a character that cannot be part of a token.
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
         Token { kind, text, start }
     }
 
-    /// A quoted literal after a word of `prefix` bytes. Two quotes in it are one.
+    /// A quoted literal after a word of `prefix` bytes. Two quotes in the literal stand for one.
     fn quoted(&mut self, prefix: usize) -> Result<Token<'a>, Failure> {
         let rest = self.rest();
         let mut length = prefix + 1;
@@ -146,8 +146,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number after a sign of `sign` bytes: digits, fraction, exponent, then any letters. Only a suffix of one letter is
-    /// valid.
+    /// A number after a sign of `sign` bytes: digits, fraction, exponent, then any letters. Only a suffix of one letter
+    /// is valid.
     fn number(&mut self, sign: usize) -> Result<Token<'a>, Failure> {
         let rest = self.rest().as_bytes();
         let digits_from = |from: usize| {

@@ -1,4 +1,4 @@
-//! Literals of a filter, section 7.2 of the protocol.
+//! Literals of a filter (service document "Querying tables and entities").
 
 use super::lexer::{Kind, Lexer, Token};
 use crate::Failure;
@@ -23,8 +23,8 @@ pub(super) fn literal(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Option<Val
     }
 }
 
-/// `L` marks an Int64. `D`, a fraction or an exponent marks a Double. Any other number is an Int32. The service does not have
-/// the types Single (`f`) and Decimal (`m`).
+/// The value of a number: with the suffix `L` an Int64; with the suffix `D`, a fraction or an exponent a Double;
+/// otherwise an Int32. The service does not have the types Single (`f`) and Decimal (`m`).
 fn number(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
     let text = token.text;
     if matches!(text, "-INF" | "-Infinity" | "-inf") {
@@ -68,7 +68,7 @@ fn quoted(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
     value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
 }
 
-/// Accepts date-times outside the range of stored ones, because rows are compared with them: clients send .NET's
+/// Also accepts date-times that cannot be stored, because filters only compare: clients send .NET's
 /// `DateTime.MinValue`.
 fn date_time(text: &str) -> Option<DateTime> {
     match DateTime::parse(text) {
@@ -77,7 +77,7 @@ fn date_time(text: &str) -> Option<DateTime> {
     }
 }
 
-/// Hex digits, two for each byte.
+/// Decodes hexadecimal digits, two for each byte.
 fn binary(text: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {

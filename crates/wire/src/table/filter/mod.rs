@@ -7,13 +7,14 @@
 //! op         := 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le'
 //! ```
 //!
-//! Promises:
+//! Rules:
 //! - comparisons bind tightest, then `not`, `and`, `or`; keywords and operators are case-sensitive;
 //! - chains of `and` and of `or` are flat in the tree, in the order of the text;
 //! - a literal on the left is moved to the right, with its operator mirrored;
-//! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two literals,
-//!   navigation) are 501 NotImplemented; every other error is 400 InvalidInput, with the position in its text;
-//! - the text is bounded by [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`]; the parser has an explicit stack and does not recurse.
+//! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two
+//!   literals, navigation) are 501 NotImplemented; every other error is 400 InvalidInput, and syntax errors have their
+//!   position in the text;
+//! - [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`] limit the text; the parser has an explicit stack and does not recurse.
 //!
 //! Callers pass the text percent-decoded.
 
@@ -28,5 +29,5 @@ pub use parser::parse_filter;
 /// Maximum length of a filter, in bytes. A filter for many keys can be this long; the limit of URLs is lower.
 pub const FILTER_BYTES_MAX: usize = 64 * 1024;
 /// Maximum nesting of parentheses and `not`. .NET clients add a pair of parentheses for every term of a chain, so a
-/// hundred terms nest a hundred deep. The service's library has the same limit of 800.
+/// chain of a hundred terms has a nesting of a hundred. The library that the service uses has the same limit of 800.
 pub const FILTER_DEPTH_MAX: usize = 800;

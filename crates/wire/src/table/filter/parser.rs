@@ -6,7 +6,7 @@ use super::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX};
 use crate::{ErrorCode, Failure};
 use partita_model::{Comparison, Filter, Property, Value};
 
-/// Operators of OData that the service does not implement.
+/// OData operators that the service does not implement.
 const FOREIGN_OPERATORS: [&str; 7] = ["add", "sub", "mul", "div", "mod", "in", "has"];
 
 /// Reads a filter. A blank text matches every row.
@@ -24,7 +24,7 @@ pub fn parse_filter(text: &str) -> Result<Filter, Failure> {
     Parser::new(text)?.parse()
 }
 
-/// Operators that wait for their right operand, by falling precedence, and open parentheses.
+/// Operators that wait for their right operand, from the highest precedence to the lowest, and open parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Waiting {
     Not,
@@ -46,7 +46,7 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token<'a>,
     waiting: Vec<Waiting>,
-    /// `not` and open parentheses in `waiting`.
+    /// The number of `not`s and open parentheses in `waiting`.
     depth: usize,
     done: Vec<Filter>,
 }
@@ -114,8 +114,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the tokens after a predicate: closing parentheses, then `and` or `or`. Returns whether another predicate must
-    /// follow.
+    /// Takes the tokens after a predicate: closing parentheses, then `and` or `or`. Returns whether another predicate
+    /// must follow.
     fn after_predicate(&mut self) -> Result<bool, Failure> {
         while self.token.kind == Kind::Close {
             self.reduce_below(Waiting::Or);
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// Applies the `not`s before an operand of `and` and `or` to it.
+    /// Completes an operand of `and` or `or`, by applying the `not`s before it.
     fn finish_operand(&mut self, operand: Filter) {
         let mut filter = operand;
         while self.waiting.last() == Some(&Waiting::Not) {
@@ -223,7 +223,8 @@ impl<'a> Parser<'a> {
         self.token.kind == Kind::Word && FOREIGN_OPERATORS.contains(&self.token.text)
     }
 
-    /// The failure of a token in the place of `and`, `or`, `)` or the end. After a parenthesis it can be an operator of OData.
+    /// The failure for a token where `and`, `or`, `)` or the end must follow. An OData operator there is not
+    /// implemented; any other token is a syntax error.
     fn misplaced_operator(&self) -> Failure {
         if comparison(&self.token).is_some() || self.is_foreign_operator() {
             ErrorCode::NotImplemented.into()
@@ -267,7 +268,8 @@ fn compare(left: Operand, op: Comparison, right: Operand) -> Result<Filter, Fail
     })
 }
 
-/// The language has the word `null`, but no comparison with it is valid (section 7.3 of the protocol).
+/// The failure for a comparison with `null`. The filter language has this word, but the service accepts no comparison
+/// with it.
 fn null_failure(op: Comparison) -> Failure {
     let name = match op {
         Comparison::Equal | Comparison::NotEqual => return ErrorCode::InvalidInput.into(),
@@ -282,8 +284,8 @@ fn null_failure(op: Comparison) -> Failure {
     Failure::with_message(ErrorCode::InvalidInput, message)
 }
 
-/// Joins both filters into one chain of `operator`, which is `and` or `or`. If a term is such a chain itself, its terms
-/// are added to the chain.
+/// Joins both filters into one chain of `operator`, which is `and` or `or`. If `left` or `right` is such a chain, its
+/// terms become terms of the new chain.
 fn join(operator: Waiting, left: Filter, right: Filter) -> Filter {
     let mut terms = match (operator, left) {
         (Waiting::And, Filter::And(terms)) | (Waiting::Or, Filter::Or(terms)) => terms,

@@ -59,7 +59,8 @@ fn precedence() {
 
 #[test]
 fn filters_that_clients_send() {
-    // Recordings net--TableClientQueryableLiveTests_*, python--test_table_entity_test_query_*, node--tableservice_tests_000.
+    // Recordings net--TableClientQueryableLiveTests_*, python--test_table_entity_test_query_*,
+    // node--tableservice_tests_000.
     for (text, expected) in [
         (
             "(((RowKey eq '0004') and (Int32 eq 4)) or ((Int32 eq 2) and ((String eq 'wrong string') or (Bool eq true)))) or (LongPrimitiveN eq 2147483697L)",
@@ -289,7 +290,7 @@ fn a_blank_filter_matches_everything() {
 }
 
 #[test]
-fn bounds() {
+fn size_and_depth_are_limited() {
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(tree(&nested(FILTER_DEPTH_MAX)), "a");
     assert_eq!(code(&nested(FILTER_DEPTH_MAX + 1)), ErrorCode::InvalidInput);
@@ -352,7 +353,7 @@ fn leaf() -> impl Strategy<Value = Filter> {
     ]
 }
 
-/// Trees in the parser's normal form: chains are flat and have two terms at least.
+/// Trees in the form that the parser returns: chains are flat and have at least two terms.
 fn any_filter() -> impl Strategy<Value = Filter> {
     leaf().prop_recursive(6, 40, 4, |inner| {
         let terms = || proptest::collection::vec(inner.clone(), 2..5);

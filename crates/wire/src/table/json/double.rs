@@ -1,9 +1,10 @@
 //! Writes doubles in the form of the service: the shortest digits that read back the same, always with a fraction or an
 //! exponent, which distinguishes them from integers.
 //!
-//! Like .NET's round-trip format, it has an exponent for values up to 1E-05 and from 1E+15 on (from 1E+17 on for more
-//! than fifteen digits). It has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. (Recordings show
-//! `3.0`, `3.1`, `200.23`; very large and small numbers follow the platform of the service.)
+//! As in .NET's round-trip format, values up to 1E-05 and from 1E+15 on (from 1E+17 on for more than fifteen digits)
+//! have an exponent. An exponent has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. Recordings show
+//! only `3.0`, `3.1` and `200.23`; for very large and small numbers, this form is derived from .NET, which the service
+//! uses.
 
 use std::io::Write as _;
 
@@ -12,7 +13,7 @@ use std::io::Write as _;
 pub(super) fn push_double(value: f64, out: &mut Vec<u8>) {
     let magnitude = value.abs();
     if (1e-4..1e15).contains(&magnitude) || magnitude == 0.0 {
-        // In this range, zmij always writes a fraction and never an exponent.
+        // In this range, the crate `zmij` always writes a fraction and never an exponent.
         out.extend_from_slice(zmij::Buffer::new().format_finite(value + 0.0).as_bytes());
     } else if value.is_finite() {
         push_extreme(value, out);
@@ -56,8 +57,9 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
-        // Recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1), gostorage--StorageEntitySuite_TestGet.
+    fn doubles_have_the_recorded_forms() {
+        // The first values are from recordings: cosmosdbpython--test_table_entity_test_get_entity (3.0, 3.1),
+        // gostorage--StorageEntitySuite_TestGet.
         for (value, expected) in [
             (3.0, "3.0"),
             (3.1, "3.1"),

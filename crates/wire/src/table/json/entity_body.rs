@@ -6,9 +6,9 @@ use partita_model::{PropertyRef, ValueRef, is_plain};
 
 /// Writes an entity property by property, for callers without a list of properties.
 ///
-/// Types that JSON does not imply are annotated, so that every value is read back unchanged, except minus zero: the service
-/// stores zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and texts are escaped but not
-/// checked.
+/// Types that JSON does not imply are annotated, so that a server stores every value unchanged, except minus zero,
+/// which the service stores as zero. Doubles are always annotated, because Azurite reads `5.0` as an integer. Names and
+/// texts are escaped but not checked.
 #[derive(Debug)]
 pub struct EntityBody<'o>(&'o mut Vec<u8>);
 
@@ -19,7 +19,7 @@ impl<'o> EntityBody<'o> {
         Self(out)
     }
 
-    /// Appends a property. The keys are properties of type String.
+    /// Appends a property. PartitionKey and RowKey are appended as properties of type String.
     #[inline]
     pub fn property(&mut self, name: &str, value: ValueRef<'_>) {
         let plain = matches!(value, ValueRef::String(text) if is_plain(text));

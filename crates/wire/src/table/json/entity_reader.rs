@@ -1,14 +1,15 @@
 //! Reads an entity from the body of an insert, update or merge.
 //!
-//! The first pass collects the members as slices of the body, because an annotation may stand before or after its property.
-//! The second pass converts them and writes their stored form. The reader builds no tree, and copies a string without
-//! escapes once.
+//! The first pass collects the members as slices of the body, because an annotation may stand before or after its
+//! property. The second pass converts them and writes their stored form. The reader builds no tree, and copies a string
+//! without escapes once.
 //!
-//! Promises:
-//! - it ignores `odata.*`, annotations other than `@odata.type`, and `Timestamp`;
-//! - it ignores null members, with or without annotation;
-//! - it does not check the keys: that is left to the operation;
-//! - [`MEMBERS_MAX`] bounds the members, the scanner bounds the nesting, and the body everything else.
+//! Rules:
+//! - `odata.*`, annotations other than `@odata.type`, and `Timestamp` are ignored;
+//! - members with the value null are ignored, with or without annotation;
+//! - the keys are not checked; the operation checks them;
+//! - [`MEMBERS_MAX`] limits the members, the scanner limits the nesting, and the size of the body limits everything
+//!   else.
 
 use super::limit::code_of_limit;
 use super::typed_value::{Scratch, unreadable};
@@ -18,8 +19,8 @@ use partita_model::{EdmType, EntityDraft, LimitError, PropertiesBuilder};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// Maximum number of members of a body, including annotations and nulls: four for each property that an entity can
-/// have.
+/// The maximum number of members of a body, including annotations and nulls: four times the number of properties that
+/// an entity can have.
 pub const MEMBERS_MAX: usize = 4 * 255;
 
 const TYPE_SUFFIX: &str = "@odata.type";
@@ -45,12 +46,13 @@ pub(super) struct Members<'a> {
     pub(super) etag: Option<Token<'a>>,
 }
 
-/// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service operations").
+/// Reads an entity (service documents "Inserting and updating entities", "Payload format for Table service
+/// operations").
 ///
 /// # Errors
-/// 400 InvalidInput for a body that is not a JSON object, and for a value that does not fit its type; OutOfRangeInput for dates
-/// before 1601; DuplicatePropertiesSpecified, PropertyNameInvalid, PropertyNameTooLong, PropertyValueTooLarge and
-/// TooManyProperties.
+/// 400 InvalidInput for a body that is not a JSON object, and for a value that does not fit its type; OutOfRangeInput
+/// for dates before 1601; DuplicatePropertiesSpecified, PropertyNameInvalid, PropertyNameTooLong, PropertyValueTooLarge
+/// and TooManyProperties.
 pub fn read_entity(body: &[u8]) -> Result<EntityDraft, Failure> {
     let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
     let mut members = Members::default();
@@ -180,7 +182,7 @@ pub(super) fn text_of(token: Token<'_>) -> Result<Cow<'_, str>, Failure> {
 /// The type that an annotation names; `None` if it is unknown.
 #[inline]
 fn edm_of(value: Token<'_>) -> Option<EdmType> {
-    // Length and one byte select the only candidate, which one comparison checks.
+    // Length and one byte select the only possible type, so one comparison is enough.
     let Token::Plain(name) = value else {
         return EdmType::from_name(&text_of(value).ok()?);
     };

@@ -1,7 +1,7 @@
 //! URLs of entities and tables in `Location`, `DataServiceId`, `odata.id` and `odata.editLink`.
 //!
-//! A quote in a key is doubled. All characters except ASCII letters, digits and `-_.!~*'()`, the "unreserved" set of RFC 2396,
-//! are percent-encoded with upper-case digits, as in the recordings
+//! A quote in a key is doubled. All characters except ASCII letters, digits and `-_.!~*'()`, the "unreserved" set of
+//! RFC 2396, are percent-encoded with upper-case digits, as in the recordings
 //! (js--special_characters_should_handle_partition_and_row_keys_with_special_chars: `A''aaa_bbbb2%22`;
 //! python--test_table_entity_test_query_special_chars: `%3A%40`, `%2B%2C%24`, `%3D%26%20`).
 
@@ -19,8 +19,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// Appends `Name(PartitionKey='…',RowKey='…')`. `table` is a valid table name and needs no escapes. The text is ASCII and needs
-/// no escapes in JSON.
+/// Appends `Name(PartitionKey='…',RowKey='…')`. `table` must be a valid table name, which needs no escapes. The
+/// appended text is ASCII and needs no escapes in JSON.
 pub fn push_entity_path(table: &str, partition_key: &str, row_key: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(table.as_bytes());
     out.extend_from_slice(b"(PartitionKey='");
@@ -30,8 +30,8 @@ pub fn push_entity_path(table: &str, partition_key: &str, row_key: &str, out: &m
     out.extend_from_slice(b"')");
 }
 
-/// The URL of an entity, `base/Name(PartitionKey='…',RowKey='…')`: the value of `Location`. `base` is the account's URL without a
-/// trailing slash.
+/// The URL of an entity, `base/Name(PartitionKey='…',RowKey='…')`: the value of `Location`. `base` is the account's URL
+/// without a trailing slash.
 pub fn entity_url(base: &str, table: &str, partition_key: &str, row_key: &str) -> String {
     let room = base.len() + table.len() + partition_key.len() + row_key.len() + 48;
     let mut out = Vec::with_capacity(room);

@@ -1,11 +1,11 @@
-//! Writes entities: one alone, or page by page into one buffer.
+//! Writes entities into a buffer: a single entity, or the entities of a page.
 //!
 //! [`EntityWriter::new`] prepares the parts that all rows of a page share. A row is copied from these parts and from
 //! stored strings, with a few formatted numbers; writing a row does not allocate memory.
 //!
-//! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata): `odata.metadata` (of a single
-//! entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey, RowKey, Timestamp, then the custom
-//! properties in their stored order, each annotation before its property.
+//! Order of members, as recorded (cosmosdbpython--test_table_entity_test_query_entities_full_metadata):
+//! `odata.metadata` (of a single entity), `odata.type`, `odata.id`, `odata.etag`, `odata.editLink`, PartitionKey,
+//! RowKey, Timestamp, then the custom properties in their stored order, each annotation before its property.
 //!
 //! | | full | minimal | none |
 //! | --- | --- | --- | --- |
@@ -43,11 +43,11 @@ pub struct EntityFormat<'a> {
 pub struct EntityWriter<'a> {
     level: MetadataLevel,
     table: &'a str,
-    /// The names to show; `None` for all.
+    /// The properties to show; `None` for all.
     names: Option<&'a Names>,
     /// `"odata.metadata":"` up to the table's name; empty without metadata.
     metadata: Vec<u8>,
-    /// `&$select=…`, or empty.
+    /// `&$select=…`, which ends `odata.metadata`; empty without `$select`.
     suffix: Vec<u8>,
     /// `"odata.type":"…","odata.id":"base/`, with full metadata.
     identity: Vec<u8>,
@@ -201,7 +201,7 @@ impl<'a> EntityWriter<'a> {
         }
     }
 
-    /// Appends the selected properties in the order of their names; a property that the entity lacks is null.
+    /// Appends the selected properties in the order of their names. A property that the entity does not have is null.
     fn push_selected(
         &self,
         names: &Names,
@@ -229,8 +229,8 @@ impl<'a> EntityWriter<'a> {
     }
 }
 
-/// Appends a property and a comma. With `annotated`, the annotation of its type comes first, unless JSON implies the type.
-/// The name is an identifier and needs no escapes.
+/// Appends a property and a comma. With `annotated`, the annotation of its type comes first, unless JSON implies the
+/// type. The name is an identifier and needs no escapes.
 #[inline]
 pub(super) fn push_property(property: &PropertyRef<'_>, annotated: bool, out: &mut Vec<u8>) {
     let PropertyRef { name, value, plain } = *property;

@@ -3,7 +3,7 @@
 use crate::ErrorCode;
 use partita_model::LimitError;
 
-/// The code that the service returns if an entity exceeds a limit; the code has the recorded text.
+/// The code that the service returns if an entity exceeds a limit.
 pub const fn code_of_limit(error: LimitError) -> ErrorCode {
     match error {
         LimitError::TooManyProperties => ErrorCode::TooManyProperties,

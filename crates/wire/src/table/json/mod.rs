@@ -1,4 +1,4 @@
-//! Reads and writes OData JSON (section 3 of the protocol: "Payload format for Table service operations").
+//! Reads and writes OData JSON (service document "Payload format for Table service operations").
 
 mod double;
 mod entity_body;

@@ -1,10 +1,11 @@
-//! Reads entities from answers: one alone, or row by row from a page. The client's side of [`super::EntityWriter`].
+//! Reads entities from answers: a single entity, or row by row from a page. Clients use this to read what
+//! [`super::EntityWriter`] writes.
 //!
-//! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string without
-//! escapes is borrowed. The next row reuses the memory of the row before.
+//! The reader builds no tree. A row is a few slices of the body until a caller reads its properties, and a string
+//! without escapes is borrowed. The next row reuses the memory of the row before.
 //!
-//! Like the readers of request bodies, it accepts annotations before or after their property. It ignores members of a
-//! page other than `value`, and nulls, which the answer to a `$select` contains for missing properties.
+//! Annotations may be before or after their property, as in request bodies. Members of a page other than `value` are
+//! ignored. So are nulls, which the answer to a `$select` contains for missing properties.
 
 use super::entity_reader::{Member, Members, text_of};
 use super::typed_value::{Scratch, unreadable};
@@ -67,10 +68,10 @@ impl<'a> PageReader<'a> {
         }
     }
 
-    /// The next row; `None` after the last one and after an error.
+    /// The next row; `None` after the last row, and after an error.
     ///
     /// # Errors
-    /// 400 InvalidInput for a row that is not a JSON object, and for a page that is cut short.
+    /// 400 InvalidInput for a row that is not a JSON object, and for a truncated page.
     pub fn next_row(&mut self) -> Result<Option<RowReader<'_, 'a>>, Failure> {
         if self.ended {
             return Ok(None);
@@ -105,7 +106,7 @@ impl<'a> PageReader<'a> {
     }
 }
 
-/// Reads the answer of a single entity; `read` gets its row.
+/// Reads an answer with a single entity: passes its row to `read`, and returns the result.
 ///
 /// # Errors
 /// 400 InvalidInput for a body that is not a JSON object; the errors of `read`.
@@ -147,7 +148,7 @@ impl<'a> RowReader<'_, 'a> {
         self.text("RowKey")
     }
 
-    /// The ETag, which answers show from minimal metadata on.
+    /// The ETag, which answers with minimal or full metadata show.
     ///
     /// # Errors
     /// 400 InvalidInput if it is not text.
@@ -173,7 +174,8 @@ impl<'a> RowReader<'_, 'a> {
         self.members.found.len()
     }
 
-    /// Passes each custom property to `take`, in the order of the answer: index among the members, name, and value.
+    /// Calls `take` for each custom property, in the order of the answer, with the index of the member, the name and
+    /// the value.
     ///
     /// # Errors
     /// 400 InvalidInput for a value that does not fit its type.

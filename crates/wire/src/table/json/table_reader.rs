@@ -8,8 +8,8 @@ use crate::{ErrorCode, Failure};
 /// Reads `{"TableName":"…"}` and ignores other members. [`partita_model::TableName::new`] checks the name.
 ///
 /// # Errors
-/// 400 InvalidInput for a body that is not a JSON object, and for a name that is not text; PropertiesNeedValue for a missing
-/// or null name.
+/// 400 InvalidInput for a body that is not a JSON object, and for a name that is not text; PropertiesNeedValue for a
+/// missing or null name.
 pub fn read_table_name(body: &[u8]) -> Result<String, Failure> {
     let mut scanner = Scanner::new(body).ok_or_else(unreadable)?;
     let mut found = None;

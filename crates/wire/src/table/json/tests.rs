@@ -396,7 +396,8 @@ fn no_metadata() {
 
 #[test]
 fn selections() {
-    // Recording cosmosdbpython--test_table_entity_test_get_entity_with_select: null for properties that the entity lacks.
+    // Recording cosmosdbpython--test_table_entity_test_get_entity_with_select: null for properties that the entity
+    // lacks.
     let (single, page) = written(MetadataLevel::Minimal, Some("sex, xyz,age"));
     let members = concat!(
         r#""odata.etag":"W/\"datetime'2021-09-21T01%3A04%3A37.9678478Z'\"","#,

@@ -1,4 +1,4 @@
-//! Converts a JSON value and its annotation to a typed value: section 3.3 of the protocol's input rules.
+//! Converts a JSON value and its annotation to a typed value.
 //!
 //! | annotation | JSON | value |
 //! | --- | --- | --- |
@@ -64,8 +64,8 @@ impl Scratch {
     }
 }
 
-/// Reads a value of a type from the text of its JSON form: Binary is Base64, NaN and the infinities are names, a String is its
-/// own text.
+/// Reads a value of a type from a text, as it is in a JSON string: a Binary is in Base64, NaN and the infinities have
+/// names, a String is the text itself.
 ///
 /// # Errors
 /// 400 InvalidInput for a text that is not a value of the type; 400 OutOfRangeInput for a date-time before 1601.
@@ -92,7 +92,7 @@ pub fn push_value_text(value: ValueRef<'_>, out: &mut String) {
     }
 }
 
-/// The failure of a body that cannot be read, with the observed text.
+/// The failure for a body that cannot be read, with the text of the service.
 pub(super) fn unreadable() -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,

@@ -1,8 +1,8 @@
 //! Finds the resource and the operation of a request.
 //!
-//! [`Resource::of`] reads the path, [`tunnelled_method`] finds the intended method, [`Operation::of`] combines both. They are
-//! separate steps, so that a server can authenticate between them and report errors in the order of the service: first
-//! authentication, then URL and headers. They do not check whether an account or a table exists.
+//! [`Resource::of`] reads the path, [`tunnelled_method`] finds the intended method, [`Operation::of`] combines both.
+//! These steps are separate, so that a server can authenticate between them and report errors in the order of the
+//! service: first authentication, then URL and headers. They do not check whether an account or a table exists.
 
 use super::error::method_not_allowed;
 use super::{Operation, Resource};
@@ -10,7 +10,7 @@ use crate::uri::first_segment;
 use crate::{ErrorCode, Failure, Method, Target};
 
 impl<'a> Resource<'a> {
-    /// The resource that a target's path names.
+    /// Parses the resource in the path of a target.
     ///
     /// # Errors
     /// The errors of [`Resource::parse`].
@@ -33,9 +33,9 @@ impl Operation {
     /// The operation of a request. `method` is the intended one, see [`tunnelled_method`].
     ///
     /// # Errors
-    /// 405 MethodNotAllowed; 400 InvalidQueryParameterValue for an unknown `comp` or `restype`, MissingRequiredHeader for
-    /// a delete without `If-Match`; 403 InsufficientAccountPermissions for a write to the secondary; 501 NotImplemented
-    /// for the service document.
+    /// 405 MethodNotAllowed; 400 InvalidQueryParameterValue for an unknown `comp` or `restype`, MissingRequiredHeader
+    /// for a delete without `If-Match`; 403 InsufficientAccountPermissions for a write to the secondary; 501
+    /// NotImplemented for the service document.
     pub fn of(
         target: &Target<'_>,
         method: Method,
