@@ -5,7 +5,7 @@
 //!
 //! | text | means |
 //! | --- | --- |
-//! | `–` | no crate of ours |
+//! | `–` | no crate of this project |
 //! | names in backquotes | these crates |
 //! | names, then `and below` | these crates, and those that their own rows list |
 //! | `not`, then names | without these crates |
@@ -21,7 +21,7 @@ use super::tree::{Tree, package_name};
 
 const FILE: &str = "ARCHITECTURE.md";
 
-/// How the table's first line begins.
+/// The beginning of the table's first line.
 const HEADER: &str = "| crate |";
 
 /// Crates by the names of their folders.
@@ -66,12 +66,15 @@ pub(super) fn check(tree: &Tree, settings: &Settings) -> anyhow::Result<Vec<Find
             Some(package) => {
                 let arrows = arrows(settings, package, &packages);
                 for name in listed.difference(&arrows) {
-                    report(format!("{}: tidy.toml has no arrow to {name}", row.name));
+                    report(format!(
+                        "{}: tidy.toml allows no dependency on {name}",
+                        row.name
+                    ));
                 }
                 for name in arrows.difference(&listed) {
                     let row = &row.name;
                     report(format!(
-                        "{row}: tidy.toml has an arrow to {name}, the map has not"
+                        "{row}: tidy.toml allows a dependency on {name}, the table does not"
                     ));
                 }
             }
@@ -160,7 +163,7 @@ fn may_depend_on(text: &str, known: &BTreeMap<String, Names>) -> Result<Names, S
     Ok(listed)
 }
 
-/// The names in backquotes, and the words between them.
+/// The names in backquotes, and the words outside them.
 fn names(part: &str) -> (Vec<String>, String) {
     let mut names = Vec::new();
     let mut words = Vec::new();
@@ -219,8 +222,8 @@ mod tests {
             texts(rows),
             [
                 "crates/side has no row in the table of crates",
-                "mid: tidy.toml has no arrow to side",
-                "mid: tidy.toml has an arrow to low, the map has not",
+                "mid: tidy.toml allows no dependency on side",
+                "mid: tidy.toml allows a dependency on low, the table does not",
                 "high: \"gone and below\" needs a row of gone above",
                 "high: tidy.toml has an arrow to low, the map has not",
                 "high: tidy.toml has an arrow to mid, the map has not",
