@@ -4,7 +4,7 @@
 //! 2. While the disk is full, the server answers reads and writes in time, refuses snapshots, and aborts a backup to the same disk,
 //!    leaving no visible snapshot and no finished backup.
 //! 3. The test deletes a ballast file: the server accepts writes again, and a snapshot and a backup succeed on the next
-//! try.
+//!    try.
 //! 4. Then, and again after a kill and a restart, every acknowledged row is stored, and no row whose insert was
 //!    answered with 503 ("not executed").
 
