@@ -1,6 +1,6 @@
 //! Planted bugs: an engine that violates its guarantees on purpose, to prove that a test detects it.
 //!
-//! Compiled only with the feature `planted-bugs`, which only `cargo xtask bugs` builds. An environment variable
+//! Compiled only with the feature `planted-bugs`, which only `cargo harness bugs` builds. An environment variable
 //! activates a bug by its name, in the syntax of the crate `fail`: `FAILPOINTS=half-batch=return`. The crates above
 //! plant their bugs the same way: in decorators and in code that runs once for each range, never in functions that
 //! serve requests.

@@ -1,10 +1,10 @@
-//! `cargo harness diskfull`: writes, reads, snapshots and backups while the server's disk is full, on a small file system in memory.
+//! `cargo harness diskfull`: writes, reads, snapshots and backups while the server's disk is full, on a small file
+//! system in memory.
 //!
 //! 1. The test writes until the server refuses a write with 500 or 503.
-//! 2. While the disk is full, the server answers reads and writes in time, refuses snapshots, and aborts a backup to the same disk,
-//!    leaving no visible snapshot and no finished backup.
-//! 3. The test deletes a ballast file: the server accepts writes again, and a snapshot and a backup succeed on the next
-//!    try.
+//! 2. While the disk is full, the server answers reads and writes in time. It refuses snapshots, and it aborts a backup
+//!    to the same disk, which leaves no visible snapshot and no finished backup.
+//! 3. The test deletes a ballast file. The server accepts writes again, and the next snapshot and backup succeed.
 //! 4. Then, and again after a kill and a restart, every acknowledged row is stored, and no row whose insert was
 //!    answered with 503 ("not executed").
 
