@@ -19,16 +19,19 @@ use partita_wire::{ErrorCode, Failure, Method, Occurrence, Target, Version};
 
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let content_type = call.head.header(&header::CONTENT_TYPE).unwrap_or_default();
-    let batch = match read_batch(content_type, &request.body) {
-        Ok(batch) => batch,
-        Err(fault) if fault.index.is_none() => return Err(fault.failure.into()),
-        Err(fault) => return write_fault(call, new_change_set(1), &Part::default(), fault),
-    };
+    let batch = read_batch(content_type, &request.body);
+    let batch = batch.map_err(|refusal| refusal.failure)?;
     if let ([part], false) = (batch.parts.as_slice(), batch.in_change_set) {
         let done = query(call, request, part).await.map_err(fault(None));
         return done.or_else(|fault| write_fault(call, new_query(), part, fault));
     }
-    let done = change_set(call, request, &batch.parts).await;
+    if batch.parts.is_empty() {
+        return Ok(reply(new_change_set(0)));
+    }
+    let done = match batch.check_count() {
+        Ok(()) => change_set(call, request, &batch.parts).await,
+        Err(refusal) => Err(refusal),
+    };
     done.or_else(|fault| {
         let (failed, unknown) = (fault.index.unwrap_or_default(), Part::default());
         let part = batch.parts.get(failed).unwrap_or(&unknown);
