@@ -59,7 +59,7 @@ impl Operation {
         if target.secondary && operation.is_write() {
             return Err(Failure::with_message(
                 ErrorCode::InsufficientAccountPermissions,
-                "Write operations to the secondary location are not allowed.",
+                "Write operations are not allowed.",
             ));
         }
         Ok(operation)

@@ -441,3 +441,36 @@ proptest! {
         }
     }
 }
+#[test]
+fn inner_targets_of_the_secondary_are_read_only() {
+    let path_style = parse("/acct/$batch", "127.0.0.1:10002");
+    let host_style = parse("/$batch", "acct.table.localhost");
+    for (target, batch) in [
+        ("http://127.0.0.1:10002/acct-secondary/T", &path_style),
+        ("/acct-secondary/T", &path_style),
+        ("https://acct-secondary.table.localhost/T", &host_style),
+        (
+            "https://ACCT-Secondary.table.localhost:10002/T",
+            &host_style,
+        ),
+        ("http://acct-secondary.table.localhost/acct/T", &path_style),
+    ] {
+        let inner = Target::parse_inner(target, batch);
+        assert!(inner.secondary, "{target}");
+        let resource = Resource::of(&inner).unwrap();
+        assert_eq!(resource, Resource::Entities("T".into()), "{target}");
+        let write = Operation::of(&inner, Method::Post, &resource, false);
+        assert_eq!(code(write), ErrorCode::InsufficientAccountPermissions);
+        let read = Operation::of(&inner, Method::Get, &resource, false);
+        assert_eq!(read, Ok(Operation::QueryEntities));
+    }
+    for (target, batch) in [
+        ("/acct/T", &path_style),
+        ("/T-secondary/T", &path_style),
+        ("http://acct.table.localhost/T", &host_style),
+        ("http://other-secondary.table.localhost/T", &host_style),
+    ] {
+        assert!(!Target::parse_inner(target, batch).secondary, "{target}");
+    }
+}
+
