@@ -4,6 +4,12 @@ use super::key::Signature;
 use super::{AccountSas, SharedKey};
 use crate::{ErrorCode, Failure, Query, Version, split};
 
+/// The parameters of shared access signatures. Given twice, one value could be signed and the other one used.
+const SAS_PARAMETERS: [&str; 16] = [
+    "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "ses", "sig", "tn", "si", "spk", "srk",
+    "epk", "erk",
+];
+
 /// A shared access signature of one service, such as `table::TableSas`.
 pub trait ServiceSas<'a>: Sized {
     /// Whether the signature in the query is of this kind, not an account SAS.
@@ -35,7 +41,7 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     /// # Errors
     /// Without credentials: 401 with a challenge since version 2020-12-06, before that 403 AuthenticationFailed. For a
     /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader. For
-    /// a shared access signature that is incomplete: 403 AuthenticationFailed.
+    /// a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
         query: Query<'a>,
@@ -53,6 +59,11 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
             };
         }
         if query.has("sig") {
+            if query.repeats_any(&SAS_PARAMETERS) {
+                return Err(Failure::authentication(
+                    "a parameter of the shared access signature is given twice",
+                ));
+            }
             return if S::is_in(query) {
                 S::parse(query).map(Self::ServiceSas)
             } else {
