@@ -30,8 +30,8 @@ pub use extension::{
 pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
 pub use json::{
     EntityBody, EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter,
-    code_of_limit, entity_url, push_entity_path, push_value_text, read_entity, read_row,
-    read_table_name, read_value_text, table_url, write_entity, write_table_name,
+    code_of_limit, entity_url, push_entity_path, push_value_text, read_entity, read_properties,
+    read_row, read_table_name, read_value_text, table_url, write_entity, write_table_name,
 };
 pub use operation::Operation;
 pub use query_options::{check_query_options, parse_top};

@@ -6,7 +6,7 @@
 //! Like the readers of request bodies, it accepts annotations before or after their property. It ignores members of a
 //! page other than `value`, and nulls, which the answer to a `$select` contains for missing properties.
 
-use super::entity_reader::{Member, Members, text_of};
+use super::entity_reader::{Member, Members, is_key, text_of};
 use super::typed_value::{Scratch, unreadable};
 use crate::Failure;
 use crate::json::{Scanner, Token};
@@ -203,8 +203,4 @@ impl<'a> RowReader<'_, 'a> {
             Some(token) => text_of(token).map(Some),
         }
     }
-}
-
-fn is_key(name: &str) -> bool {
-    matches!(name, "PartitionKey" | "RowKey")
 }
