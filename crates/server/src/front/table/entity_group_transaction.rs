@@ -13,7 +13,7 @@ use partita_model::ETag;
 use partita_table::{Change, Changed, RowData, Table};
 use partita_wire::table::{
     BatchRefusal, BatchWriter, EntityWriter, MetadataLevel, NextPage, Operation, Part, PartOutcome,
-    Prefer, Resource, entity_url, read_batch, tunnelled_method,
+    Prefer, Resource, check_content_type, entity_url, invalid_path, read_batch, tunnelled_method,
 };
 use partita_wire::{ErrorCode, Failure, Method, Occurrence, Target, Version};
 
@@ -107,7 +107,10 @@ fn read_change(
         None => *table_name = Some(name.to_owned()),
     }
     let change = match operation {
-        Operation::InsertEntity => changes::insert(part.body)?,
+        Operation::InsertEntity => {
+            check_content_type(part.content_type)?;
+            changes::insert(part.body)?
+        }
         Operation::UpdateEntity
         | Operation::MergeEntity
         | Operation::InsertOrReplaceEntity
@@ -135,6 +138,10 @@ fn read_target<'a>(
 ) -> Result<(Target<'a>, Resource<'a>, Operation), Failure> {
     let target = Target::parse_inner(part.target, &request.target);
     let resource = Resource::of(&target)?;
+    resource.check_table()?;
+    if matches!(resource, Resource::BelowTable { .. }) {
+        return Err(invalid_path());
+    }
     let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
     let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
     Ok((target, resource, operation))
