@@ -4,7 +4,7 @@ import json
 
 import pytest
 from driver.multipart import Dialect, inner_answers
-from tables import JSON_MINIMAL, Table, continuation, expect_error, expect_ok, key_path
+from tables import JSON_MINIMAL, Table, continuation, expect_ok, key_path
 
 OLD = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\""
 QUIET = {"Prefer": "return-no-content"}
@@ -158,11 +158,6 @@ def test_small_patches_of_large_entities(table):
     answers = table.changes([table.op_write("MERGE", "p", row, {"A": 7}, If_Match="*") for row in rows])
     assert [answer.status for answer in answers] == [204] * len(rows)
     assert table.rows("A eq 7", select="PartitionKey,RowKey") == rows
-
-
-def test_empty_change_set(table):
-    # Unconfirmed (docs/compat.md).
-    expect_error(table.batch([]), 400, "InvalidInput")
 
 
 @pytest.mark.parametrize("body", ["", "nonsense", "--batch_1--\r\n", "--batch_1\r\n\r\n--batch_1--\r\n"])

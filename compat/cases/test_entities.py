@@ -134,16 +134,6 @@ def test_every_write_has_an_etag_of_its_own(table):
     assert len(tags) == 51
 
 
-def test_body_keys_that_differ_from_the_url(row):
-    # Unconfirmed (docs/compat.md): an error, and nothing changes.
-    for method in ("PUT", "MERGE"):
-        answer = row.write(method, "p", "r", '{"PartitionKey": "p", "RowKey": "other", "A": 9}')
-        assert answer.status == 400 and answer.code, answer
-        answer = row.write(method, "p", "r", '{"PartitionKey": "other", "RowKey": "r", "A": 9}')
-        assert answer.status == 400 and answer.code, answer
-    assert row.keys() == [("p", "r")] and row.properties("p", "r") == {"A": "1", "B": "b"}
-
-
 def test_body_keys_may_repeat_the_url(row):
     expect_ok(row.write("PUT", "p", "r", '{"PartitionKey": "p", "RowKey": "r", "A": 9}'), 204)
     assert row.properties("p", "r") == {"A": "9"}

@@ -194,7 +194,7 @@ def preflight(endpoint, origin, method, headers=None, path="/Tables"):
 @pytest.fixture
 def cors(service):
     """The account with two CORS rules."""
-    rules = (rule("http://a.example,http://b.example", "GET,PUT", "x-ms-meta-*,content-type", "x-ms-request-id,ETag", 77)
+    rules = (rule("http://a.example,http://b.example", "GET,PUT", "content-type,x-ms-meta-*", "x-ms-request-id,ETag", 77)
              + rule("http://c.example", "DELETE", "", "", 0))
     expect_ok(put_properties(service, f"<Cors>{rules}</Cors>"), 202)
     assert rules in get_properties(service)

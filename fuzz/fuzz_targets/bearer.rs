@@ -17,9 +17,10 @@ fuzz_target!(|data: &[u8]| {
         address: None,
         https: true,
     };
-    let _ = BearerRules::basic().verify(token, "devstoreaccount1", ServiceKind::Table, &caller);
+    let account = "devstoreaccount1";
+    let _ = BearerRules::basic().verify(token, account, ServiceKind::Table, &caller, None);
     if let Ok(keys) = keys {
         let rules = BearerRules::verified("issuer".to_owned(), vec!["audience".to_owned()], keys);
-        let _ = rules.verify(token, "devstoreaccount1", ServiceKind::Table, &caller);
+        let _ = rules.verify(token, account, ServiceKind::Table, &caller, None);
     }
 });

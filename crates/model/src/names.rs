@@ -56,11 +56,19 @@ impl fmt::Display for AccountName {
 pub struct TableName(String);
 
 impl TableName {
+    /// A valid name.
+    ///
+    /// # Errors
+    /// The errors of [`Self::check`].
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        Self::check(name).map(|()| Self(name.to_owned()))
+    }
+
     /// Checks a name (service document "Understanding the Table service data model", Table Names).
     ///
     /// # Errors
     /// [`InvalidName`]; the name `tables` is [`InvalidName::Reserved`].
-    pub fn new(name: &str) -> Result<Self, InvalidName> {
+    pub fn check(name: &str) -> Result<(), InvalidName> {
         if !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(InvalidName::Characters);
         }
@@ -73,7 +81,7 @@ impl TableName {
         if name.eq_ignore_ascii_case("tables") {
             return Err(InvalidName::Reserved);
         }
-        Ok(Self(name.to_owned()))
+        Ok(())
     }
 
     /// The name in its original case.

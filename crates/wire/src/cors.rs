@@ -74,7 +74,8 @@ impl<'a> Preflight<'a> {
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty());
-        if !headers.all(|name| matches_any(&rule.allowed_headers, name)) {
+        let allowed = || rule.allowed_headers.iter().map(String::as_str);
+        if !headers.all(|name| matches_any(allowed(), name)) {
             return Err(ErrorCode::CorsPreflightFailure.into());
         }
         let (allow_origin, allow_credentials) = allowed_origin(rule, origin);
@@ -103,12 +104,7 @@ impl<'a> CorsGrant<'a> {
     /// `Access-Control-Expose-Headers`: the rule's literal headers, and the headers of `answer` that match its
     /// prefixes; `None` if neither exist.
     pub fn expose_headers<'h>(&self, answer: impl IntoIterator<Item = &'h str>) -> Option<String> {
-        let (prefixes, literals): (Vec<&String>, Vec<&String>) = self
-            .rule
-            .exposed_headers
-            .iter()
-            .partition(|name| name.ends_with('*'));
-        let mut names: Vec<&str> = literals.into_iter().map(String::as_str).collect();
+        let [mut names, prefixes] = by_kind(&self.rule.exposed_headers);
         if !prefixes.is_empty() {
             for name in answer {
                 let known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -125,6 +121,13 @@ impl<'a> CorsGrant<'a> {
 /// has rules, unless the matching rule is for all origins.
 pub fn varies_by_origin(rules: &[CorsRule], grant: Option<&CorsGrant<'_>>) -> bool {
     !rules.is_empty() && grant.is_none_or(|grant| grant.allow_origin != "*")
+}
+
+/// The literal headers of a list, and its prefixes (`x-ms-meta-*`), each in their order.
+pub(crate) fn by_kind(headers: &[String]) -> [Vec<&str>; 2] {
+    let names = headers.iter().map(String::as_str);
+    let (prefixes, literals) = names.partition(|name| name.ends_with('*'));
+    [literals, prefixes]
 }
 
 /// Whether the rules are within the limits of the service.
@@ -144,8 +147,8 @@ pub(crate) fn are_within_limits(rules: &[CorsRule]) -> bool {
             .all(|item| item.chars().count() <= ITEM_CHARS_MAX)
     };
     let headers = |items: &[String]| {
-        let prefixes = items.iter().filter(|item| item.ends_with('*')).count();
-        prefixes <= PREFIXES_MAX && items.len() - prefixes <= ITEMS_MAX && short(items)
+        let [literals, prefixes] = by_kind(items);
+        prefixes.len() <= PREFIXES_MAX && literals.len() <= ITEMS_MAX && short(items)
     };
     rules.len() <= RULES_MAX
         && rules.iter().map(texts).sum::<usize>() <= RULES_BYTES_MAX
@@ -180,7 +183,7 @@ fn allowed_origin<'a>(rule: &CorsRule, origin: &'a str) -> (&'a str, bool) {
 }
 
 /// Compares header names without regard to case; `x-ms-meta-*` matches by prefix, `*` matches all.
-fn matches_any<'p>(patterns: impl IntoIterator<Item = &'p String>, name: &str) -> bool {
+fn matches_any<'p>(patterns: impl IntoIterator<Item = &'p str>, name: &str) -> bool {
     patterns
         .into_iter()
         .any(|pattern| match pattern.strip_suffix('*') {

@@ -15,8 +15,8 @@ impl Version {
     /// The first version that returns the client's request id with every answer; recordings of version 2018-03-28 lack
     /// it.
     pub const CLIENT_REQUEST_ID: Self = Self(20_190_202);
-    /// The first version that challenges a request without credentials with 401 (2020-12-06).
-    pub const CHALLENGE: Self = Self(20_201_206);
+    /// The first version that answers missing credentials and refused bearer tokens with 401 and a challenge (2019-12-12).
+    pub const CHALLENGE: Self = Self(20_191_212);
 
     /// The version of a date known at compile time, as the number YYYYMMDD.
     pub const fn from_date(date: u32) -> Self {

@@ -131,7 +131,7 @@ impl std::fmt::Debug for Password {
 /// Which bearer tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oauth {
-    /// No tokens: a request with one gets 401 with a challenge.
+    /// No tokens: a request with one is refused, since version 2019-12-12 with a challenge.
     Off,
     /// Azurite's `--oauth basic`: claims are checked, signatures are not.
     Basic,

@@ -289,3 +289,234 @@ async fn an_invalid_timeout_is_refused() {
     assert_eq!(status, 403);
     server.stop().await;
 }
+
+const ENTITY: &[u8] = br#"{"PartitionKey":"p","RowKey":"r"}"#;
+const JSON: &[u8] = b"Content-Type: application/json";
+
+/// Sends a change set of these operations, whose texts end in their bodies.
+async fn change_set(server: &Server, operations: &[&str], end: &str) -> (u16, String) {
+    let mut body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
+    for operation in operations {
+        body.push_str("--c\r\nContent-Type: application/http\r\n\r\n");
+        body.push_str(operation);
+        body.push_str("\r\n");
+    }
+    body.push_str(end);
+    let kind: [&[u8]; 1] = [b"Content-Type: multipart/mixed; boundary=b"];
+    ask(server, head("POST", "/$batch"), &kind, body.as_bytes()).await
+}
+
+const END: &str = "--c--\r\n--b--\r\n";
+
+async fn row_status(server: &Server) -> u16 {
+    ask(server, head("GET", ROW), &[], b"").await.0
+}
+
+#[tokio::test]
+async fn a_batch_that_is_cut_short_changes_nothing() {
+    let server = with_table().await;
+    let insert = "POST /Tab HTTP/1.1\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}";
+    for end in ["", "--c--\r\n", "--b--\r\n", "--c\r\n", "--c--\r\n--b-"] {
+        let (status, answer) = change_set(&server, &[insert], end).await;
+        assert!(
+            status == 400 && answer.contains("InvalidInput"),
+            "{end}: {answer}"
+        );
+    }
+    assert_eq!(row_status(&server).await, 404);
+    let (status, answer) = change_set(&server, &[insert], END).await;
+    assert!(status == 202 && answer.contains("201 Created"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_batch_does_not_write_through_the_secondary() {
+    let server = with_table().await;
+    let secondary = format!("/{ACCOUNT}-secondary{ROW}");
+    for method in ["PUT", "MERGE"] {
+        let write = format!("{method} http://localhost{secondary} HTTP/1.1\r\n\r\n{{}}");
+        let (status, answer) = change_set(&server, &[&write], END).await;
+        assert!(
+            status == 202
+                && answer.contains("HTTP/1.1 403 Forbidden")
+                && answer.contains("0:Write operations are not allowed."),
+            "{answer}"
+        );
+    }
+    assert_eq!(row_status(&server).await, 404);
+    put(&server, ROW, b"{}").await;
+    let (status, answer) = ask_in_a_batch(&server, &secondary).await;
+    assert!(status == 202 && answer.contains("200 OK"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_key_of_an_update_is_that_of_its_url() {
+    let server = with_table().await;
+    let keys = r#""PartitionKey":{"a":[]},"PartitionKey@odata.type":7,"RowKey":"other""#;
+    let verbs: [(&str, &[&[u8]]); 6] = [
+        ("PUT", &[]),
+        ("PATCH", &[]),
+        ("MERGE", &[]),
+        ("POST", &[b"X-HTTP-Method: PUT"]),
+        ("POST", &[b"X-HTTP-Method: MERGE"]),
+        ("PUT", &[b"If-Match: *"]),
+    ];
+    for (at, (verb, lines)) in verbs.into_iter().enumerate() {
+        let body = format!("{{{keys},\"A\":{at}}}");
+        let (status, answer) = ask(&server, head(verb, ROW), lines, body.as_bytes()).await;
+        assert_eq!(status, 204, "{verb}: {answer}");
+        let (_, answer) = ask(&server, head("GET", ROW), &[], b"").await;
+        assert!(answer.contains(&format!("\"A\":{at}")), "{answer}");
+    }
+    for verb in ["PUT", "MERGE"] {
+        let part = format!("{verb} {ROW} HTTP/1.1\r\n\r\n{{{keys},\"A\":\"{verb}\"}}");
+        let (status, answer) = change_set(&server, &[&part], END).await;
+        assert!(status == 202 && answer.contains("204 No"), "{answer}");
+        let (_, answer) = ask(&server, head("GET", ROW), &[], b"").await;
+        assert!(answer.contains(&format!("\"A\":\"{verb}\"")), "{answer}");
+    }
+    let insert = format!("{{{keys}}}");
+    let (status, answer) = ask(&server, head("POST", "/Tab"), &[JSON], insert.as_bytes()).await;
+    assert_eq!(status, 400, "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn refusals_before_the_operation_are_json_if_the_request_asks_for_it() {
+    let server = with_table().await;
+    let version = "x-ms-version: 2019-02-02\r\n";
+    let json = "Accept: application/json\r\n";
+    for (target, lines, is_json) in [
+        ("/Tab()", [version, json], true),
+        ("/Tab()?$format=application/json", [version, ""], true),
+        ("/Tab(PartitionKey='p',RowKey='r')", [version, json], true),
+        ("/Tables", [version, json], true),
+        ("/$batch", [version, json], true),
+        ("/Tab()", [version, "Accept: */*\r\n"], false),
+        ("/Tab()", [version, ""], false),
+        ("/Tab()", ["", json], false),
+        ("/Tab()", ["x-ms-version: 2012-02-12\r\n", json], false),
+        ("/Tab?comp=acl", [version, json], false),
+        ("/?restype=service&comp=properties", [version, json], false),
+    ] {
+        let head = format!(
+            "GET /{ACCOUNT}{target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}",
+            lines.concat()
+        );
+        let (status, answer) = ask(&server, head.into_bytes(), &[], b"").await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert_eq!(status, 403, "{answer}");
+        let code = head.contains("\r\nx-ms-error-code: AuthenticationFailed\r\n");
+        assert_eq!(code, !lines[0].contains("2012"), "{answer}");
+        let (kind, start) = match is_json {
+            true => (
+                "application/json",
+                r#"{"odata.error":{"code":"AuthenticationFailed","message":{"lang":"en-US","value":"Server"#,
+            ),
+            false => ("application/xml", "<?xml "),
+        };
+        assert!(
+            head.contains(&format!("\r\ncontent-type: {kind}\r\n")) && body.starts_with(start),
+            "{target}: {answer}"
+        );
+        assert!(!is_json || body.ends_with("Z\"}}}"), "{body}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn names_of_tables_and_paths_below_them() {
+    let server = with_table().await;
+    for (verb, path, status, text) in [
+        ("GET", "/my_table()", 400, "InvalidResourceName"),
+        ("POST", "/1table", 400, "InvalidResourceName"),
+        ("GET", "/ab()", 400, "resource name length is not"),
+        ("GET", "/$MetricsCapacityBlob()", 404, "TableNotFound"),
+        ("POST", "/Other/Tables", 404, "TableNotFound"),
+        ("GET", "/Other/Tables", 404, "TableNotFound"),
+        ("DELETE", "/Other/Tables('x')", 404, "TableNotFound"),
+        ("POST", "/Tab/Tables", 400, "PropertiesNeedValue"),
+        ("GET", "/Tab/Tables", 501, "NotImplemented"),
+        (
+            "DELETE",
+            "/Tab/Tables('x')",
+            400,
+            "The number of keys specified in the URI does not match number of key properties for the resource \
+             'devstoreaccount1.Tab'.",
+        ),
+        ("PUT", ROW_BELOW, 400, "Error in query syntax"),
+    ] {
+        let body = br#"{"TableName":"x"}"#;
+        let (found, answer) = ask(&server, head(verb, path), &[JSON], body).await;
+        assert!(
+            found == status && answer.contains(text),
+            "{verb} {path}: {answer}"
+        );
+    }
+    // An entity is not inserted either: the URL names two tables.
+    let (status, answer) = ask(&server, head("POST", "/Tab/Tab"), &[JSON], ENTITY).await;
+    assert_eq!(status, 400, "{answer}");
+    let part = format!("PUT {ROW_BELOW} HTTP/1.1\r\n\r\n{{}}");
+    let (status, answer) = change_set(&server, &[&part], END).await;
+    assert!(status == 202 && answer.contains("400 Bad"), "{answer}");
+    assert_eq!(row_status(&server).await, 404);
+    server.stop().await;
+}
+
+const ROW_BELOW: &str = "/Tab/Tab(PartitionKey='p',RowKey='r')";
+
+#[tokio::test]
+async fn the_body_of_a_post_is_json() {
+    let server = with_table().await;
+    let text: &[u8] = b"Content-Type: text/plain";
+    for path in ["/Tab", "/Tables", "/Tab/$batch"] {
+        let (status, answer) = ask(&server, head("POST", path), &[text], ENTITY).await;
+        assert!(
+            status == 415 && answer.contains("None of the provided media types are supported"),
+            "{path}: {answer}"
+        );
+    }
+    let part = "POST /Tab HTTP/1.1\r\nContent-Type: text/plain\r\n\r\n\
+                {\"PartitionKey\":\"p\",\"RowKey\":\"r\"}";
+    let (status, answer) = change_set(&server, &[part], END).await;
+    assert!(
+        status == 202 && answer.contains("0:None of the provided media types"),
+        "{answer}"
+    );
+    assert_eq!(row_status(&server).await, 404);
+    let (status, answer) = ask(&server, head("POST", "/Tab"), &[], ENTITY).await;
+    assert_eq!(status, 201, "without a type: {answer}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn change_sets_that_are_empty_or_too_long() {
+    let server = with_table().await;
+    let (status, answer) = change_set(&server, &[], END).await;
+    assert!(
+        status == 202
+            && answer.contains("\r\n\r\n--changesetresponse_")
+            && !answer.contains("application/http"),
+        "{answer}"
+    );
+    let operations: Vec<String> = (0..101)
+        .map(|at| {
+            format!(
+                "POST /Tab HTTP/1.1\r\nPrefer: return-no-content\r\nContent-ID: {at}\r\n\r\n\
+                 {{\"PartitionKey\":\"p\",\"RowKey\":\"{at}\"}}"
+            )
+        })
+        .collect();
+    let operations: Vec<&str> = operations.iter().map(String::as_str).collect();
+    let (status, answer) = change_set(&server, &operations, END).await;
+    assert_eq!(status, 202, "{answer}");
+    for text in [
+        "\"value\":\"99:The batch request operation exceeds the maximum 100 changes",
+        "\r\nPreference-Applied: return-no-content\r\n",
+        "\r\nContent-ID: 99\r\n",
+    ] {
+        assert!(answer.contains(text), "{text} is missing: {answer}");
+    }
+    server.stop().await;
+}

@@ -6,7 +6,7 @@
 //! Each service decides which rights a role grants.
 
 use super::{Caller, Jwks};
-use crate::{ErrorCode, Failure, ServiceKind};
+use crate::{ErrorCode, Failure, ServiceKind, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use partita_model::DateTime;
@@ -37,6 +37,16 @@ const CLOUDS: [&str; 4] = [
     "core.usgovcloudapi.net",
     "core.cloudapi.de",
 ];
+
+// Why a token is refused. Public issues quote the service's texts of an expired token (azure-sdk-for-net 42859,
+// azure-sdk-for-java 8667), the audience (AzureStor 119) and the issuer (azure-docs 11564). The other two validations have the
+// texts of the .NET library.
+const MALFORMED: &str = "The bearer token is malformed.";
+const SIGNATURE: &str = "Signature validation failed. Signature verification failed.";
+const NOT_YET_VALID: &str = "Lifetime validation failed. The token is not yet valid.";
+const EXPIRED: &str = "Lifetime validation failed. The token is expired.";
+const AUDIENCE: &str = "Audience validation failed. Audience did not match.";
+const ISSUER: &str = "Issuer validation failed. Issuer did not match.";
 
 /// The rules that a token is checked against.
 #[derive(Debug, Clone)]
@@ -113,17 +123,18 @@ impl BearerRules {
         })
     }
 
-    /// Checks a token for the addressed account and service.
+    /// Checks a token for the addressed account and service, in a request of `version`.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; 401 with a challenge for a malformed token, and for a wrong issuer,
-    /// audience, time or signature; with verified rules, 403 AuthorizationPermissionMismatch for a token without roles.
+    /// 403 AuthenticationFailed without TLS; the failure of [`challenged`] for a malformed token, and for a wrong signature,
+    /// time, audience or issuer; with verified rules, 403 AuthorizationPermissionMismatch for a token without roles.
     pub fn verify(
         &self,
         token: &str,
         account: &str,
         service: ServiceKind,
         caller: &Caller,
+        version: Option<Version>,
     ) -> Result<TokenRoles, Failure> {
         if !caller.https {
             return Err(Failure::authentication(
@@ -132,7 +143,7 @@ impl BearerRules {
         }
         let claims = self
             .read(token, account, service, caller.now)
-            .ok_or(ErrorCode::MissingCredentials)?;
+            .map_err(|reason| challenged(version, reason))?;
         // Tokens for Azure Storage have no roles, because Azure assigns them elsewhere. Basic rules are for tests and,
         // like Azurite, grant the rights of a contributor to a token without roles. With verified rules, the issuer
         // must put roles into its tokens, because a token without roles can belong to any user of the issuer.
@@ -145,37 +156,38 @@ impl BearerRules {
         }
     }
 
+    /// The claims of a valid token, or why it is refused.
     fn read(
         &self,
         token: &str,
         account: &str,
         service: ServiceKind,
         now: DateTime,
-    ) -> Option<Claims> {
+    ) -> Result<Claims, &'static str> {
+        let (signed, signature) = token.rsplit_once('.').ok_or(MALFORMED)?;
+        let (header, claims) = signed.split_once('.').ok_or(MALFORMED)?;
         if token.len() > TOKEN_BYTES_MAX {
-            return None;
+            return Err(MALFORMED);
         }
-        let (signed, signature) = token.rsplit_once('.')?;
-        let (header, claims) = signed.split_once('.')?;
-        let header: Header = decode(header)?;
+        let header: Header = decode(header).ok_or(MALFORMED)?;
         if let Rules::Verified { keys, .. } = &self.0 {
-            let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-            if !keys.verify(
-                &header.alg,
-                header.kid.as_deref(),
-                signed.as_bytes(),
-                &signature,
-            ) {
-                return None;
+            let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| SIGNATURE)?;
+            let key_id = header.kid.as_deref();
+            if !keys.verify(&header.alg, key_id, signed.as_bytes(), &signature) {
+                return Err(SIGNATURE);
             }
         }
-        let claims: Claims = decode(claims)?;
+        let claims: Claims = decode(claims).ok_or(MALFORMED)?;
+        claims.check_time(now)?;
         let Texts(audiences) = &claims.aud;
         let is_accepted = |audience: &String| self.accepts_audience(audience, account, service);
-        let is_valid = self.accepts_issuer(&claims.iss)
-            && audiences.iter().any(is_accepted)
-            && claims.is_valid_at(now);
-        is_valid.then_some(claims)
+        if !audiences.iter().any(is_accepted) {
+            return Err(AUDIENCE);
+        }
+        if !self.accepts_issuer(&claims.iss) {
+            return Err(ISSUER);
+        }
+        Ok(claims)
     }
 
     fn accepts_issuer(&self, text: &str) -> bool {
@@ -202,16 +214,31 @@ impl BearerRules {
 }
 
 impl Claims {
-    fn is_valid_at(&self, now: DateTime) -> bool {
+    fn check_time(&self, now: DateTime) -> Result<(), &'static str> {
         let now = (now.ticks() as f64 - DateTime::UNIX_EPOCH.ticks() as f64) / 1e7;
-        self.nbf
-            .is_none_or(|not_before| now + LEEWAY_SECONDS >= not_before)
-            && now - LEEWAY_SECONDS <= self.exp
+        if now - LEEWAY_SECONDS > self.exp {
+            return Err(EXPIRED);
+        }
+        match self.nbf {
+            Some(not_before) if now + LEEWAY_SECONDS < not_before => Err(NOT_YET_VALID),
+            _ => Ok(()),
+        }
     }
 }
 
 fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
+}
+
+/// The failure of missing credentials and of refused bearer tokens: 401 InvalidAuthenticationInfo with a challenge since
+/// version 2019-12-12, before that 403 AuthenticationFailed (azure-sdk-for-python, recording
+/// test_challenge_auth_unsupported_version, of version 2019-07-07).
+pub fn challenged(version: Option<Version>, reason: &'static str) -> Failure {
+    let code = match version {
+        Some(version) if version >= Version::CHALLENGE => ErrorCode::MissingCredentials,
+        _ => ErrorCode::AuthenticationFailed,
+    };
+    Failure::new(code).detail("AuthenticationErrorDetail", reason)
 }
 
 /// The value of `WWW-Authenticate` of a 401: the URL and the resource for which clients request a token (as recorded

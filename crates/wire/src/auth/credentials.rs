@@ -1,8 +1,14 @@
 //! Reads the credentials of a request.
 
 use super::key::Signature;
-use super::{AccountSas, SharedKey};
+use super::{AccountSas, SharedKey, challenged};
 use crate::{ErrorCode, Failure, Query, Version, split};
+
+/// The parameters of shared access signatures. Given twice, one value could be signed and the other one used.
+const SAS_PARAMETERS: [&str; 16] = [
+    "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "ses", "sig", "tn", "si", "spk", "srk",
+    "epk", "erk",
+];
 
 /// A shared access signature of one service, such as `table::TableSas`.
 pub trait ServiceSas<'a>: Sized {
@@ -33,9 +39,9 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     /// Finds the credentials. A header takes precedence over a signature in the query.
     ///
     /// # Errors
-    /// Without credentials: 401 with a challenge since version 2020-12-06, before that 403 AuthenticationFailed. For a
-    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader.
-    /// For a shared access signature that is incomplete: 403 AuthenticationFailed.
+    /// Without credentials: 401 with a challenge since version 2019-12-12, before that 403 AuthenticationFailed. For a
+    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader. For
+    /// a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
         query: Query<'a>,
@@ -53,18 +59,18 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
             };
         }
         if query.has("sig") {
+            if query.repeats_any(&SAS_PARAMETERS) {
+                return Err(Failure::authentication(
+                    "a parameter of the shared access signature is given twice",
+                ));
+            }
             return if S::is_in(query) {
                 S::parse(query).map(Self::ServiceSas)
             } else {
                 AccountSas::parse(query).map(Self::AccountSas)
             };
         }
-        let challenged = version.is_some_and(|version| version >= Version::CHALLENGE);
-        Err(if challenged {
-            ErrorCode::MissingCredentials.into()
-        } else {
-            Failure::authentication("no credentials were sent")
-        })
+        Err(challenged(version, "no credentials were sent"))
     }
 
     fn parse_header(header: &'a str) -> Result<Self, Failure> {

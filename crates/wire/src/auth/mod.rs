@@ -28,7 +28,7 @@ mod shared_key;
 mod tests;
 
 pub use account_sas::{AccountGrant, AccountSas, AccountSasTerms};
-pub use bearer::{BearerRules, TokenRoles, challenge};
+pub use bearer::{BearerRules, TokenRoles, challenge, challenged};
 pub use caller::Caller;
 pub use credentials::{Credentials, ServiceSas};
 pub use jwks::{InvalidJwks, Jwks};

@@ -88,6 +88,32 @@ impl MetadataLevel {
     }
 }
 
+/// Whether a list of media types names JSON, of any level. `*/*` does not.
+pub(super) fn names_json(media_types: &str) -> bool {
+    split::all(media_types, b',').any(is_json)
+}
+
+/// Whether a media type is JSON, whatever its parameters.
+fn is_json(media_type: &str) -> bool {
+    let (name, _) = split::once(media_type, b';').unwrap_or((media_type, ""));
+    let name = name.trim();
+    name.eq_ignore_ascii_case("application/json") || name.eq_ignore_ascii_case("json")
+}
+
+/// Checks the `Content-Type` of a POST with an entity or a table's name. Without one, the body is taken as JSON.
+///
+/// # Errors
+/// 415 MediaTypeNotSupported (azure-sdk-for-python, test_table_batch test_client_with_url_ends_with_table_name: the POST of
+/// multipart/mixed to a table).
+pub fn check_content_type(content_type: Option<&str>) -> Result<(), Failure> {
+    match content_type.map(str::trim) {
+        Some(media_type) if !media_type.is_empty() && !is_json(media_type) => {
+            Err(ErrorCode::MediaTypeNotSupported.into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The preference of a `Prefer` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefer {
@@ -189,6 +215,32 @@ mod tests {
         let old = Version::from_date(20_120_212);
         let refused = MetadataLevel::choose(Some("application/json"), None, old).unwrap_err();
         assert_eq!(refused.code, ErrorCode::JsonFormatNotSupported);
+    }
+
+    #[test]
+    fn bodies_are_json() {
+        for good in [
+            None,
+            Some(""),
+            Some(" "),
+            Some("application/json"),
+            Some("Application/JSON; odata=nometadata;charset=utf-8"),
+            Some("application/json;odata=verbose"),
+        ] {
+            assert_eq!(check_content_type(good), Ok(()), "{good:?}");
+        }
+        for bad in [
+            "multipart/mixed; boundary=batch_1",
+            "text/plain",
+            "application/atom+xml",
+            "application/x-www-form-urlencoded",
+            "application/jsonp",
+            "*/*",
+            ";",
+        ] {
+            let refused = check_content_type(Some(bad)).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::MediaTypeNotSupported, "{bad}");
+        }
     }
 
     #[test]

@@ -1,11 +1,16 @@
 //! Resources: the service, a table, an entity. Parses the part of a path after the account.
 
+use super::error::invalid_name;
 use crate::uri::decode_path;
 use crate::{ErrorCode, Failure, split};
+use partita_model::TableName;
 use std::borrow::Cow;
 
-/// A resource of the Table service. Table names are unchecked. Keys are decoded and contain only valid characters, but
-/// may be longer than any stored key; such long keys are not found.
+/// What the names of the tables with the service's own metrics begin with.
+const SYSTEM_TABLES: &str = "$Metrics";
+
+/// A resource of the Table service. Table names are unchecked until [`Resource::check_table`]. Keys are decoded and contain
+/// only valid characters, but may be longer than any stored key; such long keys are not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource<'a> {
     /// `/`: the service itself.
@@ -27,6 +32,14 @@ pub enum Resource<'a> {
     },
     /// `/$batch`
     Batch,
+    /// `/name/segment`: what clients request if their endpoint contains a table's name. It is not a resource, but the service
+    /// looks for the table first.
+    BelowTable {
+        /// The table.
+        table: Cow<'a, str>,
+        /// Whether the segment is `Tables('other')`, with one key where an entity needs two.
+        has_one_key: bool,
+    },
 }
 
 impl<'a> Resource<'a> {
@@ -40,13 +53,43 @@ impl<'a> Resource<'a> {
         let Some(segment) = segments.next() else {
             return Ok(Self::Service);
         };
-        if segments.next().is_some() {
-            return Err(syntax_error());
+        let first = Self::parse_segment(segment)?;
+        let Some(second) = segments.next() else {
+            return Ok(first);
+        };
+        match first {
+            Self::Entities(table) if segments.next().is_none() => Ok(Self::BelowTable {
+                table,
+                has_one_key: matches!(Self::parse_segment(second), Ok(Self::Table(_))),
+            }),
+            _ => Err(invalid_path()),
         }
+    }
+
+    fn parse_segment(segment: &'a str) -> Result<Self, Failure> {
         match decode_path(segment) {
             Some(Cow::Borrowed(text)) => Resource::parse_decoded(text),
             Some(Cow::Owned(text)) => Resource::parse_decoded(&text).map(Resource::into_owned),
             None => Err(ErrorCode::InvalidUri.into()),
+        }
+    }
+
+    /// Checks the name of the table, whose rows, policies or settings a request addresses. The name in `Tables('name')` is not
+    /// checked: such a table is absent.
+    ///
+    /// # Errors
+    /// 400 InvalidResourceName, or OutOfRangeInput for the length, with the service's texts (azure-sdk-for-python, `_error.py`:
+    /// "for any table/entity operations"; test_table_client test_table_name_errors).
+    pub fn check_table(&self) -> Result<(), Failure> {
+        let (Self::Entities(name)
+        | Self::Entity { table: name, .. }
+        | Self::BelowTable { table: name, .. }) = self
+        else {
+            return Ok(());
+        };
+        match TableName::check(name) {
+            Err(_) if is_system_table(name) => Ok(()),
+            checked => checked.map_err(invalid_name),
         }
     }
 
@@ -55,20 +98,20 @@ impl<'a> Resource<'a> {
             return Ok(Self::set(text));
         };
         let Some(arguments) = rest.trim_end().strip_suffix(')').map(str::trim) else {
-            return Err(syntax_error());
+            return Err(invalid_path());
         };
         if name.is_empty() {
-            return Err(syntax_error());
+            return Err(invalid_path());
         }
         if arguments.is_empty() {
             return Ok(Self::set(name));
         }
         let mut arguments = Arguments { rest: arguments };
         if name.eq_ignore_ascii_case("Tables") {
-            let table = arguments.one().ok_or_else(syntax_error)?;
+            let table = arguments.one().ok_or_else(invalid_path)?;
             return Ok(Self::Table(table));
         }
-        let (partition_key, row_key) = arguments.keys().ok_or_else(syntax_error)?;
+        let (partition_key, row_key) = arguments.keys().ok_or_else(invalid_path)?;
         check_key(&partition_key)?;
         check_key(&row_key)?;
         Ok(Self::Entity {
@@ -91,7 +134,10 @@ impl<'a> Resource<'a> {
     /// The name of the table, or of the entity's table.
     pub fn table(&self) -> Option<&str> {
         match self {
-            Self::Table(table) | Self::Entities(table) | Self::Entity { table, .. } => Some(table),
+            Self::Table(table)
+            | Self::Entities(table)
+            | Self::Entity { table, .. }
+            | Self::BelowTable { table, .. } => Some(table),
             Self::Service | Self::Tables | Self::Batch => None,
         }
     }
@@ -116,6 +162,7 @@ impl<'a> Resource<'a> {
             Self::Table(_) => "GET, DELETE",
             Self::Entity { .. } => "GET, PUT, MERGE, PATCH, DELETE",
             Self::Batch => "POST",
+            Self::BelowTable { .. } => "GET, POST, PUT, MERGE, PATCH, DELETE",
         }
     }
 
@@ -137,15 +184,26 @@ impl<'a> Resource<'a> {
                 row_key: own(row_key),
             },
             Self::Batch => Resource::Batch,
+            Self::BelowTable { table, has_one_key } => Resource::BelowTable {
+                table: own(table),
+                has_one_key,
+            },
         }
     }
 }
 
-fn syntax_error() -> Failure {
+/// 400 InvalidInput: the path is not one of a resource.
+pub fn invalid_path() -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,
         "Bad Request - Error in query syntax.",
     )
+}
+
+/// Whether the table is one of the service itself. None of them exists here.
+fn is_system_table(name: &str) -> bool {
+    name.get(..SYSTEM_TABLES.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(SYSTEM_TABLES))
 }
 
 /// Refuses keys with invalid characters, with the codes that the service answers to point operations (a test
@@ -158,7 +216,7 @@ fn check_key(key: &str) -> Result<(), Failure> {
     }
     for c in key.chars() {
         match c {
-            '/' | '\\' => return Err(syntax_error()),
+            '/' | '\\' => return Err(invalid_path()),
             '\0'..='\u{1F}' => return Err(ErrorCode::InvalidUri.into()),
             '#' | '?' | '\u{7F}'..='\u{9F}' => return Err(ErrorCode::OutOfRangeInput.into()),
             _ => {}

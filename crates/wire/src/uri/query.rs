@@ -49,6 +49,23 @@ impl<'a> Query<'a> {
         self.find(name).is_some()
     }
 
+    /// Whether one of the parameters of these names occurs more than once, up to 32 names.
+    pub(crate) fn repeats_any(self, names: &[&str]) -> bool {
+        let mut seen = 0_u32;
+        self.pairs().any(|(raw, _)| {
+            let Some(name) = percent::decode_query(raw) else {
+                return false;
+            };
+            let index = names
+                .iter()
+                .position(|known| known.eq_ignore_ascii_case(&name));
+            let bit = index.map_or(0, |index| 1 << index);
+            let repeated = seen & bit != 0;
+            seen |= bit;
+            repeated
+        })
+    }
+
     /// The `timeout` in seconds, at most [`TIMEOUT_SECONDS_MAX`].
     ///
     /// # Errors

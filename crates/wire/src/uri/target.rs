@@ -77,18 +77,22 @@ impl<'a> Target<'a> {
 
     /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old
     /// Python client omits the account even in path style, recordings cosmosdbpython--test_table_batch_*). The account
-    /// is always that of the batch, because only the batch was authorized.
+    /// is always that of the batch, because only the batch was authorized. A URL of the secondary endpoint stays one, so that
+    /// a batch cannot write through it.
     pub fn parse_inner(target: &'a str, batch: &Target<'a>) -> Self {
-        let (_, target) = split_authority(target);
+        let (authority, target) = split_authority(target);
         let (path, query) = split_query(target);
         let (label, below) = first_segment(path);
-        let (account, _) = account_of(label);
+        let (account, is_secondary) = account_of(label);
         // A single segment is never the account, because a table may have the account's name.
         let names_account = batch.style == Style::Path
             && account == batch.account
             && !below.trim_matches('/').is_empty();
         let rest = if names_account { below } else { path };
         Self {
+            secondary: batch.secondary
+                || (names_account && is_secondary)
+                || authority.is_some_and(|host| is_secondary_host(host, &batch.account)),
             path,
             rest,
             query,
@@ -137,6 +141,16 @@ pub(crate) fn first_segment(path: &str) -> (&str, &str) {
     memchr(b'/', path.as_bytes())
         .and_then(|at| path.split_at_checked(at))
         .unwrap_or((path, ""))
+}
+
+/// Whether the first label of a host is the account's secondary endpoint. Host names have no case.
+fn is_secondary_host(host: &str, account: &str) -> bool {
+    let label = host.split(['.', ':']).next().unwrap_or_default();
+    label
+        .split_at_checked(account.len())
+        .is_some_and(|(name, suffix)| {
+            name.eq_ignore_ascii_case(account) && suffix.eq_ignore_ascii_case("-secondary")
+        })
 }
 
 /// The account in a label, in lower case, and whether the label names its secondary endpoint.

@@ -199,12 +199,18 @@ fn write_retention(days: Option<u16>, out: &mut Vec<u8>) {
     write_end("RetentionPolicy", out);
 }
 
+/// The headers in the order of the service: literal ones before prefixes (azure-sdk-for-python, recording of
+/// test_table_service_properties test_set_cors).
+fn headers_text(headers: &[String]) -> String {
+    cors::by_kind(headers).concat().join(",")
+}
+
 fn write_rule(rule: &CorsRule, out: &mut Vec<u8>) {
     write_start("CorsRule", out);
     write_text("AllowedMethods", &rule.allowed_methods.join(","), out);
     write_text("AllowedOrigins", &rule.allowed_origins.join(","), out);
-    write_text("AllowedHeaders", &rule.allowed_headers.join(","), out);
-    write_text("ExposedHeaders", &rule.exposed_headers.join(","), out);
+    write_text("AllowedHeaders", &headers_text(&rule.allowed_headers), out);
+    write_text("ExposedHeaders", &headers_text(&rule.exposed_headers), out);
     write_text("MaxAgeInSeconds", &rule.max_age_seconds.to_string(), out);
     write_end("CorsRule", out);
 }

@@ -147,6 +147,33 @@ fn properties_are_written_as_recorded() {
     );
 }
 
+/// The rule in azure-sdk-for-python, recording of test_table_service_properties test_set_cors.
+#[test]
+fn literal_headers_are_written_before_prefixes() {
+    let rule = |allowed: &str, exposed: &str| {
+        format!(
+            "<AllowedHeaders>{allowed}</AllowedHeaders><ExposedHeaders>{exposed}</ExposedHeaders>\
+             <MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>"
+        )
+    };
+    let sent = rule(
+        "x-ms-meta-data*,x-ms-meta-target*,x-ms-meta-xyz,x-ms-meta-foo",
+        "x-ms-meta-data*,x-ms-meta-source*,x-ms-meta-abc,x-ms-meta-bcd",
+    );
+    let sent = format!(
+        "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>www.xyz.com</AllowedOrigins>\
+         <AllowedMethods>GET,PUT</AllowedMethods>{sent}"
+    );
+    let mut properties = ServiceProperties::default();
+    update(&sent).unwrap().apply(&mut properties);
+    let answered = rule(
+        "x-ms-meta-xyz,x-ms-meta-foo,x-ms-meta-data*,x-ms-meta-target*",
+        "x-ms-meta-abc,x-ms-meta-bcd,x-ms-meta-data*,x-ms-meta-source*",
+    );
+    let written = written(&properties);
+    assert!(written.ends_with(&answered), "{written}");
+}
+
 #[test]
 fn a_section_is_replaced_and_others_stay() {
     let mut properties = ServiceProperties {

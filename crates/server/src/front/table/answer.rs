@@ -16,7 +16,9 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response, header};
-use partita_wire::table::{MetadataLevel, Operation, Prefer, Resource, tunnelled_method};
+use partita_wire::table::{
+    MetadataLevel, Operation, Prefer, Resource, check_content_type, tunnelled_method,
+};
 use partita_wire::{ErrorCode, Method, Target, Version, check_content_md5};
 use std::net::IpAddr;
 
@@ -128,6 +130,7 @@ async fn authorize<'r>(
     let (account, access) = authenticate(call, &target).await?;
     target.query.timeout_seconds()?;
     let resource = Resource::of(&target)?;
+    resource.check_table()?;
     let tunnelled = call.head.parts.headers.get_all(&X_HTTP_METHOD).iter();
     // An unreadable value is refused as an invalid verb: if it were ignored, the request would run as a POST.
     let tunnelled = tunnelled.map(|value| value.to_str().unwrap_or_default());
@@ -137,6 +140,9 @@ async fn authorize<'r>(
     let operation = Operation::of(&target, method, &resource, has_if_match)?;
     call.operation = Some(operation);
     access.check(operation, resource.table())?;
+    if matches!(operation, Operation::InsertEntity | Operation::CreateTable) {
+        check_content_type(call.head.header(&header::CONTENT_TYPE))?;
+    }
     let if_match = if_match?;
     if !operation.answers_xml() {
         call.prefer = call.head.header(&PREFER).and_then(Prefer::parse);

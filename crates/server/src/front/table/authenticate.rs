@@ -8,7 +8,9 @@ use hyper::header;
 use partita_model::TableName;
 use partita_service::Account;
 use partita_wire::table::{Access, SignedRequest, TableSas};
-use partita_wire::{AccountKeys, Credentials, ErrorCode, Failure, ServiceKind, SharedKey, Target};
+use partita_wire::{
+    AccountKeys, Credentials, ErrorCode, Failure, ServiceKind, SharedKey, Target, challenged,
+};
 
 const SERVICE: ServiceKind = ServiceKind::Table;
 
@@ -86,7 +88,12 @@ async fn by_table_sas(
 }
 
 fn by_token(call: &Call<'_>, token: &str, account: &str) -> Result<Access, Failure> {
-    let rules = call.head.front.parts.bearer.as_ref();
-    let rules = rules.ok_or(ErrorCode::MissingCredentials)?;
-    Access::token(&rules.verify(token, account, SERVICE, &call.head.caller)?)
+    let head = &call.head;
+    let rules = head.front.parts.bearer.as_ref().ok_or_else(|| {
+        challenged(
+            head.version,
+            "Authentication scheme Bearer is not supported.",
+        )
+    })?;
+    Access::token(&rules.verify(token, account, SERVICE, &head.caller, head.version)?)
 }

@@ -11,13 +11,13 @@ use partita_model::TableName;
 use partita_service::Account;
 use partita_table::{Error, Service, Table};
 use partita_wire::table::{
-    Access, BodyForm, EntityFormat, MetadataLevel, Operation, Prefer, Resource, Select, error_form,
-    write_error_json, write_error_xml,
+    Access, BodyForm, EntityFormat, MetadataLevel, Operation, Prefer, Resource, Select,
+    asks_for_json, error_form, write_error_json, write_error_xml,
 };
-use partita_wire::{AccountKeys, ErrorCode, Failure, Target, Version};
+use partita_wire::{AccountKeys, Failure, Target, Version};
 
-/// The first version in which XML errors also have their code in a header. An older recording has no such header:
-/// gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
+/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An older
+/// recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
 /// A request that is being answered, with the parts parsed so far. An error is formatted by them.
@@ -78,7 +78,8 @@ impl AuthorizedRequest<'_> {
         self.resource.table().unwrap_or_default()
     }
 
-    /// The name of the table of an operation on tables. An invalid name gets the same answer as a missing table.
+    /// The name of the table of an operation on tables. The service's own tables, which are absent, are the only ones with an
+    /// invalid name.
     pub(super) fn table_name(&self) -> Result<TableName, Refused> {
         Ok(TableName::new(self.table()).map_err(|_| Error::TableNotFound)?)
     }
@@ -128,26 +129,47 @@ impl<'r> Call<'r> {
         let status = StatusCode::from_u16(failure.status());
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut body = Vec::with_capacity(512);
-        let mut reply = match error_form(failure, self.operation) {
-            BodyForm::Json => {
+        let form = error_form(failure, self.operation, || self.asks_for_json());
+        match form {
+            BodyForm::Json | BodyForm::PlainJson => {
                 write_error_json(failure, &self.head.occurrence(), &mut body);
+            }
+            BodyForm::Xml => write_error_xml(failure, &self.head.occurrence(), &mut body),
+        }
+        let mut reply = match form {
+            BodyForm::Json => {
                 let mut reply = Reply::uncached(status);
-                if lacks_cache_control(failure) {
+                if failure::lacks_cache_control(failure) {
                     reply.headers.remove(header::CACHE_CONTROL);
                 }
                 reply.body(self.level.content_type(), body)
             }
+            BodyForm::PlainJson => {
+                self.with_error_code(failure, Reply::new(status).body("application/json", body))
+            }
             BodyForm::Xml => {
-                write_error_xml(failure, &self.head.occurrence(), &mut body);
-                let reply = Reply::new(status).body("application/xml", body);
-                match self.head.version {
-                    Some(version) if version < ERROR_CODE_HEADER => reply,
-                    _ => reply.header(X_MS_ERROR_CODE, failure.code.name()),
-                }
+                self.with_error_code(failure, Reply::new(status).body("application/xml", body))
             }
         };
         self.head.add_failure(failure, &mut reply);
         reply
+    }
+
+    fn with_error_code(&self, failure: &Failure, reply: Reply) -> Reply {
+        match self.head.version {
+            Some(version) if version < ERROR_CODE_HEADER => reply,
+            _ => reply.header(X_MS_ERROR_CODE, failure.code.name()),
+        }
+    }
+
+    /// Whether a refusal before the operation is answered in JSON. The version must be known, and have JSON.
+    fn asks_for_json(&self) -> bool {
+        let has_json = |version| version >= Version::JSON;
+        self.head.version.is_some_and(has_json)
+            && self
+                .head
+                .target()
+                .is_ok_and(|target| asks_for_json(&target, self.head.header(&header::ACCEPT)))
     }
 
     /// Adds the headers of every answer.
@@ -160,11 +182,12 @@ impl<'r> Call<'r> {
     }
 
     /// A preference is confirmed on success, and on errors of POST (recordings
-    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table, gostorage--StorageEntitySuite_TestMerge).
+    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table, gostorage--StorageEntitySuite_TestMerge), except
+    /// 404 TableNotFound (recording python--test_table_batch_test_new_non_existent_table, inside a batch).
     fn applies_preference(&self, status: StatusCode) -> bool {
         match self.operation {
             Some(Operation::InsertEntity | Operation::CreateTable) => {
-                status.is_success() || matches!(status.as_u16(), 400 | 404 | 409)
+                status.is_success() || matches!(status.as_u16(), 400 | 409)
             }
             Some(
                 Operation::UpdateEntity
@@ -175,10 +198,4 @@ impl<'r> Call<'r> {
             _ => false,
         }
     }
-}
-
-/// Whether the answer has no `Cache-Control`: the service decides these errors before it sets the header (recordings of a
-/// malformed ETag and of ConditionNotMet).
-fn lacks_cache_control(failure: &Failure) -> bool {
-    failure.code == ErrorCode::ConditionNotMet || failure::is_malformed_etag(failure)
 }

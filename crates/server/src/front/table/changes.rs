@@ -3,7 +3,7 @@
 use super::{AuthorizedRequest, failure};
 use partita_model::ETag;
 use partita_table::{Change, ChangeKind, Condition};
-use partita_wire::table::{Operation, read_entity};
+use partita_wire::table::{Operation, read_entity, read_properties};
 use partita_wire::{ErrorCode, Failure};
 
 /// The condition of an `If-Match`.
@@ -34,7 +34,7 @@ pub(super) fn on_keys(request: &AuthorizedRequest<'_>) -> Result<Change, Failure
     on_entity(request.operation, keys, request.if_match, &request.body)
 }
 
-/// Reads an operation on an entity whose keys are in the URL. Keys in the body must equal them.
+/// Reads an operation on an entity whose keys are in the URL. Keys in the body are ignored.
 pub(super) fn on_entity(
     operation: Operation,
     (partition_key, row_key): (&str, &str),
@@ -46,18 +46,10 @@ pub(super) fn on_entity(
     if operation == Operation::DeleteEntity {
         return Ok(Change::delete(keys.0, keys.1, condition));
     }
-    let draft = read_entity(body)?;
-    if draft.partition_key.is_some_and(|key| key != partition_key) {
-        return Err(ErrorCode::PartitionKeyPropertyCannotBeUpdated.into());
-    }
-    if draft.row_key.is_some_and(|key| key != row_key) {
-        return Err(ErrorCode::InvalidInput.into());
-    }
+    let properties = read_properties(body)?;
     let kind = match operation {
-        Operation::MergeEntity | Operation::InsertOrMergeEntity => {
-            ChangeKind::Merge(draft.properties)
-        }
-        _ => ChangeKind::Replace(draft.properties),
+        Operation::MergeEntity | Operation::InsertOrMergeEntity => ChangeKind::Merge(properties),
+        _ => ChangeKind::Replace(properties),
     };
     Ok(Change::update(keys.0, keys.1, kind, condition))
 }

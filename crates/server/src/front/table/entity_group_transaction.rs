@@ -13,22 +13,25 @@ use partita_model::ETag;
 use partita_table::{Change, Changed, RowData, Table};
 use partita_wire::table::{
     BatchRefusal, BatchWriter, EntityWriter, MetadataLevel, NextPage, Operation, Part, PartOutcome,
-    Prefer, Resource, entity_url, read_batch, tunnelled_method,
+    Prefer, Resource, check_content_type, entity_url, invalid_path, read_batch, tunnelled_method,
 };
 use partita_wire::{ErrorCode, Failure, Method, Occurrence, Target, Version};
 
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let content_type = call.head.header(&header::CONTENT_TYPE).unwrap_or_default();
-    let batch = match read_batch(content_type, &request.body) {
-        Ok(batch) => batch,
-        Err(fault) if fault.index.is_none() => return Err(fault.failure.into()),
-        Err(fault) => return write_fault(call, new_change_set(1), &Part::default(), fault),
-    };
+    let batch = read_batch(content_type, &request.body);
+    let batch = batch.map_err(|refusal| refusal.failure)?;
     if let ([part], false) = (batch.parts.as_slice(), batch.in_change_set) {
         let done = query(call, request, part).await.map_err(fault(None));
         return done.or_else(|fault| write_fault(call, new_query(), part, fault));
     }
-    let done = change_set(call, request, &batch.parts).await;
+    if batch.parts.is_empty() {
+        return Ok(reply(new_change_set(0)));
+    }
+    let done = match batch.check_count() {
+        Ok(()) => change_set(call, request, &batch.parts).await,
+        Err(refusal) => Err(refusal),
+    };
     done.or_else(|fault| {
         let (failed, unknown) = (fault.index.unwrap_or_default(), Part::default());
         let part = batch.parts.get(failed).unwrap_or(&unknown);
@@ -104,7 +107,10 @@ fn read_change(
         None => *table_name = Some(name.to_owned()),
     }
     let change = match operation {
-        Operation::InsertEntity => changes::insert(part.body)?,
+        Operation::InsertEntity => {
+            check_content_type(part.content_type)?;
+            changes::insert(part.body)?
+        }
         Operation::UpdateEntity
         | Operation::MergeEntity
         | Operation::InsertOrReplaceEntity
@@ -132,6 +138,10 @@ fn read_target<'a>(
 ) -> Result<(Target<'a>, Resource<'a>, Operation), Failure> {
     let target = Target::parse_inner(part.target, &request.target);
     let resource = Resource::of(&target)?;
+    resource.check_table()?;
+    if matches!(resource, Resource::BelowTable { .. }) {
+        return Err(invalid_path());
+    }
     let method = tunnelled_method(Method::parse(part.method)?, part.x_http_method)?;
     let operation = Operation::of(&target, method, &resource, part.if_match.is_some())?;
     Ok((target, resource, operation))

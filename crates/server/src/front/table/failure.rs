@@ -3,7 +3,7 @@
 use super::super::busy::busy;
 use partita_model::{InvalidName, ParseETagError, StoredError};
 use partita_table::Error;
-use partita_wire::table::code_of_limit;
+use partita_wire::table::{code_of_limit, invalid_name};
 use partita_wire::{ErrorCode, Failure};
 
 /// A refused request, with the failure that its answer shows. Errors of the service become failures by one total function.
@@ -64,13 +64,7 @@ impl From<Error> for Refused {
 /// An invalid name of a table that a request creates.
 impl From<InvalidName> for Refused {
     fn from(error: InvalidName) -> Self {
-        const LENGTH: &str =
-            "The specified resource name length is not within the permissible limits.";
-        match error {
-            InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
-            InvalidName::Length => Failure::with_message(ErrorCode::OutOfRangeInput, LENGTH).into(),
-            InvalidName::Reserved => ErrorCode::InvalidInput.into(),
-        }
+        Self(invalid_name(error))
     }
 }
 
@@ -95,9 +89,28 @@ pub(super) fn malformed_etag(value: &str) -> Failure {
     )
 }
 
-const MALFORMED_ETAG: &str = "The etag value '";
+/// The failure of a path with one key where an entity of the table needs two.
+pub(super) fn one_key(account: &str, table: &str) -> Failure {
+    Failure::with_message(
+        ErrorCode::InvalidInput,
+        format!("{ONE_KEY} for the resource '{account}.{table}'."),
+    )
+}
 
-/// Whether this is the failure of a malformed `If-Match`.
-pub(super) fn is_malformed_etag(failure: &Failure) -> bool {
-    failure.code == ErrorCode::InvalidInput && failure.text().starts_with(MALFORMED_ETAG)
+const MALFORMED_ETAG: &str = "The etag value '";
+const ONE_KEY: &str =
+    "The number of keys specified in the URI does not match number of key properties";
+
+/// Whether the answer has no `Cache-Control`: the service decides these errors before it sets the header (recordings of a
+/// malformed ETag and of ConditionNotMet; azure-sdk-for-python, recording of test_table_client
+/// test_client_with_url_ends_with_table_name).
+pub(super) fn lacks_cache_control(failure: &Failure) -> bool {
+    match failure.code {
+        ErrorCode::ConditionNotMet | ErrorCode::TableNotFound => true,
+        ErrorCode::InvalidInput => {
+            let text = failure.text();
+            text.starts_with(MALFORMED_ETAG) || text.starts_with(ONE_KEY)
+        }
+        _ => false,
+    }
 }

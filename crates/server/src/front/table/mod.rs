@@ -2,6 +2,7 @@
 
 mod answer;
 mod authenticate;
+mod below_table;
 mod call;
 mod changes;
 mod create_table;
@@ -37,7 +38,7 @@ use partita_model::{Filter, TableName};
 use partita_rt::Tasks;
 use partita_rt::net::Listener;
 use partita_table::{Error, Service, Table};
-use partita_wire::table::{Operation, check_query_options, parse_filter, parse_top};
+use partita_wire::table::{Operation, Resource, check_query_options, parse_filter, parse_top};
 use partita_wire::{Failure, Query};
 use std::sync::Arc;
 
@@ -65,6 +66,9 @@ impl TableFront {
 
 /// Performs the operation.
 async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    if let Resource::BelowTable { has_one_key, .. } = request.resource {
+        return below_table::run(call, request, has_one_key).await;
+    }
     match request.operation {
         Operation::QueryTables => query_tables::run(call, request).await,
         Operation::GetTable => get_table::run(call, request).await,
@@ -92,7 +96,7 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     }
 }
 
-/// The table of an operation on entities. An invalid name gets the same answer as a missing table.
+/// The table of an operation on entities. The service's own tables, which are absent, are the only ones with an invalid name.
 async fn find_table(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ServiceKind;
+use crate::{Failure, ServiceKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
@@ -42,10 +42,72 @@ fn claims() -> Value {
     })
 }
 
+/// Checks a token in a request of a version that is answered with a challenge.
+fn verify(rules: &BearerRules, token: &str, caller: &Caller) -> Result<TokenRoles, Failure> {
+    let version = Version::parse("2020-12-06");
+    rules.verify(token, ACCOUNT, ServiceKind::Table, caller, version)
+}
+
 fn basic(claims: &Value) -> Result<TokenRoles, ErrorCode> {
-    BearerRules::basic()
-        .verify(&unsigned(claims), ACCOUNT, ServiceKind::Table, &caller())
-        .map_err(|failure| failure.code)
+    verify(&BearerRules::basic(), &unsigned(claims), &caller()).map_err(|failure| failure.code)
+}
+
+#[test]
+fn refusals_name_their_reason_in_the_words_of_the_service() {
+    for (claim, value, reason) in [
+        (
+            "aud",
+            json!("https://vault.azure.net"),
+            "Audience validation failed. Audience did not match.",
+        ),
+        (
+            "iss",
+            json!("https://issuer.example/"),
+            "Issuer validation failed. Issuer did not match.",
+        ),
+        (
+            "exp",
+            json!(1_704_164_900),
+            "Lifetime validation failed. The token is expired.",
+        ),
+        (
+            "nbf",
+            json!(1_704_165_100),
+            "Lifetime validation failed. The token is not yet valid.",
+        ),
+        ("iss", json!(null), "The bearer token is malformed."),
+    ] {
+        let mut claims = claims();
+        claims[claim] = value;
+        for (version, status, code) in [
+            (None, 403, ErrorCode::AuthenticationFailed),
+            (Some("2019-10-10"), 403, ErrorCode::AuthenticationFailed),
+            (Some("2019-12-12"), 401, ErrorCode::MissingCredentials),
+            (Some("2026-10-06"), 401, ErrorCode::MissingCredentials),
+        ] {
+            let refused = BearerRules::basic().verify(
+                &unsigned(&claims),
+                ACCOUNT,
+                ServiceKind::Table,
+                &caller(),
+                version.and_then(Version::parse),
+            );
+            let refused = refused.unwrap_err();
+            assert_eq!((refused.status(), refused.code), (status, code), "{claim}");
+            assert_eq!(
+                refused.details,
+                [("AuthenticationErrorDetail", reason.to_owned())]
+            );
+        }
+    }
+    let token = TOKEN.replace("hpdEw27", "hpdEw28");
+    assert_eq!(
+        verify(&rsa(), &token, &caller()).unwrap_err().details,
+        [(
+            "AuthenticationErrorDetail",
+            "Signature validation failed. Signature verification failed.".to_owned()
+        )]
+    );
 }
 
 #[test]
@@ -111,15 +173,14 @@ fn tokens_need_tls() {
         https: false,
         ..caller()
     };
-    let refused =
-        BearerRules::basic().verify(&unsigned(&claims()), ACCOUNT, ServiceKind::Table, &plain);
+    let refused = verify(&BearerRules::basic(), &unsigned(&claims()), &plain);
     assert_eq!(code(refused), ErrorCode::AuthenticationFailed);
 }
 
 #[test]
 fn rsa_signatures() {
     assert_eq!(
-        rsa().verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller()),
+        verify(&rsa(), TOKEN, &caller()),
         Ok(TokenRoles::Named(vec![
             "Storage Table Data Reader".to_owned()
         ]))
@@ -129,20 +190,14 @@ fn rsa_signatures() {
         ..caller()
     };
     assert_eq!(
-        code(rsa().verify(TOKEN, ACCOUNT, ServiceKind::Table, &late)),
+        code(verify(&rsa(), TOKEN, &late)),
         ErrorCode::MissingCredentials
     );
     let other_key = json!({"keys": [{"kty": "RSA", "kid": "key-2", "n": MODULUS, "e": "AQAB"}]});
-    assert!(
-        rules(&other_key)
-            .verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller())
-            .is_err()
-    );
+    assert!(verify(&rules(&other_key), TOKEN, &caller()).is_err());
     let unnamed = json!({"keys": [{"kty": "RSA", "n": format!("AA{MODULUS}"), "e": "AQAB"}]});
     assert!(
-        rules(&unnamed)
-            .verify(TOKEN, ACCOUNT, ServiceKind::Table, &caller())
-            .is_err(),
+        verify(&rules(&unnamed), TOKEN, &caller()).is_err(),
         "another modulus"
     );
 }
@@ -170,22 +225,17 @@ fn p256_signatures_and_the_algorithm_of_the_key() {
     };
     let token = |alg: &str| token_of(alg, json!(["Storage Table Data Contributor"]));
     assert_eq!(
-        rules.verify(&token("ES256"), ACCOUNT, ServiceKind::Table, &caller()),
+        verify(&rules, &token("ES256"), &caller()),
         Ok(TokenRoles::Named(vec![
             "Storage Table Data Contributor".to_owned()
         ]))
     );
-    // A token without roles is refused, because any user of the issuer can have one.
-    let refused = rules.verify(
-        &token_of("ES256", json!(null)),
-        ACCOUNT,
-        ServiceKind::Table,
-        &caller(),
-    );
+    // Any user of the issuer may have such a token.
+    let refused = verify(&rules, &token_of("ES256", json!(null)), &caller());
     assert_eq!(code(refused), ErrorCode::AuthorizationPermissionMismatch);
     for alg in ["none", "HS256", "RS256", "ES384"] {
         assert_eq!(
-            code(rules.verify(&token(alg), ACCOUNT, ServiceKind::Table, &caller())),
+            code(verify(&rules, &token(alg), &caller())),
             ErrorCode::MissingCredentials,
             "{alg}"
         );
@@ -222,13 +272,13 @@ proptest! {
     fn a_changed_token_is_refused(at in 0..TOKEN.len() - 1, to in "[A-Za-z0-9_-]") {
         let mut token = TOKEN.to_owned();
         token.replace_range(at..=at, &to);
-        prop_assert_eq!(rsa().verify(&token, ACCOUNT, ServiceKind::Table, &caller()).is_ok(), token == TOKEN);
+        prop_assert_eq!(verify(&rsa(), &token, &caller()).is_ok(), token == TOKEN);
     }
 
     #[test]
     fn any_token_is_read_or_refused(token: String, shaped in "[A-Za-z0-9_.-]{0,60}", bytes: Vec<u8>) {
         for token in [&token, &shaped] {
-            prop_assert!(BearerRules::basic().verify(token, ACCOUNT, ServiceKind::Table, &caller()).is_err());
+            prop_assert!(verify(&BearerRules::basic(), token, &caller()).is_err());
         }
         let _ = Jwks::parse(&bytes);
     }

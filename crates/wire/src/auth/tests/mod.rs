@@ -69,7 +69,7 @@ fn shared_keys_need_a_version() {
 }
 
 #[test]
-fn requests_without_credentials_are_challenged_since_2020_12_06() {
+fn requests_without_credentials_are_challenged_since_2019_12_12() {
     let none = |version| {
         code(Credentials::<TableSas<'_>>::parse(
             None,
@@ -83,7 +83,11 @@ fn requests_without_credentials_are_challenged_since_2020_12_06() {
     );
     assert_eq!(none(None), ErrorCode::AuthenticationFailed);
     assert_eq!(
-        none(Version::parse("2020-12-06")),
+        none(Version::parse("2019-10-10")),
+        ErrorCode::AuthenticationFailed
+    );
+    assert_eq!(
+        none(Version::parse("2019-12-12")),
         ErrorCode::MissingCredentials
     );
     assert_eq!(ErrorCode::MissingCredentials.status(), 401);

@@ -6,7 +6,8 @@
 //! 2012-02-12 to 2015-02-21: sp st se canonical si         sv spk srk epk erk
 //! canonical: /table/account/table since 2015-02-21, before that /account/table; the table in lower case
 //! ```
-//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound.
+//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A row key
+//! without its partition key bounds nothing that its issuer can have meant, so the signature is refused.
 
 use super::Access;
 use crate::auth::{
@@ -28,9 +29,11 @@ const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 pub struct TableSasTerms {
     /// `tn`
     pub table: String,
-    /// `spk` and `srk`: the first entity that the signature grants access to. Without a RowKey, the first partition.
+    /// `spk` and `srk`: the first entity that the signature grants access to. Without a RowKey, the first partition. A
+    /// RowKey needs a PartitionKey that is not empty.
     pub low: Option<EntityPosition>,
-    /// `epk` and `erk`: the last accessible entity. Without a RowKey, the last accessible partition.
+    /// `epk` and `erk`: the last accessible entity. Without a RowKey, the last accessible partition. A RowKey needs a
+    /// PartitionKey that is not empty.
     pub high: Option<EntityPosition>,
     /// `sp`, letters of `raud` in this order; empty if the stored policy has them.
     pub permissions: String,
@@ -100,7 +103,8 @@ impl<'a> ServiceSas<'a> for TableSas<'a> {
 }
 
 impl<'a> TableSas<'a> {
-    /// Checks the signature against the keys of the addressed account.
+    /// Checks the signature against the keys of the addressed account, and that each row key has its partition key (service
+    /// document "Create a service SAS": `startPk` must accompany `startRk`, `endPk` must accompany `endRk`).
     ///
     /// # Errors
     /// 403 AuthenticationFailed.
@@ -120,6 +124,15 @@ impl<'a> TableSas<'a> {
         let parts = self.parts(account, version);
         if !terms.is_signed_by(keys, &parts) {
             return Err(mismatch(&parts));
+        }
+        let bounds = [
+            (&self.low, "srk is given without spk"),
+            (&self.high, "erk is given without epk"),
+        ];
+        for ([partition_key, row_key], reason) in bounds {
+            if partition_key.is_empty() && !row_key.is_empty() {
+                return Err(Failure::authentication(reason));
+            }
         }
         Ok(VerifiedTableSas(self))
     }
@@ -214,10 +227,10 @@ fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option
     }
 }
 
-/// A bound of the range. A RowKey without a PartitionKey belongs to the partition with the empty key.
+/// A bound of the range; `None` without a partition key.
 fn position([partition_key, row_key]: &[Cow<'_, str>; 2]) -> Option<EntityPosition> {
     let own = |text: &Cow<'_, str>| text.clone().into_owned();
-    (!partition_key.is_empty() || !row_key.is_empty()).then(|| EntityPosition {
+    (!partition_key.is_empty()).then(|| EntityPosition {
         partition_key: own(partition_key),
         row_key: (!row_key.is_empty()).then(|| own(row_key)),
     })

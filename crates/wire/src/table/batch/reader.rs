@@ -5,6 +5,9 @@
 //! Content-Length, because a body ends at the delimiter (recordings cosmosdbpython--test_table_batch_*, js--batch_*,
 //! gostorage--TableBatchSuite_*, net--TableClientLiveTests_BatchInsert, go--TestBatchComplex).
 //!
+//! The last part of a change set, and the change set itself, must end with a delimiter: a body without them may have been cut
+//! short, and executing only its beginning would break the transaction.
+//!
 //! The operation checks the parts together: one table, one partition, no entity twice.
 
 use super::content_type::boundary;
@@ -19,10 +22,28 @@ const TARGET_BYTES_MAX: usize = 64 * 1024;
 /// The operations of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch<'a> {
-    /// The operations in their order: 1 to 100.
+    /// The operations in their order; none for an empty change set. [`Self::check_count`] refuses more than 100.
     pub parts: Vec<Part<'a>>,
     /// Whether the operations are in a change set. Otherwise the batch has exactly one operation, a query.
     pub in_change_set: bool,
+}
+
+impl Batch<'_> {
+    /// Checks that the change set has at most 100 operations.
+    ///
+    /// # Errors
+    /// 400 InvalidInput. Text and index are as recorded: the index is that of the hundredth operation, although the hundred
+    /// and first one exceeds the limit.
+    pub fn check_count(&self) -> Result<(), BatchRefusal> {
+        if self.parts.len() <= BATCH_OPERATIONS_MAX {
+            return Ok(());
+        }
+        let text = "The batch request operation exceeds the maximum 100 changes per change set.";
+        Err(BatchRefusal {
+            index: Some(BATCH_OPERATIONS_MAX - 1),
+            failure: Failure::with_message(ErrorCode::InvalidInput, text),
+        })
+    }
 }
 
 /// One operation of a batch: a request with the headers that have an effect.
@@ -78,38 +99,42 @@ impl BatchRefusal {
             failure: Failure::with_message(ErrorCode::InvalidInput, text),
         }
     }
-
-    /// Text and index as recorded, although the hundred and first operation exceeds the limit.
-    fn too_many() -> Self {
-        let text = "The batch request operation exceeds the maximum 100 changes per change set.";
-        Self {
-            index: Some(BATCH_OPERATIONS_MAX - 1),
-            failure: Failure::with_message(ErrorCode::InvalidInput, text),
-        }
-    }
 }
 
 const NOT_MULTIPART: &str = "The batch request is not multipart/mixed with a boundary.";
 const NO_PARTS: &str = "The batch request holds no operation.";
 const LONG_TARGET: &str = "The URL of an operation in the batch request is too long.";
 const MIXED: &str = "A batch request holds either one change set or one query.";
+const NO_END: &str = "The batch request ends without its closing boundary.";
 
-/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds.
+/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds. Of a change set that is too long it
+/// reads 101 operations.
 ///
 /// # Errors
-/// [`BatchRefusal`], always 400 InvalidInput: the body is not multipart or is empty; a part is not a request; there is more than
-/// one change set, more than one query, or a query beside a change set; there are more than 100 operations; a URL is too long; two
-/// headers that select the effect differ.
+/// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not a request;
+/// there is more than one change set, more than one query, or a query beside a change set; a boundary is not closed; a URL is
+/// too long; two headers that select the effect differ.
 pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
     let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
     let mut batch: Option<Batch<'a>> = None;
-    for section in sections(boundary, body) {
+    let mut sections = Sections::new(boundary, body);
+    for section in sections.by_ref().filter(|section| !section.is_empty()) {
         if batch.is_some() {
             return Err(BatchRefusal::malformed(MIXED));
         }
         batch = Some(outer_part(section)?);
     }
-    batch.ok_or(BatchRefusal::malformed(NO_PARTS))
+    let batch = batch.ok_or(BatchRefusal::malformed(NO_PARTS))?;
+    check_end(&sections)?;
+    Ok(batch)
+}
+
+/// Refuses a body that may have been cut short.
+fn check_end(sections: &Sections<'_>) -> Result<(), BatchRefusal> {
+    match sections.is_terminated() {
+        true => Ok(()),
+        false => Err(BatchRefusal::malformed(NO_END)),
+    }
 }
 
 /// A part of the outer multipart: a change set, or a query.
@@ -128,21 +153,15 @@ fn outer_part(section: &[u8]) -> Result<Batch<'_>, BatchRefusal> {
 
 fn change_set<'a>(boundary: &str, body: &'a [u8]) -> Result<Vec<Part<'a>>, BatchRefusal> {
     let mut parts = Vec::new();
-    for section in sections(boundary, body) {
-        if parts.len() == BATCH_OPERATIONS_MAX {
-            return Err(BatchRefusal::too_many());
-        }
+    let mut sections = Sections::new(boundary, body);
+    for section in sections.by_ref().filter(|section| !section.is_empty()) {
         parts.push(part(section)?);
+        if parts.len() > BATCH_OPERATIONS_MAX {
+            return Ok(parts);
+        }
     }
-    if parts.is_empty() {
-        return Err(BatchRefusal::malformed(NO_PARTS));
-    }
+    check_end(&sections)?;
     Ok(parts)
-}
-
-/// The parts that are not empty.
-fn sections<'a>(boundary: &str, body: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    Sections::new(boundary, body).filter(|section| !section.is_empty())
 }
 
 fn header<'a>(rest: &mut &'a [u8]) -> Result<Option<Header<'a>>, BatchRefusal> {

@@ -1,8 +1,8 @@
 //! Splits a multipart body at its delimiters, and a part into headers and body.
 //!
 //! It accepts the deviations of known clients: lines may end in LF alone, blank lines may stand before the first delimiter and
-//! before headers, and the closing delimiter may lack its `--` or be absent. The delimiter itself must begin a line and match
-//! exactly.
+//! before headers, and the closing delimiter may lack its `--`. The delimiter itself must begin a line and match exactly.
+//! A missing closing delimiter is reported to the caller ([`Sections::is_terminated`]).
 
 use super::content_type::boundary;
 use memchr::memchr;
@@ -21,6 +21,8 @@ pub(super) struct Sections<'a> {
     next: Option<usize>,
     /// Whether the closing delimiter has been read.
     closed: bool,
+    /// Whether a delimiter follows every part read so far.
+    terminated: bool,
 }
 
 /// A delimiter line: where it begins, where the next part begins, and whether it is the closing one.
@@ -40,8 +42,10 @@ impl<'a> Sections<'a> {
             body,
             next: None,
             closed: false,
+            terminated: false,
         };
         let first = sections.delimiter_line(0);
+        sections.terminated = first.is_some();
         sections.meet(first);
         sections
     }
@@ -49,6 +53,12 @@ impl<'a> Sections<'a> {
     /// After the last part: whether the body had a closing delimiter. Without it, the body may have been cut short.
     pub(super) const fn is_closed(&self) -> bool {
         self.closed
+    }
+
+    /// After the last part: whether a delimiter follows every part, with or without the closing `--`. Without it, the body
+    /// may have been cut short. False for a body without delimiters.
+    pub(super) const fn is_terminated(&self) -> bool {
+        self.terminated
     }
 
     /// Starts the next part after this line, unless it is the closing delimiter.
@@ -93,7 +103,9 @@ impl<'a> Iterator for Sections<'a> {
         let line = self.delimiter_line(start);
         self.meet(line);
         let end = line.map_or(self.body.len(), |line| line.start);
-        self.body.get(start..end).map(skip_blank_lines)
+        let section = skip_blank_lines(self.body.get(start..end)?);
+        self.terminated = line.is_some() || section.is_empty();
+        Some(section)
     }
 }
 

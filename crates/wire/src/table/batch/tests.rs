@@ -160,27 +160,69 @@ fn a_query_is_the_only_operation_of_its_batch() {
 }
 
 #[test]
-fn delimiters_at_the_end_are_optional() {
+fn delimiters_may_lack_their_final_hyphens() {
     let whole = change_set(&[
         "POST /T HTTP/1.1\r\n\r\n{}",
         "PUT /U HTTP/1.1\r\n\r\n{\"a\":1}",
     ]);
     let expected = read(&whole);
     assert_eq!(expected.parts.len(), 2);
-    for shorter in [
-        whole.replace("--changeset_1--\r\n--batch_1--\r\n", ""),
+    for other in [
         whole.replace(
             "--changeset_1--\r\n--batch_1--\r\n",
             "--changeset_1\r\n--batch_1\r\n",
         ),
-        whole.replace("--batch_1--\r\n", ""),
+        whole.replace("--batch_1--\r\n", "--batch_1--"),
         whole.replace("--batch_1--\r\n", "--batch_1--\r\nepilogue --batch_1\r\n"),
         format!("preamble\r\n{whole}"),
         format!("\r\n{whole}"),
         whole.replace("--changeset_1\r\n", "--changeset_1 \t\r\n"),
         whole.replace("\r\n", "\n"),
     ] {
-        assert_eq!(read(&shorter), expected, "{shorter}");
+        assert_eq!(read(&other), expected, "{other}");
+    }
+}
+
+#[test]
+fn a_body_that_was_cut_short_is_refused() {
+    let whole = change_set(&[
+        "POST /T HTTP/1.1\r\n\r\n{}",
+        "PUT /U HTTP/1.1\r\n\r\n{\"a\":1}",
+    ]);
+    // With the last boundary, even without its `--`, nothing is missing.
+    let complete = whole.rfind("--batch_1").unwrap() + "--batch_1".len();
+    for length in (0..complete).chain([complete + 1]) {
+        assert_eq!(refused(TYPE, &whole[..length]).index, None, "{length}");
+    }
+    assert_eq!(read(&whole[..complete]), read(&whole));
+    for cut in [
+        whole.replace("--changeset_1--\r\n--batch_1--\r\n", ""),
+        whole.replace("--changeset_1--\r\n", ""),
+        whole.replace("--batch_1--\r\n", ""),
+        "--batch_1\r\nContent-Type: application/http\r\n\r\nGET /T HTTP/1.1\r\n\r\n".to_owned(),
+    ] {
+        let refusal = refused(TYPE, &cut);
+        let text = "The batch request ends without its closing boundary.";
+        assert_eq!(refusal.failure.text(), text, "{cut}");
+    }
+}
+
+#[test]
+fn a_change_set_may_be_empty() {
+    let written_by_python = lines(&[
+        "--batch_1",
+        "Content-Type: multipart/mixed; boundary=changeset_1",
+        "",
+        "--changeset_1",
+        "",
+        "--changeset_1--",
+        "",
+        "--batch_1--",
+        "",
+    ]);
+    for body in [written_by_python, change_set(&[])] {
+        let batch = read(&body);
+        assert!(batch.in_change_set && batch.parts.is_empty(), "{body}");
     }
 }
 
@@ -215,7 +257,6 @@ fn malformed_batches_are_refused() {
         "--batch_1--\r\n",
         "--batch_1\r\n\r\n--batch_1--",
         "--batch_1\r\nno colon\r\n\r\nGET /T HTTP/1.1\r\n",
-        &change_set(&[]),
         &change_set(&[""]),
         &change_set(&["POST"]),
         &change_set(&["POST  HTTP/1.1"]),
@@ -258,8 +299,11 @@ fn different_conditions_and_long_urls_are_refused() {
 fn a_hundred_operations_are_the_limit() {
     let operations = vec!["POST /T HTTP/1.1\r\n\r\n{}"; 101];
     assert_eq!(read(&change_set(&operations[..100])).parts.len(), 100);
-    let refusal = refused(TYPE, &change_set(&operations));
+    assert_eq!(read(&change_set(&operations[..100])).check_count(), Ok(()));
+    let body = change_set(&operations);
+    let refusal = read(&body).check_count().unwrap_err();
     assert_eq!(refusal.index, Some(99));
+    assert_eq!(refusal.failure.code, ErrorCode::InvalidInput);
     let text = "The batch request operation exceeds the maximum 100 changes per change set.";
     assert_eq!(refusal.failure.text(), text);
 }

@@ -1,35 +1,59 @@
 //! The two shapes of an error body.
 //!
-//! Errors of operations on entities and tables are OData JSON. Errors of operations with XML bodies, and refused
-//! credentials, are XML.
+//! Errors of operations on entities and tables are OData JSON, errors of operations with XML bodies are XML. A request that is
+//! refused before its operation gets JSON if it asks for JSON, else XML (azure-sdk-for-python, recordings of test_table_batch
+//! test_new_invalid_key: JSON for `Accept: application/json`, XML for `*/*`).
 
 use crate::table::Operation;
-use crate::{ErrorCode, Failure, Occurrence, json, xml};
+use crate::table::accept::names_json;
+use crate::{ErrorCode, Failure, Occurrence, Target, json, xml};
 
 /// The shape of an error body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyForm {
     /// `{"odata.error":…}`; its content type names a metadata level.
     Json,
+    /// `{"odata.error":…}` of a request refused before its operation, as plain `application/json`, with the code also in the
+    /// header `x-ms-error-code`.
+    PlainJson,
     /// `<m:error>…`, as `application/xml`, with the code also in the header `x-ms-error-code`.
     Xml,
 }
 
-/// The shape of the body for an operation; `None` if the request failed before its operation was known.
+/// The shape of the body for an operation; `None` if the request failed before its operation was known. `asks_for_json` calls
+/// [`asks_for_json`], for a request of a known version.
 ///
-/// Errors of refused credentials are always XML. If a valid SAS lacks a permission, the error has the form of the
-/// operation (recordings net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
-/// python--test_table_entity_test_sas_add_outside_range). If the operation is not known yet, errors of OData (about
-/// keys and methods) are JSON, all others XML.
-pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
+/// If a valid SAS lacks a permission, the error has the form of the operation (recordings
+/// net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
+/// python--test_table_entity_test_sas_add_outside_range). Before the operation is known, OData's own errors (of keys
+/// and methods) are OData JSON.
+pub fn error_form(
+    failure: &Failure,
+    operation: Option<Operation>,
+    asks_for_json: impl FnOnce() -> bool,
+) -> BodyForm {
+    let is_odata = match operation {
+        Some(operation) if operation.answers_xml() => return BodyForm::Xml,
+        Some(_) => !failure.code.refuses_credentials(),
+        None => is_of_odata(failure),
+    };
+    if is_odata {
+        BodyForm::Json
+    } else if asks_for_json() {
+        BodyForm::PlainJson
+    } else {
+        BodyForm::Xml
+    }
+}
+
+/// Whether OData itself answers the failure. Names of tables are checked before, unlike keys.
+fn is_of_odata(failure: &Failure) -> bool {
     use ErrorCode as E;
-    let is_json = match operation {
-        _ if failure.code.refuses_credentials() => false,
-        Some(operation) => !operation.answers_xml(),
-        None => matches!(
-            failure.code,
+    match failure.code {
+        E::OutOfRangeInput => failure.message.is_none(),
+        code => matches!(
+            code,
             E::InvalidInput
-                | E::OutOfRangeInput
                 | E::MethodNotAllowed
                 | E::NotImplemented
                 | E::MissingRequiredHeader
@@ -37,12 +61,28 @@ pub fn error_form(failure: &Failure, operation: Option<Operation>) -> BodyForm {
                 | E::XMethodIncorrectCount
                 | E::XMethodIncorrectValue
         ),
-    };
-    if is_json {
-        BodyForm::Json
-    } else {
-        BodyForm::Xml
     }
+}
+
+/// Whether a request that is refused before its operation asks for errors in JSON: it addresses tables, entities or a batch, and
+/// `$format`, or without it `Accept`, names JSON. The service itself and policies have XML bodies only.
+pub fn asks_for_json(target: &Target<'_>, accept: Option<&str>) -> bool {
+    let query = target.query;
+    let comp = query.get("comp");
+    let has_json = comp.is_ok_and(|comp| comp.is_none_or(|comp| is_extension(&comp)));
+    if !has_json || target.rest.trim_matches('/').is_empty() {
+        return false;
+    }
+    match query.get("$format") {
+        Ok(Some(format)) => names_json(&format),
+        _ => accept.is_some_and(names_json),
+    }
+}
+
+/// Whether `comp` names an operation of Partita's own, whose bodies are JSON.
+fn is_extension(comp: &str) -> bool {
+    let start = comp.get(..8);
+    start.is_some_and(|start| start.eq_ignore_ascii_case("partita-"))
 }
 
 /// Appends the OData JSON body. It is the same at every metadata level; only the content type differs.

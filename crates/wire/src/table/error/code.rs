@@ -5,6 +5,7 @@
 
 use crate::error::{COMMON_ERROR_CODES, error_codes};
 use crate::{ErrorCode, Failure};
+use partita_model::InvalidName;
 
 error_codes! {
     /// The codes that only the Table service uses.
@@ -70,6 +71,16 @@ pub const ERROR_CODES: &[ErrorCode; COUNT] = &{
     }
     all
 };
+
+/// The failure of an invalid name of a table, in a path or of a table to create.
+pub fn invalid_name(error: InvalidName) -> Failure {
+    const LENGTH: &str = "The specified resource name length is not within the permissible limits.";
+    match error {
+        InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
+        InvalidName::Length => Failure::with_message(ErrorCode::OutOfRangeInput, LENGTH),
+        InvalidName::Reserved => ErrorCode::InvalidInput.into(),
+    }
+}
 
 /// 405 MethodNotAllowed, with the methods that are allowed.
 pub(crate) fn method_not_allowed(allow: &'static str) -> Failure {

@@ -1,7 +1,8 @@
 use super::*;
 use crate::table::Operation;
+use crate::testing::target;
 use crate::{ErrorCode, Failure, Occurrence};
-use partita_model::DateTime;
+use partita_model::{DateTime, InvalidName};
 use std::collections::HashMap;
 
 fn occurrence(batch_index: Option<usize>) -> Occurrence<'static> {
@@ -213,26 +214,63 @@ fn xml_equals_that_of_the_service() {
 
 #[test]
 fn the_form_follows_the_operation_unless_credentials_fail() {
+    use BodyForm::{Json, PlainJson, Xml};
+    let [query, acl] = [Operation::QueryEntities, Operation::GetTableAcl].map(Some);
     let missing = Failure::new(ErrorCode::TableNotFound);
-    assert_eq!(
-        error_form(&missing, Some(Operation::QueryEntities)),
-        BodyForm::Json
-    );
-    assert_eq!(
-        error_form(&missing, Some(Operation::GetTableAcl)),
-        BodyForm::Xml
-    );
-    assert_eq!(error_form(&missing, None), BodyForm::Xml);
     let refused = Failure::authentication("signature did not match");
-    assert_eq!(
-        error_form(&refused, Some(Operation::QueryEntities)),
-        BodyForm::Xml
-    );
     let key = Failure::new(ErrorCode::OutOfRangeInput);
-    assert_eq!(error_form(&key, None), BodyForm::Json);
     let range = Failure::new(ErrorCode::AuthorizationFailure);
-    assert_eq!(
-        error_form(&range, Some(Operation::InsertEntity)),
-        BodyForm::Json
-    );
+    let secondary = Failure::new(ErrorCode::InsufficientAccountPermissions);
+    let [short, bad] = [InvalidName::Length, InvalidName::Characters].map(invalid_name);
+    for (failure, operation, [asked, not_asked]) in [
+        (&missing, query, [Json, Json]),
+        (&missing, acl, [Xml, Xml]),
+        (&missing, None, [PlainJson, Xml]),
+        (&refused, query, [PlainJson, Xml]),
+        (&refused, acl, [Xml, Xml]),
+        (&refused, None, [PlainJson, Xml]),
+        (&key, None, [Json, Json]),
+        (&range, query, [Json, Json]),
+        (&secondary, None, [PlainJson, Xml]),
+        (&short, None, [PlainJson, Xml]),
+        (&bad, None, [PlainJson, Xml]),
+        (&bad, Some(Operation::CreateTable), [Json, Json]),
+    ] {
+        let forms = [true, false].map(|asks| error_form(failure, operation, || asks));
+        assert_eq!(forms, [asked, not_asked], "{failure} {operation:?}");
+    }
+}
+
+#[test]
+fn requests_for_tables_entities_and_batches_can_ask_for_json() {
+    let asks = |path: &str, accept| asks_for_json(&target(path, "127.0.0.1"), accept);
+    let json = Some("application/json;odata=nometadata");
+    for path in [
+        "/acct/Tables",
+        "/acct/T()?timeout=5",
+        "/acct/T(PartitionKey='a',RowKey='b')",
+        "/acct-secondary/T",
+        "/acct/$batch",
+        "/acct/T?comp=partita-settings",
+    ] {
+        assert!(asks(path, json), "{path}");
+        assert!(asks(path, Some("text/html, Application/JSON")), "{path}");
+        assert!(!asks(path, None), "{path}");
+        for accept in ["*/*", "", "application/atom+xml", "application/xml"] {
+            assert!(!asks(path, Some(accept)), "{path} {accept}");
+        }
+    }
+    assert!(asks("/acct/T?$format=application/json;odata=x", None));
+    assert!(asks("/acct/T?%24format=json", Some("application/xml")));
+    assert!(!asks("/acct/T?$format=application/atom%2Bxml", json));
+    for path in [
+        "/acct/",
+        "/acct?restype=service&comp=properties",
+        "/acct-secondary/?restype=service&comp=stats",
+        "/acct/T?comp=acl",
+        "/acct/T?comp=",
+        "/acct/T?comp=%FF",
+    ] {
+        assert!(!asks(path, json), "{path}");
+    }
 }

@@ -131,6 +131,10 @@ fn literals_of_every_type() {
         ("-INF", Value::Double(f64::NEG_INFINITY)),
         ("true", Value::Boolean(true)),
         ("false", Value::Boolean(false)),
+        ("True", Value::Boolean(true)),
+        ("TRUE", Value::Boolean(true)),
+        ("False", Value::Boolean(false)),
+        ("fAlSe", Value::Boolean(false)),
         (
             "datetime'2013-08-02T17:37:43.9004348Z'",
             date("2013-08-02T17:37:43.9004348Z"),
@@ -320,7 +324,10 @@ fn name() -> impl Strategy<Value = String> {
         "sub", "mul", "div", "mod", "in", "has", "INF",
     ];
     "[a-zA-Z_é][a-zA-Z0-9_é]{0,5}".prop_filter("words of the language", move |name| {
-        !words.contains(&name.as_str()) && name != "NaN"
+        let is_boolean = ["true", "false"]
+            .iter()
+            .any(|word| name.eq_ignore_ascii_case(word));
+        !is_boolean && !words.contains(&name.as_str()) && name != "NaN"
     })
 }
 

@@ -12,7 +12,7 @@ mod table_writer;
 mod typed_value;
 
 pub use entity_body::{EntityBody, write_entity, write_table_name};
-pub use entity_reader::{MEMBERS_MAX, read_entity};
+pub use entity_reader::{MEMBERS_MAX, read_entity, read_properties};
 pub use entity_url::{entity_url, push_entity_path, table_url};
 pub use entity_writer::{EntityFormat, EntityWriter};
 pub use limit::code_of_limit;

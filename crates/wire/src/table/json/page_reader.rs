@@ -7,7 +7,7 @@
 //! Annotations may be before or after their property, as in request bodies. Members of a page other than `value` are
 //! ignored. So are nulls, which the answer to a `$select` contains for missing properties.
 
-use super::entity_reader::{Member, Members, text_of};
+use super::entity_reader::{Member, Members, is_key, text_of};
 use super::typed_value::{Scratch, unreadable};
 use crate::Failure;
 use crate::json::{Scanner, Token};
@@ -205,8 +205,4 @@ impl<'a> RowReader<'_, 'a> {
             Some(token) => text_of(token).map(Some),
         }
     }
-}
-
-fn is_key(name: &str) -> bool {
-    matches!(name, "PartitionKey" | "RowKey")
 }

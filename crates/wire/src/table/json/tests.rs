@@ -261,6 +261,43 @@ fn other_json_is_invalid() {
 }
 
 #[test]
+fn keys_in_the_body_of_an_update_are_ignored() {
+    for keys in [
+        r#""PartitionKey":"other","RowKey":"it's""#,
+        r#""PartitionKey":5,"RowKey":true"#,
+        r#""PartitionKey":null,"RowKey":{"a":["b"]}"#,
+        r#""PartitionKey":"a/b#?","RowKey":"\x""#,
+        r#""RowKey":"1","RowKey":"2","PartitionKey":"p""#,
+        r#""RowKey":"c9da6455-213d-42c9-9a79-3e9149a57833","RowKey@odata.type":"Edm.Guid""#,
+        r#""PartitionKey@odata.type":"Edm.DateTime","PartitionKey":"never""#,
+        r#""PartitionKey@odata.type":"Edm.Binary","RowKey@odata.type":5,"RowKey":7"#,
+        r#""RowKey@odata.type":"Edm.Unknown""#,
+    ] {
+        for body in [
+            format!(r#"{{{keys},"A":1,"B@odata.type":"Edm.Int64","B":"2"}}"#),
+            format!(r#"{{"A":1,"B":"2",{keys},"B@odata.type":"Edm.Int64"}}"#),
+        ] {
+            let properties = read_properties(body.as_bytes()).unwrap();
+            let expected = [
+                ("A".to_owned(), Value::Int32(1)),
+                ("B".to_owned(), Value::Int64(2)),
+            ];
+            assert_eq!(values(&properties), expected, "{body}");
+        }
+    }
+    // Only these two names, and only in valid JSON.
+    let properties = read_properties(br#"{"partitionKey":"p","Rowkey":"r"}"#).unwrap();
+    assert_eq!(properties.count(), 2);
+    for bad in [
+        r#"{"RowKey":}"#,
+        r#"{"RowKey":"1""#,
+        r#"{"A@odata.type":5,"A":5}"#,
+    ] {
+        assert!(read_properties(bad.as_bytes()).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn table_names() {
     assert_eq!(
         read_table_name(b"{\"TableName\":\"abc\"}\n").as_deref(),
@@ -528,7 +565,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(body: Vec<u8>) {
-        let _ = read_entity(&body);
+        let _ = (read_entity(&body), read_properties(&body));
         let _ = read_table_name(&body);
     }
 

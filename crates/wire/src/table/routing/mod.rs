@@ -51,15 +51,18 @@ impl Operation {
             other => on_rows(method, other, has_if_match)
                 .ok_or_else(|| method_not_allowed(other.allow()))?,
         };
-        if operation == Self::DeleteEntity && !has_if_match {
+        let names_entity = matches!(resource, Resource::Entity { .. });
+        if operation == Self::DeleteEntity && names_entity && !has_if_match {
             return Err(
                 Failure::new(ErrorCode::MissingRequiredHeader).detail("HeaderName", "If-Match")
             );
         }
         if target.secondary && operation.is_write() {
+            // The service documents list this text (Common REST API Error Codes); the Python SDK's tests expect it
+            // (test_table_client_location_mode).
             return Err(Failure::with_message(
                 ErrorCode::InsufficientAccountPermissions,
-                "Write operations to the secondary location are not allowed.",
+                "Write operations are not allowed.",
             ));
         }
         Ok(operation)
@@ -152,6 +155,14 @@ fn on_rows(method: Method, resource: &Resource<'_>, has_if_match: bool) -> Optio
         }
         (Resource::Entity { .. }, Method::Merge | Method::Patch) => Some(O::InsertOrMergeEntity),
         (Resource::Batch, Method::Post) => Some(O::EntityGroupTransaction),
+        // No operation is performed; these decide about the permissions that the answer needs.
+        (Resource::BelowTable { .. }, Method::Get) => Some(O::QueryEntities),
+        (Resource::BelowTable { .. }, Method::Post) => Some(O::InsertEntity),
+        (Resource::BelowTable { .. }, Method::Delete) => Some(O::DeleteEntity),
+        (Resource::BelowTable { .. }, Method::Put) => Some(O::InsertOrReplaceEntity),
+        (Resource::BelowTable { .. }, Method::Merge | Method::Patch) => {
+            Some(O::InsertOrMergeEntity)
+        }
         _ => None,
     }
 }

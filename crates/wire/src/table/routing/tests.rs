@@ -156,13 +156,88 @@ fn invalid_paths_get_the_codes_of_the_service() {
         "/Tables('a','b')",
         "/Tables(a)",
         "/(PartitionKey='a',RowKey='b')",
-        "/T/x",
+        "/T/x/y",
+        "/T(PartitionKey='a',RowKey='b')/x",
+        "/Tables/T",
+        "/$batch/T",
     ] {
         assert_eq!(
             code(Resource::parse(path)),
             ErrorCode::InvalidInput,
             "{path}"
         );
+    }
+}
+
+#[test]
+fn a_path_below_a_table_names_the_table() {
+    let below = |path| match Resource::parse(path) {
+        Ok(Resource::BelowTable { table, has_one_key }) => (table.into_owned(), has_one_key),
+        other => panic!("{other:?} for {path}"),
+    };
+    for (path, has_one_key) in [
+        ("/T1a/Tables", false),
+        ("/T1a()/Tables()", false),
+        ("/T1a//Tables('x')/", true),
+        ("/%54%31a/Tables%28%27x%27%29", true),
+        ("/T1a/T1a(PartitionKey='a',RowKey='b')", false),
+        ("/T1a/$batch", false),
+        ("/T1a/(x", false),
+        ("/T1a/%FF", false),
+    ] {
+        assert_eq!(below(path), ("T1a".to_owned(), has_one_key), "{path}");
+    }
+    for (method, expected) in [
+        ("GET", Ok(Operation::QueryEntities)),
+        ("POST", Ok(Operation::InsertEntity)),
+        ("DELETE", Ok(Operation::DeleteEntity)),
+        ("PUT", Ok(Operation::InsertOrReplaceEntity)),
+        ("MERGE", Ok(Operation::InsertOrMergeEntity)),
+        ("HEAD", Err(ErrorCode::MethodNotAllowed)),
+    ] {
+        assert_eq!(operation(method, "/acct/T/Tables", false), expected);
+    }
+}
+
+#[test]
+fn names_of_tables_are_checked() {
+    let check = |path: &str| {
+        let checked = Resource::parse(path).unwrap().check_table();
+        checked.map_err(|failure| (failure.code, failure.text().to_owned()))
+    };
+    let characters = "The specifed resource name contains invalid characters.";
+    let length = "The specified resource name length is not within the permissible limits.";
+    let long = "a".repeat(64);
+    for (name, code, text) in [
+        ("1table", ErrorCode::InvalidResourceName, characters),
+        ("my_table", ErrorCode::InvalidResourceName, characters),
+        ("tab%2Fle", ErrorCode::InvalidResourceName, characters),
+        ("t%C3%A4ble", ErrorCode::InvalidResourceName, characters),
+        ("$metadata", ErrorCode::InvalidResourceName, characters),
+        ("aa", ErrorCode::OutOfRangeInput, length),
+        (long.as_str(), ErrorCode::OutOfRangeInput, length),
+    ] {
+        for path in [
+            format!("/{name}"),
+            format!("/{name}()"),
+            format!("/{name}(PartitionKey='a',RowKey='b')"),
+            format!("/{name}/Tables"),
+            format!("/{name}//(PartitionKey='a',RowKey='b')"),
+        ] {
+            assert_eq!(check(&path), Err((code, text.to_owned())), "{path}");
+        }
+    }
+    let longest = format!("/{}(PartitionKey='',RowKey='')", "a".repeat(63));
+    for path in [
+        "/abc",
+        &longest,
+        "/$MetricsHourPrimaryTransactionsTable()",
+        "/Tables",
+        "/Tables('a_')",
+        "/$batch",
+        "/",
+    ] {
+        assert_eq!(check(path), Ok(()), "{path}");
     }
 }
 
@@ -377,6 +452,39 @@ fn inner_targets_of_batches() {
 }
 
 #[test]
+fn inner_targets_of_the_secondary_are_read_only() {
+    let path_style = parse("/acct/$batch", "127.0.0.1:10002");
+    let host_style = parse("/$batch", "acct.table.localhost");
+    for (target, batch) in [
+        ("http://127.0.0.1:10002/acct-secondary/T", &path_style),
+        ("/acct-secondary/T", &path_style),
+        ("https://acct-secondary.table.localhost/T", &host_style),
+        (
+            "https://ACCT-Secondary.table.localhost:10002/T",
+            &host_style,
+        ),
+        ("http://acct-secondary.table.localhost/acct/T", &path_style),
+    ] {
+        let inner = Target::parse_inner(target, batch);
+        assert!(inner.secondary, "{target}");
+        let resource = Resource::of(&inner).unwrap();
+        assert_eq!(resource, Resource::Entities("T".into()), "{target}");
+        let write = Operation::of(&inner, Method::Post, &resource, false);
+        assert_eq!(code(write), ErrorCode::InsufficientAccountPermissions);
+        let read = Operation::of(&inner, Method::Get, &resource, false);
+        assert_eq!(read, Ok(Operation::QueryEntities));
+    }
+    for (target, batch) in [
+        ("/acct/T", &path_style),
+        ("/T-secondary/T", &path_style),
+        ("http://acct.table.localhost/T", &host_style),
+        ("http://other-secondary.table.localhost/T", &host_style),
+    ] {
+        assert!(!Target::parse_inner(target, batch).secondary, "{target}");
+    }
+}
+
+#[test]
 fn a_refused_method_lists_the_allowed_ones() {
     for (target, allow) in [
         ("/acct/Tables", "GET, POST"),
@@ -428,7 +536,7 @@ proptest! {
     fn any_text_is_read_or_refused(target: String, host: String, path in "[A-Za-z0-9()'=,%/?&$ ]{0,40}") {
         for text in [&target, &path] {
             if let Ok(target) = Target::parse(text, Some(&host), &hosts(), |_| true) {
-                let _ = Resource::of(&target);
+                let _ = Resource::of(&target).map(|resource| resource.check_table());
             }
             if let Ok(target) = Target::parse(text, Some("127.0.0.1"), &hosts(), |_| false) {
                 let inner = Target::parse_inner(text, &target);
