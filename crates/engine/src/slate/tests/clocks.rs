@@ -89,7 +89,8 @@ async fn set_back_between_two_starts(end: End, ahead: Duration) {
     let one = world.open().await;
     assert!(one.set.newest_row_time() > begun, "{end:?} {ahead:?}");
     let lag = one.set.wall_clock_lag();
-    assert!(!lag.is_zero() && lag <= ahead, "{end:?} {ahead:?} {lag:?}");
+    let is_about = !lag.is_zero() && lag < ahead + MINUTE;
+    assert!(is_about, "{end:?} {ahead:?} {lag:?}");
     serves(&one.set, &*one).await;
     let before = one.get(b"before").await.unwrap();
     assert_eq!(before.as_deref(), Some(b"1".as_ref()));
