@@ -13,7 +13,7 @@ use super::context::Context;
 use super::detach::DetachRequest;
 use super::settings::{compaction, slatedb_settings};
 use super::wal_adapter::WalAdapter;
-use super::{FLUSH_DEADLINE, Runtimes, admin, garbage};
+use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
 
 /// The prefix of all database names in the store.
@@ -44,7 +44,7 @@ impl Database {
         range: RangeId,
         resume: Resume,
     ) -> Result<Self, OpenError> {
-        let passing = admin::pass_stored_times(context, range);
+        let passing = stored_times::pass_stored_times(context, database_path(range));
         passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
@@ -63,7 +63,7 @@ impl Database {
             .with_write_runtime(runtimes.commit.clone())
             .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
-            .with_gc_builder(garbage::collector(context, range))
+            .with_gc_builder(young_files::collector(context, database_path(range)))
             .with_wal_writer(wal.writer_init(range, is_known, Arc::clone(&context.clock)))
             .build();
         // The background tasks of a database run on the runtime that builds it.

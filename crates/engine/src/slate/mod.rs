@@ -41,8 +41,10 @@ mod removal;
 mod scan;
 mod settings;
 mod store_clock;
+mod stored_times;
 mod supervisor;
 mod wal_adapter;
+mod young_files;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -80,7 +80,7 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         compression_codec: Some(CompressionCodec::Lz4),
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
-        // The garbage collector too, in [`super::garbage`].
+        // The garbage collector too, in [`super::young_files`].
         garbage_collector_options: None,
         // Background work retries forever, so that a full disk or a short outage does not close the database.
         // Operations with a waiting caller have deadlines.

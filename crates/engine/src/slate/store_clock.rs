@@ -14,7 +14,7 @@
 //! - It follows a wall clock that is set forward, and ignores one that is set back. So it is never before the wall
 //!   clock, and the newest stored time is a bound of all wall times that a caller has put into rows.
 //! - A *step* is a moment at which it, or its lead over the wall clock, changed by more than [`STEP_US`]. Between two
-//!   steps all clocks run evenly. Garbage collection waits after a step ([`super::garbage`]).
+//!   steps all clocks run evenly. Garbage collection waits after a step ([`super::young_files`]).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl StoreClock {
             };
             self.lead_us.store(lead_us, Ordering::Release);
         }
-        // After the note: whoever reads the new time also finds the step.
+        // After the note, so that a reader of the new time also finds the step.
         self.base_us.store(base_us, Ordering::Release);
         base_us + elapsed_us
     }
