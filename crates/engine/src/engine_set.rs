@@ -1,6 +1,7 @@
 //! The interface to all databases of a process.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 
@@ -101,6 +102,15 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
     async fn files(&self, range: RangeId, pin: Option<&PinId>)
     -> Result<Vec<FileUse>, ChangeError>;
+
+    /// A time after that of each row that the open databases had when they were opened. A caller that puts the time
+    /// into its rows continues after it, so that the times of rows never go back. The epoch for an engine whose rows
+    /// end with the process.
+    fn newest_row_time(&self) -> SystemTime;
+
+    /// How far the wall clock is behind the newest row: the row was written under a later wall clock. Zero below one
+    /// second. Cheap.
+    fn wall_clock_lag(&self) -> Duration;
 
     /// Counts since the process began, over all ranges. Takes some microseconds.
     fn stats(&self) -> Stats;

@@ -99,6 +99,59 @@ impl Clock for ManualClock {
     }
 }
 
+/// The clock of the machine, which a test moves and sets. Clones share the shift.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Debug, Default)]
+pub struct ShiftedClock {
+    shift: Arc<Mutex<Shift>>,
+}
+
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug, Default)]
+struct Shift {
+    /// Added to the wall time and the monotonic time.
+    passed: Duration,
+    /// Added to the wall time.
+    ahead: Duration,
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl ShiftedClock {
+    /// A clock whose wall time is ahead of the machine's by `ahead`.
+    #[must_use]
+    pub fn ahead(ahead: Duration) -> Self {
+        let clock = Self::default();
+        clock.set_ahead(ahead);
+        clock
+    }
+
+    /// Moves both wall time and monotonic time forward.
+    pub fn advance(&self, by: Duration) {
+        self.shift.lock().passed += by;
+    }
+
+    /// Sets the wall time, forward or back, to the machine's time plus `ahead`. Monotonic time does not change.
+    pub fn set_ahead(&self, ahead: Duration) {
+        self.shift.lock().ahead = ahead;
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl Clock for ShiftedClock {
+    fn now(&self) -> SystemTime {
+        let shift = *self.shift.lock();
+        SystemClock.now() + shift.passed + shift.ahead
+    }
+
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic() + self.shift.lock().passed
+    }
+
+    fn processor(&self) -> Duration {
+        SystemClock.processor()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +171,19 @@ mod tests {
         shared.set_wall(start);
         assert_eq!(clock.now(), start);
         assert_eq!(clock.monotonic() - before, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_shifted_clock_is_moved_and_set() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let clock = ShiftedClock::ahead(HOUR);
+        let (wall, monotonic) = (clock.now(), clock.monotonic());
+        assert!(wall > SystemClock.now());
+        clock.clone().advance(2 * HOUR);
+        assert!(clock.monotonic() - monotonic >= 2 * HOUR);
+        assert!(clock.now() >= wall + 2 * HOUR);
+        clock.set_ahead(Duration::ZERO);
+        assert!(clock.now() < wall + 2 * HOUR);
     }
 
     #[test]

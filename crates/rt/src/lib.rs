@@ -23,9 +23,9 @@ pub mod tasks;
 pub mod threads;
 pub mod world;
 
-#[cfg(any(test, feature = "testing"))]
-pub use clock::ManualClock;
 pub use clock::{Clock, SystemClock};
+#[cfg(any(test, feature = "testing"))]
+pub use clock::{ManualClock, ShiftedClock};
 pub use data_dir::DataDir;
 pub use place::Place;
 pub use tasks::{Shutdown, Tasks};

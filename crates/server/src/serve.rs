@@ -238,7 +238,16 @@ impl Server {
 
 /// The storage that all services share.
 fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, targets: &TargetSettings) -> Arc<Storage> {
-    let storage = Storage::new(Arc::clone(cluster.map()), clock);
+    let lag = cluster.engines().wall_clock_lag();
+    if !lag.is_zero() {
+        tracing::warn!(
+            seconds = lag.as_secs(),
+            "the wall clock is behind the newest stored row: new Timestamps continue after that row; \
+             check the machine's clock"
+        );
+    }
+    let newest = cluster.engines().newest_row_time();
+    let storage = Storage::new(Arc::clone(cluster.map()), clock).with_timestamps_after(newest);
     Arc::new(match targets.is_off() {
         true => storage,
         false => storage.with_targets(targets.account),
@@ -321,6 +330,7 @@ async fn open_ranges(
         }
         Place::Directory(path) => {
             let mut home = slate::Home::in_directory(Arc::new(DataDir::open(path)?));
+            home.clock = Arc::clone(clock);
             if let Some(objects) = objects {
                 home.store = objects;
             }

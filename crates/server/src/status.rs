@@ -137,6 +137,25 @@ impl ServerStatus {
         }
     }
 
+    /// What an operator should know although the server may be ready.
+    pub fn notes(&self) -> Vec<String> {
+        let lag = self.wall_clock_lag();
+        if lag.is_zero() {
+            return Vec::new();
+        }
+        let seconds = lag.as_secs();
+        vec![format!(
+            "the wall clock is {seconds}s behind the newest stored row: new Timestamps continue after that row; \
+             check the machine's clock"
+        )]
+    }
+
+    /// How far the wall clock is behind the newest stored row; zero below one second, and until the data is open.
+    pub(crate) fn wall_clock_lag(&self) -> Duration {
+        let cluster = self.cluster();
+        cluster.map_or(Duration::ZERO, |cluster| cluster.engines().wall_clock_lag())
+    }
+
     /// Whether requests are worth sending.
     pub fn serves(&self) -> bool {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)

@@ -10,6 +10,7 @@ use partita_heat::Access;
 use partita_range::{Locked, RequestStats};
 use partita_rt::Clock;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The ranges of all keys, with the Timestamps, admission queues and targets that all requests share.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Storage over ranges, without targets.
+    /// Storage over empty ranges, without targets.
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -36,6 +37,13 @@ impl Storage {
             admission: Admission::default(),
             targets: None,
         }
+    }
+
+    /// Continues the Timestamps after `time`, when the newest row of the ranges was written.
+    #[must_use]
+    pub fn with_timestamps_after(mut self, time: SystemTime) -> Self {
+        self.timestamps = Timestamps::after(Arc::clone(&self.clock), time);
+        self
     }
 
     /// Enforces scalability targets: `account` for each account; the targets of containers come with each request.

@@ -4,35 +4,49 @@ use partita_model::DateTime;
 use partita_rt::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A clock that is behind by less than this has caught up before it matters.
+const LAG_MIN: Duration = Duration::from_secs(1);
 
 /// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall
-/// into one tick. The caller ensures that it is later than the entity's last Timestamp, which another process may have
-/// assigned.
+/// into one tick. A process continues after the Timestamps in its store ([`Timestamps::after`]). The caller ensures
+/// that a Timestamp is later than the entity's last one, which may have been restored from a backup.
 #[derive(Debug)]
 pub struct Timestamps {
     clock: Arc<dyn Clock>,
     last_ticks: AtomicU64,
+    /// If the wall clock was behind the store at the start: the newest stored time, and when the process began to
+    /// count from there.
+    ahead: Option<(u64, Instant)>,
 }
 
 impl Timestamps {
-    /// Timestamps of this clock.
+    /// Timestamps of this clock, for an empty store.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
             last_ticks: AtomicU64::new(0),
+            ahead: None,
         }
     }
 
-    /// The current time, not before any Timestamp assigned so far.
-    pub fn now(&self) -> DateTime {
-        let last = self.last_ticks.load(Ordering::Relaxed);
-        let now = DateTime::from_system(self.clock.now());
-        DateTime::from_ticks(last).map_or(now, |last| last.max(now))
+    /// Timestamps of this clock that are later than `last`, for a store with rows up to that time. If the clock is
+    /// behind, they run on from `last` until it has caught up.
+    pub fn after(clock: Arc<dyn Clock>, last: SystemTime) -> Self {
+        let last_ticks = DateTime::from_system(last).ticks();
+        let is_behind = clock.now() + LAG_MIN < last;
+        let ahead = is_behind.then(|| (last_ticks, clock.monotonic()));
+        Self {
+            clock,
+            last_ticks: AtomicU64::new(last_ticks),
+            ahead,
+        }
     }
 
     /// The Timestamp of a write.
     pub fn next(&self) -> DateTime {
-        let now = DateTime::from_system(self.clock.now()).ticks();
+        let now = self.now_ticks();
         let next = |last: u64| now.max(last + 1);
         let last = self
             .last_ticks
@@ -42,13 +56,22 @@ impl Timestamps {
             .unwrap_or_default();
         DateTime::from_ticks(next(last)).unwrap_or(DateTime::MAX)
     }
+
+    fn now_ticks(&self) -> u64 {
+        let wall = DateTime::from_system(self.clock.now()).ticks();
+        let Some((last, since)) = self.ahead else {
+            return wall;
+        };
+        let elapsed = self.clock.monotonic().saturating_duration_since(since);
+        let elapsed = u64::try_from(elapsed.as_nanos() / 100).unwrap_or(u64::MAX);
+        wall.max(last.saturating_add(elapsed))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use partita_rt::ManualClock;
-    use std::time::Duration;
 
     #[test]
     fn timestamps_increase_when_the_clock_stands_or_goes_back() {
@@ -59,12 +82,27 @@ mod tests {
         assert_eq!(first, DateTime::from_system(start));
         assert_eq!(timestamps.next(), first.next());
         clock.set_wall(start - Duration::from_secs(5));
-        assert_eq!(timestamps.now(), first.next());
         assert_eq!(timestamps.next(), first.next().next());
         clock.set_wall(start + Duration::from_secs(5));
         assert_eq!(
             timestamps.next(),
             DateTime::from_system(start + Duration::from_secs(5))
         );
+    }
+
+    #[test]
+    fn timestamps_continue_after_those_of_an_earlier_process() {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let clock = ManualClock::new(start);
+        let last = start + Duration::from_secs(3600);
+        let timestamps = Timestamps::after(Arc::new(clock.clone()), last);
+        let first = timestamps.next();
+        assert_eq!(first, DateTime::from_system(last).next());
+        assert_eq!(timestamps.next(), first.next());
+        let minute = Duration::from_secs(60);
+        clock.advance(minute);
+        assert_eq!(timestamps.next(), DateTime::from_system(last + minute));
+        clock.set_wall(last + 2 * minute);
+        assert_eq!(timestamps.next(), DateTime::from_system(clock.now()));
     }
 }

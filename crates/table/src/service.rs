@@ -5,7 +5,7 @@ use crate::{Error, Table, TargetSettings};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
-use partita_model::TableId;
+use partita_model::{DateTime, TableId};
 use partita_range::Locked;
 use partita_rt::Clock;
 use partita_service::{AdmissionQueue, Charged, Cost, Direction, Storage, Timestamps};
@@ -132,6 +132,12 @@ impl Service {
 
     pub(crate) fn clock(&self) -> &dyn Clock {
         &*self.storage.clock
+    }
+
+    /// The wall time, which decides whether an entity has expired. Timestamps of new entities can be ahead of it, as
+    /// far as the newest row of the store is. If they decided, one row of the year 2100 would make all others expire.
+    pub(crate) fn wall_time(&self) -> DateTime {
+        DateTime::from_system(self.clock().now())
     }
 
     pub(crate) fn timestamps(&self) -> &Timestamps {

@@ -9,6 +9,7 @@ use partita_engine::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
 use tokio::sync::{Semaphore, watch};
 
 /// Databases, or a store, that respond to a number of calls and then hang.
@@ -98,6 +99,14 @@ impl EngineSet for Dying<dyn EngineSet> {
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
         self.call(self.inner.files(range, pin)).await
+    }
+
+    fn newest_row_time(&self) -> SystemTime {
+        self.inner.newest_row_time()
+    }
+
+    fn wall_clock_lag(&self) -> Duration {
+        self.inner.wall_clock_lag()
     }
 
     fn stats(&self) -> Stats {

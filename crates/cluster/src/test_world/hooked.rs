@@ -9,6 +9,7 @@ use partita_engine::{
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// A callback.
 pub type Hook = Box<dyn Fn() -> BoxFuture<'static, Result<(), ChangeError>> + Send + Sync>;
@@ -95,6 +96,14 @@ impl EngineSet for Hooked {
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
         self.engines.files(range, pin).await
+    }
+
+    fn newest_row_time(&self) -> SystemTime {
+        self.engines.newest_row_time()
+    }
+
+    fn wall_clock_lag(&self) -> Duration {
+        self.engines.wall_clock_lag()
     }
 
     fn stats(&self) -> Stats {

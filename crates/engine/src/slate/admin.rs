@@ -22,7 +22,7 @@ const MANIFESTS_AT_ONCE: usize = 8;
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
     AdminBuilder::new(database_path(range), Arc::clone(&core.context.home.store))
         .with_wal_admin(Arc::new(NoWal))
-        .with_system_clock(Arc::clone(&core.context.clock))
+        .with_system_clock(Arc::clone(&core.context.clock) as _)
         .build()
 }
 

@@ -13,7 +13,7 @@ use super::context::Context;
 use super::detach::DetachRequest;
 use super::settings::{compaction, slatedb_settings};
 use super::wal_adapter::WalAdapter;
-use super::{FLUSH_DEADLINE, Runtimes};
+use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
 
 /// The prefix of all database names in the store.
@@ -44,6 +44,8 @@ impl Database {
         range: RangeId,
         resume: Resume,
     ) -> Result<Self, OpenError> {
+        let passing = stored_times::pass_stored_times(context, database_path(range));
+        passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
         let is_known = context.known.lock().contains(&range);
@@ -55,13 +57,14 @@ impl Database {
             .with_scheduler_supplier(Arc::new(detach.clone()));
         let building = Db::builder(database_path(range), store())
             .with_settings(slatedb_settings(context.settings.garbage_age))
-            .with_system_clock(Arc::clone(&context.clock))
+            .with_system_clock(Arc::clone(&context.clock) as _)
             .with_sst_block_size(SstBlockSize::Block16Kib)
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
             .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
-            .with_wal_writer(wal.writer_init(range, is_known))
+            .with_gc_builder(young_files::collector(context, database_path(range)))
+            .with_wal_writer(wal.writer_init(range, is_known, Arc::clone(&context.clock)))
             .build();
         // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));

@@ -1,6 +1,7 @@
 //! The durable engine set: opening, cloning, removing and closing databases.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -221,6 +222,14 @@ impl EngineSet for SlateEngineSet {
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
         within_store_deadline(pin::files(&self.core, range, pin)).await
+    }
+
+    fn newest_row_time(&self) -> SystemTime {
+        self.core.context.clock.time()
+    }
+
+    fn wall_clock_lag(&self) -> Duration {
+        self.core.context.clock.lead()
     }
 
     fn stats(&self) -> Stats {

@@ -5,18 +5,17 @@ use std::collections::HashSet;
 use futures::TryStreamExt;
 use slatedb::object_store::path::Path;
 
-use super::admin::admin;
 use super::core::Core;
 use super::database::{Database, database_path};
-use super::{file_layout, settings, store_error};
+use super::{file_layout, store_error, young_files};
 use crate::{ChangeError, Collected};
 
 /// Runs one pass of the database's garbage collection, which also detaches it from sources it no longer reads, and
 /// checks for garbage that no pass will remove before the next flush.
 pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collected, ChangeError> {
-    let options = settings::garbage_collection(core.context.settings.garbage_age);
-    let collected = admin(core, database.range).run_gc_once(options).await;
-    collected.map_err(store_error)?;
+    let path = database_path(database.range);
+    let collector = young_files::collector(&core.context, path).build();
+    collector.run_gc_once().await;
     let manifest = database.db.manifest();
     let flushed = file_layout::newest_flushed(&manifest);
     let used: HashSet<String> = manifest

@@ -1,13 +1,14 @@
-//! The storage of the databases of a process.
+//! The storage of the databases of a process, and the clock of the machine.
 
 use std::sync::Arc;
 
-use partita_rt::DataDir;
+use partita_rt::{Clock, DataDir, SystemClock};
 use partita_wal::WalStorage;
 use partita_wal::local::LocalStorage;
 use slatedb::object_store::ObjectStore;
 
-/// The storage of the databases of a process: an object store for files, and a storage for the common WAL.
+/// The storage of the databases of a process: an object store for files, and a storage for the common WAL. With the
+/// clock of the machine.
 #[derive(Clone)]
 pub struct Home {
     /// The files of all databases.
@@ -17,15 +18,18 @@ pub struct Home {
     /// The directory of `store`, if the store is a directory. It stays locked, and empty folders of removed databases
     /// are deleted.
     pub directory: Option<Arc<DataDir>>,
+    /// The clock of the machine.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Home {
-    /// The storage in a data directory.
+    /// The storage in a data directory, with the real clock.
     pub fn in_directory(data: Arc<DataDir>) -> Self {
         Self {
             store: data.store(),
             wal: Arc::new(LocalStorage::new(data.log_path())),
             directory: Some(data),
+            clock: Arc::new(SystemClock),
         }
     }
 

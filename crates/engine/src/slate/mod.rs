@@ -15,6 +15,8 @@
 //! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
 //!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
+//! - The wall clock may be set back or forward, also between two starts: times in the store never go back
+//!   ([`store_clock`]).
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
 //!
 //! Left to the callers: locks on the keys they change, and the meaning of keys.
@@ -38,8 +40,11 @@ mod pin;
 mod removal;
 mod scan;
 mod settings;
+mod store_clock;
+mod stored_times;
 mod supervisor;
 mod wal_adapter;
+mod young_files;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -80,7 +80,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         compression_codec: Some(CompressionCodec::Lz4),
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
-        garbage_collector_options: Some(garbage_collection(garbage_age)),
+        // The garbage collector too, in [`super::young_files`].
+        garbage_collector_options: None,
         // Background work retries forever, so that a full disk or a short outage does not close the database.
         // Operations with a waiting caller have deadlines.
         object_store_max_retries: None,

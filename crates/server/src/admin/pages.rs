@@ -175,8 +175,11 @@ fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
 /// Readiness: whether requests are worth sending.
 fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
     let (state, reason) = server.state();
-    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    text_page(server.serves(), format!("{}{reason}\n", state.as_str()))
+    let reason = reason.map(str::to_owned).into_iter();
+    let texts: Vec<String> = reason.chain(server.notes()).collect();
+    let colon = if texts.is_empty() { "" } else { ": " };
+    let text = format!("{}{colon}{}\n", state.as_str(), texts.join("; "));
+    text_page(server.serves(), text)
 }
 
 fn text_page(is_well: bool, text: String) -> Response<Full<Bytes>> {
@@ -194,6 +197,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         uptime: server.uptime(),
         ready: server.serves(),
         engine: server.engine_stats(),
+        wall_clock_lag: server.wall_clock_lag(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: metrics::process_stats(),

@@ -1,7 +1,7 @@
 //! `/admin/v1/status`: health, load and counters. Fields are added, never changed; `docs/admin-api.md` lists them.
 
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
 use partita_engine::{Distribution, Stats};
@@ -36,6 +36,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         version: crate::VERSION.to_owned(),
         state,
         reasons: reason.into_iter().map(str::to_owned).collect(),
+        notes: server.notes(),
         started_at: rfc3339(server.started_at),
         uptime_seconds: server.uptime().as_secs_f64(),
         listening: Listening {
@@ -55,7 +56,9 @@ pub(super) fn status(server: &ServerStatus) -> Status {
             open: metrics.connections,
             opened: metrics.connections_opened,
         },
-        engine: server.engine_stats().map(|stats| engine(&stats)),
+        engine: server
+            .engine_stats()
+            .map(|stats| engine(&stats, server.wall_clock_lag())),
         entity_cache: entity_cache(server),
         key_filter: key_filter(server),
         process: process_stats(),
@@ -163,7 +166,7 @@ fn operation(reading: &OperationReading) -> OperationStats {
     }
 }
 
-fn engine(stats: &Stats) -> EngineStats {
+fn engine(stats: &Stats, wall_clock_lag: Duration) -> EngineStats {
     EngineStats {
         health: stats.health.as_str().to_owned(),
         batches: stats.batches,
@@ -176,6 +179,7 @@ fn engine(stats: &Stats) -> EngineStats {
         commit_group_bytes: percentiles(&stats.group_bytes),
         log_sync_us: percentiles(&stats.sync_us),
         log_bytes: stats.log_bytes,
+        wall_clock_lag_seconds: wall_clock_lag.as_secs_f64(),
         block_cache: BlockCache {
             hits: stats.cache_hits,
             misses: stats.cache_misses,
@@ -242,7 +246,6 @@ mod tests {
     use partita_rt::{ManualClock, Tasks};
     use partita_snapshot::{ObjectSnapshotStore, SnapshotPins};
     use std::sync::Arc;
-    use std::time::Duration;
 
     const WINDOW: Duration = Duration::from_secs(10);
 

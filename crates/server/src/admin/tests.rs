@@ -9,7 +9,7 @@
 use std::time::SystemTime;
 
 use partita_rt::net::{MachineNetwork, Network as _};
-use partita_rt::{ManualClock, Tasks};
+use partita_rt::{ManualClock, ShiftedClock, Tasks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -19,6 +19,7 @@ use partita_wire::admin::{
 };
 
 use super::*;
+use crate::Environment;
 use crate::config::tests::from_flags as settings;
 use crate::metrics::Metrics;
 use crate::serve::Server;
@@ -29,6 +30,23 @@ async fn started(flags: &[(&str, &str)]) -> (Server, std::net::SocketAddr) {
     let mut settings = settings(flags);
     settings.admin.port = Some(0);
     let server = Server::start(settings).await.unwrap();
+    let address = server.listening().admin.unwrap();
+    (server, address)
+}
+
+/// A server on a data directory and a machine whose clock is ahead by this much.
+async fn started_ahead(
+    directory: &std::path::Path,
+    by: Duration,
+) -> (Server, std::net::SocketAddr) {
+    let location = directory.to_str().unwrap();
+    let mut settings = settings(&[("location", location), ("table-port", "0")]);
+    settings.admin.port = Some(0);
+    let environment = Environment {
+        clock: Arc::new(ShiftedClock::ahead(by)),
+        ..Environment::default()
+    };
+    let server = Server::start_in(environment, settings).await.unwrap();
     let address = server.listening().admin.unwrap();
     (server, address)
 }
@@ -182,6 +200,50 @@ async fn health_fails_with_a_closed_store_but_not_during_a_stop() {
     server.stop().await;
     assert_eq!(status.state().0, ServerState::Stopping);
     assert!(!status.is_dead());
+}
+
+/// A store that was written under a clock ahead is served at once: rows are written, Timestamps continue, and the
+/// server says how far the clock is behind.
+#[tokio::test]
+async fn a_clock_set_back_between_two_starts_is_reported_and_delays_nothing() {
+    let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
+    let create = async |server: &Server, name: &str| {
+        let name = partita_model::TableName::new(name).unwrap();
+        let service = &server.status().open().unwrap().service;
+        service.create_table(&account, &name).await.unwrap();
+        service.table(&account, &name).await.unwrap().created
+    };
+    for ahead_seconds in [60, 3600, 74 * 365 * 86_400] {
+        let directory = tempfile::tempdir().unwrap();
+        let ahead = Duration::from_secs(ahead_seconds);
+        let (server, address) = started_ahead(directory.path(), ahead).await;
+        let before = create(&server, "Before").await;
+        let (_, metrics) = ask(address, "GET /metrics").await;
+        assert!(
+            metrics.contains("\npartita_wall_clock_lag_seconds 0\n"),
+            "{metrics}"
+        );
+        assert_eq!(server.stop().await, Vec::<&str>::new());
+
+        let (server, address) = started_ahead(directory.path(), Duration::ZERO).await;
+        assert!(create(&server, "After").await > before);
+        let lag = server.status().wall_clock_lag();
+        assert!(lag > ahead - Duration::from_secs(60), "{lag:?}");
+        let (code, answer) = ask(address, "GET /readyz").await;
+        assert!(
+            code == 200 && answer.starts_with("ready: the wall clock is "),
+            "{code} {answer}"
+        );
+        let (_, text) = ask(address, "GET /admin/v1/status").await;
+        let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            answer,
+            format!("ready: {}\n", status["notes"][0].as_str().unwrap())
+        );
+        assert!(status["engine"]["wall_clock_lag_seconds"].as_f64() > Some(1.0));
+        documented::<Status>(&status);
+        assert_eq!(server.stop().await, Vec::<&str>::new());
+    }
 }
 
 #[tokio::test]

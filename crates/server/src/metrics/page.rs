@@ -22,6 +22,8 @@ pub(crate) struct Surroundings {
     pub(crate) ready: bool,
     /// `None` until the data is open.
     pub(crate) engine: Option<Stats>,
+    /// How far the wall clock is behind the newest stored row.
+    pub(crate) wall_clock_lag: Duration,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,
     pub(crate) process: Option<ProcessStats>,
@@ -39,6 +41,8 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.sample(d::BUILD_INFO.name, &[("version", around.version)], 1);
     page.single(&d::UPTIME, around.uptime.as_secs_f64());
     page.single(&d::READY, u8::from(around.ready));
+    let lag = around.wall_clock_lag.as_secs_f64();
+    page.single(&d::WALL_CLOCK_LAG, lag);
     requests(&mut page, reading);
     connections(&mut page, reading);
     if let Some(stats) = &around.engine {
@@ -257,6 +261,7 @@ mod tests {
             uptime: Duration::from_millis(1500),
             ready: true,
             engine: Some(stats()),
+            wall_clock_lag: Duration::from_millis(2500),
             entity_cache: CacheStats {
                 hits: 1,
                 misses: 2,
@@ -308,6 +313,7 @@ mod tests {
             "partita_errors_total{operation=\"QueryEntity\",code=\"ResourceNotFound\",status=\"404\"} 1",
             "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000064\"} 0",
             "partita_request_duration_seconds_bucket{operation=\"QueryEntity\",le=\"0.000128\"} 1",
+            "partita_wall_clock_lag_seconds 2.5",
             "partita_busy_total{reason=\"table-target\"} 1",
             "partita_busy_total{reason=\"overloaded\"} 0",
             "partita_response_bytes_total{operation=\"QueryEntity\"} 9",

@@ -66,7 +66,7 @@ impl Expiring {
             .retain(|id, _| mortal.iter().any(|(_, table, _)| table.id == *id));
         let mut removed = 0;
         for (account, table, ttl) in mortal {
-            let now = service.timestamps().now();
+            let now = service.wall_time();
             let waits = |(of, due): &(TimeToLive, DateTime)| *of == ttl && *due > now;
             if shutdown.is_requested() || self.0.get(&table.id).is_some_and(waits) {
                 continue;

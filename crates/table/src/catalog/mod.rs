@@ -90,7 +90,7 @@ impl Service {
     fn dropped_row(&self, account: &AccountName, table: TableId, name: &str) -> (Bytes, Bytes) {
         let record = DroppedRecord {
             name: name.to_owned(),
-            dropped: self.timestamps().next().ticks(),
+            dropped: self.wall_time().ticks(),
         };
         (dropped_key(account, table), encode_record(&record))
     }

@@ -10,7 +10,7 @@ use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::{KeyRange, ScanHint};
-use partita_model::{DateTime, KeyKind, KeyReader, TableSpace};
+use partita_model::{KeyKind, KeyReader, TableSpace};
 use partita_rt::Shutdown;
 use partita_service::decode_record;
 use std::sync::Arc;
@@ -99,11 +99,12 @@ async fn sweep_table(
         return Ok(true);
     }
     let space = TableSpace::new(&account, id);
-    let began = DateTime::from_system(service.clock().now());
+    let began = service.wall_time();
     if !remove_rows(service, &space, shutdown).await? {
         return Ok(true);
     }
-    let age_ticks = began.ticks().saturating_sub(record.dropped);
+    // A record from the future is from before the clock was set back, so it is old enough too.
+    let age_ticks = began.ticks().abs_diff(record.dropped);
     if u128::from(age_ticks) * 100 <= service.settings.drop_grace.as_nanos() {
         return Ok(true);
     }

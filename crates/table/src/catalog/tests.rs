@@ -16,7 +16,7 @@ use partita_model::{
     TableName, TableSpace, TimeToLive, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
-use partita_rt::{ManualClock, Tasks};
+use partita_rt::{Clock as _, ManualClock, Tasks};
 use partita_service::{Storage, encode_record};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -380,7 +380,7 @@ async fn expired_entities_are_removed_in_the_background() {
     let [(_, (_, due))] = expiring.0.iter().collect::<Vec<_>>()[..] else {
         panic!("one table ages");
     };
-    assert!(*due > rig.service.timestamps().now());
+    assert!(*due > rig.service.wall_time());
     // A longer time to live makes entities visible again that are not removed yet.
     rig.clock.advance(Duration::from_secs(2));
     assert_eq!(rig.listed(&table).await, ["a/young"]);
@@ -404,6 +404,40 @@ async fn expired_entities_are_removed_in_the_background() {
     rig.clock.advance(Duration::from_secs(86_400));
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
     assert_eq!(rig.listed(&*rig.table("People").await).await, ["a/young"]);
+}
+
+/// The wall clock decides, so a clock that was ahead for a moment removes nothing.
+#[tokio::test]
+async fn a_row_from_the_future_does_not_make_others_expire() {
+    let rig = Rig::new().await;
+    let (aged, shutdown) = (rig.aged().await, rig.tasks.shutdown());
+    rig.insert(&aged, ("a", "1")).await;
+    let now = rig.clock.now();
+    rig.clock.set_wall(now + Duration::from_secs(86_400));
+    let future = rig.insert(&aged, ("a", "2")).await;
+    rig.clock.set_wall(now);
+    assert!(rig.insert(&aged, ("a", "3")).await.0 > future.0);
+    assert_eq!(rig.listed(&aged).await, ["a/1", "a/2", "a/3"]);
+    let mut expiring = Expiring::default();
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
+    rig.clock.advance(Duration::from_secs(601));
+    assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 1);
+    assert_eq!(rig.listed(&aged).await, ["a/2", "a/3"]);
+}
+
+#[tokio::test]
+async fn the_sweep_of_a_table_that_was_dropped_in_the_future_ends() {
+    let rig = Rig::new().await;
+    let now = rig.clock.now();
+    rig.clock.set_wall(now + Duration::from_secs(86_400));
+    let people = name("People");
+    rig.service
+        .truncate_table(&account(), &people)
+        .await
+        .unwrap();
+    rig.clock.set_wall(now);
+    let left = sweep_once(&rig.service, &rig.tasks.shutdown()).await;
+    assert!(!left.unwrap());
 }
 
 #[tokio::test]
@@ -440,7 +474,7 @@ async fn a_damaged_table_does_not_block_the_expiry_of_others() {
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 1);
     assert_eq!(rig.stored(&people).await, 0);
     let (_, due) = expiring.0[&aged.id];
-    assert!(due > rig.service.timestamps().now(), "walks have a pause");
+    assert!(due > rig.service.wall_time(), "walks have a pause");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ impl Service {
             let charged = self.charged(table, &key);
             targets.charge(self.clock().monotonic(), &charged, read);
         }
-        let alive = Expiry::new(table, self.timestamps().now()).alive(value)?;
+        let alive = Expiry::new(table, self.wall_time()).alive(value)?;
         let value = alive.ok_or(Error::EntityNotFound)?;
         Ok(RowData { key, value })
     }

@@ -90,7 +90,7 @@ impl Service {
             space: &table.space,
             meter: Meter::new(self, table),
             residual: plan.residual.as_ref(),
-            expiry: Expiry::new(table, self.timestamps().now()),
+            expiry: Expiry::new(table, self.wall_time()),
             top: query.top,
             row_bytes_more: query.row_bytes_more,
             deadline: began + self.settings.page_time_max,

@@ -15,6 +15,9 @@ pub struct Status {
     pub state: ServerState,
     /// Why the server is not ready; empty if it is ready.
     pub reasons: Vec<String>,
+    /// What an operator should know although the server may be ready; earlier versions do not send it.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// When the process started, RFC 3339.
     pub started_at: Option<String>,
     /// Time since the start.
@@ -240,6 +243,9 @@ pub struct EngineStats {
     pub log_sync_us: Percentiles,
     /// Bytes of the WAL that a start would replay.
     pub log_bytes: u64,
+    /// How far the wall clock is behind the newest stored row; earlier versions do not send it.
+    #[serde(default)]
+    pub wall_clock_lag_seconds: f64,
     /// The cache of blocks of the database files.
     pub block_cache: BlockCache,
 }

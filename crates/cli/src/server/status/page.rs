@@ -58,7 +58,8 @@ impl StatusPage<'_> {
             "{word}: partita {} at {}, up {up}",
             status.version, self.admin
         )];
-        lines.extend(status.reasons.iter().map(|reason| format!("  {reason}")));
+        let texts = status.reasons.iter().chain(&status.notes);
+        lines.extend(texts.map(|text| format!("  {text}")));
         lines
     }
 
@@ -270,6 +271,7 @@ mod tests {
         let expected = "\
 degraded: partita 0.1.0 at http://h:1, up 2h 1m
   the disk is full: writes are refused until there is room
+  the wall clock is 3600s behind the newest stored row: new Timestamps continue after that row; check the machine's clock
 
 requests  9,877/s now; in the last ten seconds 12,346/s: 12,340 reads, 5.6 writes, 0 throttled
 latency   p50 210 µs, p99 1.30 ms within the server; 12 in flight

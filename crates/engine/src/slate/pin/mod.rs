@@ -128,7 +128,7 @@ pub(super) async fn open(
     let reader = DbReader::builder(database_path(range), Arc::clone(&core.context.home.store))
         .with_reader_mode(DbReaderMode::Checkpoint(checkpoint.id))
         .with_options(options)
-        .with_system_clock(Arc::clone(&core.context.clock))
+        .with_system_clock(Arc::clone(&core.context.clock) as _)
         .with_db_cache(cache, range.0)
         .build()
         .await;

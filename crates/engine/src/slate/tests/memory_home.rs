@@ -1,30 +1,43 @@
 //! Databases over an in-memory object store and WAL, which survive a simulated crash of the process.
 
+use partita_rt::{Clock, SystemClock};
 use partita_wal::memory::MemoryStorage;
 use slatedb::object_store::memory::InMemory;
 
 use super::*;
 
-/// The storage that survives a simulated crash.
-#[derive(Clone, Default)]
-struct World {
-    store: Arc<InMemory>,
-    wal: MemoryStorage,
+/// The storage that survives a simulated crash, and the machine's clock.
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) store: Arc<InMemory>,
+    pub(super) wal: MemoryStorage,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            store: Arc::default(),
+            wal: MemoryStorage::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
 }
 
 impl World {
-    async fn start(&self) -> SlateEngineSet {
+    pub(super) async fn start(&self) -> SlateEngineSet {
         let home = Home {
             store: Arc::clone(&self.store) as _,
             wal: Arc::new(self.wal.clone()),
             directory: None,
+            clock: Arc::clone(&self.clock),
         };
         let started = SlateEngineSet::in_home(home, Settings::default()).await;
         started.unwrap()
     }
 
     /// An engine set with its first range open.
-    async fn open(&self) -> One {
+    pub(super) async fn open(&self) -> One {
         One::of(self.start().await).await.unwrap()
     }
 }

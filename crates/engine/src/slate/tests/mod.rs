@@ -1,3 +1,4 @@
+mod clocks;
 mod detaching;
 mod log_length;
 mod memory_home;

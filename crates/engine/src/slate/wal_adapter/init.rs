@@ -11,6 +11,7 @@ use super::group_barrier::GroupBarrier;
 use super::rows;
 use super::writer::RangeWriter;
 use crate::RangeId;
+use crate::slate::store_clock::StoreClock;
 
 /// Bytes of rows in one step of a replay.
 const REPLAY_BYTES: usize = 1 << 20;
@@ -22,6 +23,8 @@ pub(super) struct RangeInit {
     pub(super) range: RangeId,
     /// Whether it was opened or cloned in this process.
     pub(super) is_known: bool,
+    /// The clock of the database, which the replay moves past the times of the rows.
+    pub(super) clock: Arc<StoreClock>,
 }
 
 impl RangeInit {
@@ -73,6 +76,7 @@ impl WriterInit for RangeInit {
             replay_iterator: Box::new(Replay {
                 records,
                 last: flushed,
+                clock: Arc::clone(&self.clock),
             }),
             wal_writer: Box::new(writer),
         })
@@ -83,6 +87,7 @@ impl WriterInit for RangeInit {
 struct Replay {
     records: VecDeque<Record>,
     last: WalId,
+    clock: Arc<StoreClock>,
 }
 
 #[async_trait]
@@ -99,6 +104,9 @@ impl WalIterator for Replay {
                 let row = row.map_err(|error| WalError::DataError(Arc::new(error)))?;
                 entries.push(rows::entry(row, record.header.seq));
             }
+        }
+        if let Some(newest) = entries.iter().filter_map(|entry| entry.create_ts).max() {
+            self.clock.pass(newest);
         }
         let last_consumed_wal_file_id = self.last.0;
         Ok((!entries.is_empty()).then_some(WalRows {

@@ -25,6 +25,7 @@ use tokio::sync::Notify;
 use self::group_barrier::GroupBarrier;
 use self::init::RangeInit;
 use super::home::Home;
+use super::store_clock::StoreClock;
 use crate::{OpenError, RangeId, Refusal};
 
 /// How long a group waits for a flush before it is refused.
@@ -54,13 +55,19 @@ impl WalAdapter {
     }
 
     /// The parts that let the database of `range` write to this WAL and replay its records. `is_known`: the range was
-    /// opened or cloned in this process.
-    pub(super) fn writer_init(&self, range: RangeId, is_known: bool) -> Box<dyn WriterInit> {
+    /// opened or cloned in this process. The replay moves `clock` past the times of the rows.
+    pub(super) fn writer_init(
+        &self,
+        range: RangeId,
+        is_known: bool,
+        clock: Arc<StoreClock>,
+    ) -> Box<dyn WriterInit> {
         Box::new(RangeInit {
             wal: Arc::clone(&self.wal),
             barrier: Arc::clone(&self.barrier),
             range,
             is_known,
+            clock,
         })
     }
 

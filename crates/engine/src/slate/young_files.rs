@@ -1,0 +1,73 @@
+//! The garbage collector of a database, which keeps files that are younger than they look.
+//!
+//! SlateDB compares times of the store's clock with two other times, and deletes what looks older than the garbage age:
+//! - Data files by the time in their names, which is of the store's clock.
+//! - Manifests and compaction states by the modification time of the file, which is of the wall clock.
+//!
+//! If the wall clock is behind, all manifests look old at once. That must not delete a manifest of the last seconds: a
+//! task of the database that has loaded the one before it probes for the next number, finds none, and takes the one
+//! that it has for the newest. And after a step of the clock every file looks older than it is.
+//!
+//! So [`YoungFiles`] keeps each file of this process until it really has the age:
+//! - After a step of either clock nothing is deleted until the age has passed.
+//! - Otherwise the wall clock has run evenly, for at least the age or since the start. A file that was modified more
+//!   than the age ago is as old as it looks, or older than the process: nothing in the process has loaded it. A file of
+//!   the future was written before the wall clock was set back, which is that long ago too.
+//!
+//! SlateDB selects every unread file in the end: the store's clock runs on, and is not before the wall clock.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use slatedb::{GarbageCollectorBuilder, GcFilter, ObjectMetadata};
+
+use super::context::Context;
+use super::settings;
+use super::store_clock::StoreClock;
+
+/// The clock of a file system in the network may be ahead of ours by less than this. A file further in the future was
+/// written under a wrong clock.
+const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// The garbage collector of a database.
+pub(super) fn collector(context: &Context, database: String) -> GarbageCollectorBuilder<String> {
+    let age = context.settings.garbage_age;
+    let young_files = YoungFiles {
+        clock: Arc::clone(&context.clock),
+        age,
+    };
+    let store = Arc::clone(&context.home.store);
+    GarbageCollectorBuilder::new(database, store)
+        .with_system_clock(Arc::clone(&context.clock) as _)
+        .with_options(settings::garbage_collection(age))
+        .with_gc_filter(Arc::new(young_files))
+}
+
+/// Keeps files from deletion that are younger than they look; see the module.
+struct YoungFiles {
+    clock: Arc<StoreClock>,
+    age: Duration,
+}
+
+impl YoungFiles {
+    fn is_old(&self, file: &ObjectMetadata, wall: SystemTime) -> bool {
+        match wall.duration_since(file.last_modified.into()) {
+            Ok(age) => age > self.age,
+            Err(ahead) => ahead.duration() > SKEW_MAX,
+        }
+    }
+}
+
+#[async_trait]
+impl GcFilter for YoungFiles {
+    async fn filter(&self, mut candidates: HashSet<ObjectMetadata>) -> HashSet<ObjectMetadata> {
+        if !self.clock.has_run_evenly_for(self.age) {
+            return HashSet::new();
+        }
+        let wall = self.clock.wall();
+        candidates.retain(|file| self.is_old(file, wall));
+        candidates
+    }
+}
