@@ -174,9 +174,12 @@ fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
 
 /// Readiness: whether requests are worth sending.
 fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
-    let (state, reason) = server.state();
-    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    text_page(server.serves(), format!("{}{reason}\n", state.as_str()))
+    let (state, reasons) = server.state();
+    let reasons = match reasons.is_empty() {
+        true => String::new(),
+        false => format!(": {}", reasons.join("; ")),
+    };
+    text_page(server.serves(), format!("{}{reasons}\n", state.as_str()))
 }
 
 fn text_page(is_well: bool, text: String) -> Response<Full<Bytes>> {
@@ -194,6 +197,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         uptime: server.uptime(),
         ready: server.serves(),
         engine: server.engine_stats(),
+        damaged_files: server.damaged_files().len(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: metrics::process_stats(),

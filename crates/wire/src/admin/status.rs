@@ -39,6 +39,9 @@ pub struct Status {
     pub connections: ConnectionCounts,
     /// The engine; `None` until the data is open.
     pub engine: Option<EngineStats>,
+    /// Files of the store that cannot be read, at most 100. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged_files: Option<Vec<DamagedFile>>,
     /// Cache of entities.
     pub entity_cache: EntityCache,
     /// Filter of known keys.
@@ -55,7 +58,7 @@ pub enum ServerState {
     Starting,
     /// Reads and writes are served.
     Ready,
-    /// Reads are served, writes are refused.
+    /// Reads are served and writes are refused, or a damaged file cannot be read.
     Degraded,
     /// Nothing is served; the server recovers without help.
     Unavailable,
@@ -242,6 +245,21 @@ pub struct EngineStats {
     pub log_bytes: u64,
     /// Cache of blocks of the store.
     pub block_cache: BlockCache,
+}
+
+/// A file of the store that cannot be read. Requests that need its rows fail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DamagedFile {
+    /// The range that reads it.
+    pub range: u64,
+    /// Its path in the data directory.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// When the damage was met, RFC 3339.
+    pub since: Option<String>,
+    /// Whether the range refuses writes because of it.
+    pub blocks_writes: bool,
 }
 
 /// A distribution. Percentiles are powers of two; `None` without values.
