@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 
 use crate::{
-    ChangeError, Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned, PinnedRows, RangeId,
-    Stats,
+    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned,
+    PinnedRows, RangeId, Stats,
 };
 
 /// A part of a database, to be cloned into another database.
@@ -117,6 +117,12 @@ pub trait EngineSet: Send + Sync + 'static {
 
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
+
+    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was replaced,
+    /// and when its range is reopened. Empty for engines without files.
+    fn damaged_files(&self) -> Vec<DamagedFile> {
+        Vec::new()
+    }
 
     /// Closes all databases: finishes the submitted batches, refuses later calls, stops background work. Idempotent.
     async fn close(&self);

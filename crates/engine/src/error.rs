@@ -35,6 +35,9 @@ pub enum Refusal {
     /// because the WAL has all rows.
     #[error("timed out while flushing rows to the store")]
     NotFlushed,
+    /// A damaged file of the store keeps the range from merging its files. Other ranges accept writes.
+    #[error("a damaged file blocks the range; the log and the status of the server name it")]
+    Damaged,
     /// The batch is larger than the limit for one batch.
     #[error("the batch is too large")]
     TooLarge,
@@ -69,7 +72,7 @@ pub enum OpenError {
     /// The databases are closed, or recovering from a failure.
     #[error("the databases are closed or recovering")]
     Unavailable,
-    /// The WAL is damaged in a way that a crash cannot cause, or has a format unknown to this version.
+    /// The WAL is damaged or lacks a file in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
     /// The file system failed.
@@ -104,9 +107,9 @@ impl From<OpenWalError> for OpenError {
     fn from(error: OpenWalError) -> Self {
         match error {
             OpenWalError::Io(error) => Self::Io(error),
-            error @ (OpenWalError::UnknownVersion { .. } | OpenWalError::Damaged { .. }) => {
-                Self::Wal(error.to_string().into())
-            }
+            error @ (OpenWalError::UnknownVersion { .. }
+            | OpenWalError::Missing { .. }
+            | OpenWalError::Damaged { .. }) => Self::Wal(error.to_string().into()),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! A failed write was either *refused*, so it never takes effect, or its outcome is *unknown* ([`WriteError`]).
 
 mod batch;
+mod damaged_file;
 mod engine;
 mod engine_set;
 mod error;
@@ -30,6 +31,7 @@ pub mod planted;
 pub mod slate;
 
 pub use batch::{Batch, Write};
+pub use damaged_file::DamagedFile;
 pub use engine::{Collected, Engine, FileLayout, KeyRange, Scan, ScanHint};
 pub use engine_set::{EngineSet, KeyPart, Removal};
 pub use error::{ChangeError, OpenError, ReadError, Refusal, WriteError};

@@ -16,6 +16,7 @@
 pub mod clock;
 pub mod data_dir;
 pub mod hash;
+mod log_limit;
 pub mod net;
 pub mod place;
 pub mod random;
@@ -27,5 +28,6 @@ pub use clock::{Clock, SystemClock};
 #[cfg(any(test, feature = "testing"))]
 pub use clock::{ManualClock, ShiftedClock};
 pub use data_dir::DataDir;
+pub use log_limit::LogLimit;
 pub use place::Place;
 pub use tasks::{Shutdown, Tasks};

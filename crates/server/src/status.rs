@@ -1,7 +1,7 @@
 //! Health and parts of the server, as the admin port reports them.
 //!
-//! A server is *starting* until its data is open, then *ready*; *degraded* while it refuses writes and serves reads;
-//! *unavailable* while it serves neither; *stopping* after a request to stop. The state is computed from the parts at each
+//! A server is *starting* until its data is open, then *ready*; *degraded* while it refuses writes and serves reads, or
+//! cannot read a damaged file; *unavailable* while it serves neither; *stopping* after a request to stop. The state is computed from the parts at each
 //! request, so it is never stale.
 
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use partita_cluster::Cluster;
-use partita_engine::{Health, Stats};
+use partita_engine::{DamagedFile, Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
 use partita_snapshot::Snapshots;
@@ -113,8 +113,19 @@ impl ServerStatus {
         self.clock.monotonic().duration_since(self.started)
     }
 
-    /// The state, and its reason unless the server is ready.
-    pub fn state(&self) -> (ServerState, Option<&'static str>) {
+    /// The state, and its reasons unless the server is ready.
+    pub fn state(&self) -> (ServerState, Vec<String>) {
+        let (mut state, reason) = self.state_of_engine();
+        let damaged = self.damaged_files();
+        if state == ServerState::Ready && !damaged.is_empty() {
+            state = ServerState::Degraded;
+        }
+        let reason = reason.into_iter().map(str::to_owned);
+        let reasons = reason.chain(damaged.iter().map(damage_reason));
+        (state, reasons.collect())
+    }
+
+    fn state_of_engine(&self) -> (ServerState, Option<&'static str>) {
         if self.shutdown.is_requested() {
             return (ServerState::Stopping, Some("the server is stopping"));
         }
@@ -176,7 +187,29 @@ impl ServerStatus {
         Some(self.cluster()?.memory())
     }
 
+    /// Files of the store that cannot be read; empty until the data is open.
+    pub(crate) fn damaged_files(&self) -> Vec<DamagedFile> {
+        let cluster = self.cluster();
+        cluster.map_or_else(Vec::new, |cluster| cluster.engines().damaged_files())
+    }
+
     fn engine_health(&self) -> Option<Health> {
         Some(self.cluster()?.engines().health())
     }
+}
+
+fn damage_reason(damaged: &DamagedFile) -> String {
+    let DamagedFile {
+        range,
+        file,
+        problem,
+        blocks_writes,
+        ..
+    } = damaged;
+    let outcome = if *blocks_writes {
+        "its rows are answered with 500, and writes of the range with 503"
+    } else {
+        "its rows are answered with 500"
+    };
+    format!("range {range} cannot read {file} ({problem}): {outcome}; restore the file or a backup")
 }

@@ -46,8 +46,20 @@ pub enum OpenWalError {
         /// Its version.
         found: u32,
     },
+    /// A part of the WAL is missing, and its records may be nowhere else.
+    #[error(
+        "{path} is missing: {what}; restore the file from a copy of this data directory, or restore a backup"
+    )]
+    Missing {
+        /// The storage's name for the part, such as a file path.
+        path: String,
+        /// What the part held.
+        what: &'static str,
+    },
     /// A part of the WAL is damaged in a way that a crash cannot cause.
-    #[error("{path} is damaged: {what}")]
+    #[error(
+        "{path} is damaged: {what}; restore the file from a copy of this data directory, or restore a backup"
+    )]
     Damaged {
         /// The storage's name for the part, such as a file path.
         path: String,

@@ -47,7 +47,8 @@ pub enum Resume {
 ///   unknown. Reopening the WAL shows the outcome.
 /// - **Room.** After [`Wal::make_room`] the next group does not run out of space.
 /// - **Retention.** A record is kept until its range has released it.
-/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened.
+/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened, and so is a missing part
+///   that may hold acknowledged records.
 pub trait Wal: Send + Sync + 'static {
     /// Whether this open created the WAL.
     fn is_new(&self) -> bool;
@@ -110,6 +111,13 @@ pub trait Wal: Send + Sync + 'static {
     /// # Errors
     /// Space could not be prepared, so later groups may take longer.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
+
+    /// Records how far the WAL was written, for a clean stop: a later open notices if records up to there are missing.
+    /// Not needed for durability.
+    ///
+    /// # Errors
+    /// The storage failed, or the WAL is poisoned.
+    fn record_end(&self) -> BoxFuture<'_, io::Result<()>>;
 
     /// Refuses every further record and append.
     fn poison(&self);

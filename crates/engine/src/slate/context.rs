@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use slatedb::object_store::ObjectStore;
 
 use super::Settings;
 use super::cache::BlockCache;
+use super::checked_store::CheckedStore;
+use super::damage::Damage;
 use super::home::Home;
 use super::store_clock::StoreClock;
 use crate::RangeId;
@@ -18,6 +21,8 @@ pub(super) struct Context {
     /// The clock of all databases. With a separate clock for each, the clock of a clone could be behind that of its
     /// source.
     pub(super) clock: Arc<StoreClock>,
+    /// The damaged files that reads met.
+    pub(super) damage: Arc<Damage>,
     /// The ranges that were opened or cloned in this process.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
 }
@@ -29,7 +34,14 @@ impl Context {
             home,
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
+            damage: Arc::default(),
             known: Mutex::default(),
         }
+    }
+
+    /// The store as the database of `range` sees it, which notes damaged files.
+    pub(super) fn store_of(&self, range: RangeId) -> Arc<dyn ObjectStore> {
+        let (store, damage) = (Arc::clone(&self.home.store), Arc::clone(&self.damage));
+        Arc::new(CheckedStore::new(store, damage, range))
     }
 }

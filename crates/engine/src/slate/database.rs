@@ -50,7 +50,7 @@ impl Database {
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
-        let store = || Arc::clone(&context.home.store);
+        let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
             .with_options(compaction(context.settings.garbage_age))

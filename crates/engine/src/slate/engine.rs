@@ -51,6 +51,9 @@ impl Engine for SlateEngine {
         if let Some(refusal) = self.core.health_of(&self.open).refusal() {
             return Err(refusal.into());
         }
+        if self.open.is_blocked() {
+            return Err(Refusal::Damaged.into());
+        }
         self.room.reserve(bytes, &self.intake).await
     }
 
@@ -121,5 +124,6 @@ impl Engine for SlateEngine {
             database.close().await;
         }
         self.core.open_ranges.write().remove(&self.open.range);
+        self.core.context.damage.clear(self.open.range);
     }
 }

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
-    RangeId, Removal, Stats,
+    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId,
+    Pinned, PinnedRows, RangeId, Removal, Stats,
 };
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
@@ -248,6 +248,15 @@ impl EngineSet for SlateEngineSet {
         self.core.health.get()
     }
 
+    fn damaged_files(&self) -> Vec<DamagedFile> {
+        let refuses = |range| {
+            self.core
+                .open_range(range)
+                .is_some_and(|it| it.is_blocked())
+        };
+        self.core.context.damage.list(refuses)
+    }
+
     async fn close(&self) {
         self.room.close();
         self.commits.drain().await;
@@ -265,7 +274,12 @@ impl EngineSet for SlateEngineSet {
                 }
             }
             self.core.open_ranges.write().clear();
-            self.core.wal.write().take();
+            let wal = self.core.wal.write().take();
+            if let Some(wal) = wal
+                && let Err(error) = wal.wal.record_end().await
+            {
+                tracing::warn!(%error, "failed to record how far the WAL was written");
+            }
         }
         self.commits.stop().await;
         self.background.stop();

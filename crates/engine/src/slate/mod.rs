@@ -10,7 +10,8 @@
 //!   for all. A single caller waits for one sync; many callers share one.
 //! - The commit loop and SlateDB's writer tasks have a dedicated thread. Request threads never block on a sync, and a
 //!   group stays on one thread.
-//! - Reads see durable rows only, and give up after [`READ_DEADLINE`].
+//! - Reads see durable rows only, and give up after [`READ_DEADLINE`]. A read that needs a damaged file fails at once;
+//!   [`crate::EngineSet::damaged_files`] names the file ([`checked_store`], [`damage`]).
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
 //! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
 //!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
@@ -23,10 +24,13 @@
 
 mod admin;
 mod cache;
+mod checked_store;
 mod cloning;
 mod commit;
 mod context;
 mod core;
+mod damage;
+mod damage_watch;
 mod database;
 mod detach;
 mod engine;
@@ -51,6 +55,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slatedb::ErrorKind;
+use slatedb_common::retry::NonRetryable;
 use tokio::runtime::Handle;
 
 use crate::{ChangeError, ReadError};
@@ -101,6 +106,10 @@ async fn within_store_deadline<T>(
 }
 
 fn read_error(error: slatedb::Error) -> ReadError {
+    // SlateDB takes all errors of the store for unavailability, except for a missing file.
+    if NonRetryable::find(&error).is_some() {
+        return ReadError::Corrupt(Arc::new(error));
+    }
     match error.kind() {
         ErrorKind::Data => ReadError::Corrupt(Arc::new(error)),
         ErrorKind::Closed(_) | ErrorKind::Unavailable => {

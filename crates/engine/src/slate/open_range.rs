@@ -14,6 +14,8 @@ pub(super) struct OpenRange {
     database: RwLock<Option<Arc<Database>>>,
     /// Closed for good.
     closed: AtomicBool,
+    /// Whether writes are refused because of a damaged file.
+    blocked: AtomicBool,
 }
 
 impl OpenRange {
@@ -22,6 +24,7 @@ impl OpenRange {
             range: database.range,
             database: RwLock::new(Some(Arc::new(database))),
             closed: AtomicBool::new(false),
+            blocked: AtomicBool::new(false),
         })
     }
 
@@ -41,6 +44,15 @@ impl OpenRange {
     /// Refuses all further batches. Returns whether it accepted batches before.
     pub(super) fn close(&self) -> bool {
         !self.closed.swap(true, Ordering::AcqRel)
+    }
+
+    /// Sets whether writes are refused because of a damaged file. Returns whether they were before.
+    pub(super) fn set_blocked(&self, blocked: bool) -> bool {
+        self.blocked.swap(blocked, Ordering::AcqRel)
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::Acquire)
     }
 
     pub(super) fn is_closed(&self) -> bool {

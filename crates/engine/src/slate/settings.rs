@@ -55,6 +55,10 @@ const MANIFEST_POLL: Duration = Duration::from_secs(5);
 /// while a compaction takes some seconds; filters let reads skip most of these files.
 const LEVEL0_COUNT_MAX: usize = 20;
 
+/// The number of level 0 files at which a range with a damaged file refuses writes: it needs room for the flush of the
+/// rows in memory, and level 0 may never be compacted.
+pub(super) const LEVEL0_COUNT_BLOCKED: usize = LEVEL0_COUNT_MAX - 4;
+
 /// How long a manifest update is retried before the database closes itself. A disk may stay full for days while reads
 /// are still served, so this is practically unlimited.
 const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -83,7 +87,7 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         // The garbage collector too, in [`super::young_files`].
         garbage_collector_options: None,
         // Background work retries forever, so that a full disk or a short outage does not close the database.
-        // Operations with a waiting caller have deadlines.
+        // Operations with a waiting caller have deadlines. `CheckedStore` ends the retries of errors that cannot pass.
         object_store_max_retries: None,
         ..slatedb::Settings::default()
     }

@@ -9,9 +9,11 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use partita_rt::Shutdown;
 use partita_wal::{Resume, WalId};
+use tokio::time::Instant;
 
 use super::Runtimes;
 use super::core::Core;
+use super::damage_watch;
 use super::database::Database;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
@@ -24,12 +26,16 @@ const TICK: Duration = Duration::from_millis(500);
 /// itself.
 const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
+/// The interval between checks whether damaged files were replaced.
+const RECHECK: Duration = Duration::from_secs(2);
+
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Supervises the databases until shutdown.
 pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown) {
     let mut flushes = Flushes::default();
+    let mut rechecked = Instant::now();
     loop {
         let wal = core.wal();
         let backlogged = wal.as_ref().is_some_and(WalAdapter::is_backlogged);
@@ -51,6 +57,12 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
             }
         } else if let Some(wal) = wal {
             maintain(&core, &wal, &databases).await;
+            damage_watch::block_writes(&core);
+            if rechecked.elapsed() >= RECHECK {
+                // A disk with damage may be slow; the rest waits for the next check.
+                let _ = tokio::time::timeout(RECHECK, damage_watch::recheck(&core)).await;
+                rechecked = Instant::now();
+            }
             let stragglers = wal.wal.stragglers();
             let databases = databases.into_iter();
             flushes.begin(databases.filter(|database| stragglers.contains(&database.range)));
@@ -138,6 +150,7 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
     let open_ranges = core.open_ranges();
     for database in open_ranges.iter().filter_map(|open| open.take_database()) {
         database.close().await;
+        core.context.damage.clear(database.range);
     }
     let mut pause = RETRY_FIRST;
     loop {

@@ -8,6 +8,7 @@
 mod bulk;
 mod commands;
 mod connect;
+mod damage;
 mod gate;
 mod log_commands;
 mod migrate_commands;

@@ -223,5 +223,8 @@ fn without_an_answer_the_error_names_the_port_and_the_flags() {
     let world = World::new();
     let table = format!("http://{}", world.server.table());
     let (code, _, talk) = world.run(&format!("ranges --admin {table}"));
-    assert!(code == 2 && talk.contains("is it the admin port"), "{talk}");
+    assert!(
+        code == 2 && talk.contains("check that this is Partita's admin port"),
+        "{talk}"
+    );
 }

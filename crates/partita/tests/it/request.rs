@@ -44,6 +44,16 @@ pub(crate) fn get(address: &str, path: &str, query: &str) -> (String, String) {
         "GET /{ACCOUNT}/{path}?{query} HTTP/1.1\r\nHost: {address}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
          Authorization: {authorization}\r\nAccept: application/json;odata=nometadata\r\nConnection: close\r\n\r\n"
     );
+    ask(address, &request)
+}
+
+/// Head and body of a page that needs no signature.
+pub(crate) fn get_page(address: &str, path: &str) -> (String, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    ask(address, &request)
+}
+
+fn ask(address: &str, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();

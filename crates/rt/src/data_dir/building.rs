@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::lock::Lock;
-use super::{DataDir, Error, stamp};
+use super::{DataDir, Error, sync};
 
 /// A data directory under a temporary name beside its target. An unfinished directory stays after the drop, and the
 /// next attempt removes it.
@@ -69,10 +69,7 @@ impl Building {
     pub fn finish(self) -> Result<(), Error> {
         let (from, to) = (&self.place, &self.target);
         fs::rename(from, to).map_err(|source| Error::io("rename the directory to", to, source))?;
-        match to.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => stamp::sync_dir(parent),
-            _ => Ok(()),
-        }
+        sync::sync_parent(to)
     }
 }
 

@@ -1,17 +1,21 @@
 //! One process per directory.
 //!
-//! The operating system locks the file `lock` and releases it when the process ends, so a killed process leaves nothing
-//! to clean up. The file holds the process id, which a second process shows in its error message.
+//! The operating system locks the directory itself, so that removing or replacing a file in it does not admit a second
+//! process. It also locks the file `lock`, which is all that versions before this rule lock. Both locks end with the
+//! process, so a killed process leaves nothing to clean up. The file holds the process id, which a second process shows
+//! in its error message.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use super::Error;
 
-/// A held lock; released when dropped.
+/// The held locks; released when dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
+    /// `None` on a file system that cannot lock directories.
+    _directory: Option<File>,
     _file: File,
 }
 
@@ -19,6 +23,7 @@ impl Lock {
     /// Locks the directory.
     pub(super) fn take(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("lock");
+        let locked = lock_directory(directory)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -28,27 +33,51 @@ impl Lock {
             .map_err(|source| Error::io("open", &path, source))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked {
-                    path: directory.to_owned(),
-                    holder: holder(&mut file),
-                });
-            }
+            Err(TryLockError::WouldBlock) => return Err(in_use(directory)),
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path, source)),
         }
         // Writing the process id may fail on a full disk; the lock works without it.
         let _ = note_holder(&mut file);
-        Ok(Self { _file: file })
+        Ok(Self {
+            _directory: locked,
+            _file: file,
+        })
     }
 }
 
-fn note_holder(file: &mut File) -> std::io::Result<()> {
+/// Locks the directory itself. `None` if its file system cannot lock directories: over NFS an exclusive lock needs a
+/// file that is open for writing, which a directory never is.
+fn lock_directory(directory: &Path) -> Result<Option<File>, Error> {
+    let opened = File::open(directory).map_err(|source| Error::io("open", directory, source))?;
+    match opened.try_lock() {
+        Ok(()) => Ok(Some(opened)),
+        Err(TryLockError::WouldBlock) => Err(in_use(directory)),
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(
+                path = %directory.display(), %error,
+                "the file system cannot lock a directory; only the file `lock` keeps a second process out: do not remove it"
+            );
+            Ok(None)
+        }
+    }
+}
+
+fn in_use(directory: &Path) -> Error {
+    Error::Locked {
+        path: directory.to_owned(),
+        holder: holder(directory),
+    }
+}
+
+fn note_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
 }
 
-fn holder(file: &mut File) -> Option<u32> {
+/// The process id in the lock file, if it names one.
+fn holder(directory: &Path) -> Option<u32> {
+    let file = File::open(directory.join("lock")).ok()?;
     let mut text = String::new();
     file.take(32).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()

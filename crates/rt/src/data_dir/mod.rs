@@ -1,7 +1,8 @@
 //! The data directory: one process, one known format, one object store.
 //!
 //! Guarantees of [`DataDir::open`]:
-//! - The directory exists and is locked for this process. The operating system releases the lock when the process ends.
+//! - The directory exists under a durable name and is locked for this process, by its inode: removing files from it
+//!   does not admit a second process. The operating system releases the lock when the process ends.
 //! - This binary supports its format version. The version is written before any data, and is durable before `open`
 //!   returns. Data with an unknown or missing version is refused.
 //! - Partial files from a crash (`name#<number>`, made by the object store) are removed.
@@ -14,6 +15,7 @@ mod error;
 mod lock;
 mod stamp;
 mod sweep;
+mod sync;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,21 +40,22 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the directory at `path`; creates it if it is missing. Blocking: some file operations, and two syncs for a
-    /// new directory.
+    /// Opens the directory at `path`; creates it if it is missing. Blocking: some file operations, and a few syncs
+    /// for a new directory.
     ///
     /// # Errors
     /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this binary cannot read
     /// its data, else [`Error::Io`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
-        create(&path)?;
+        sync::create_dir(&path)?;
         let lock = Lock::take(&path)?;
         let (store_path, log_path) = (path.join("store"), path.join("log"));
         stamp::check_or_write(&path, store_path.exists() || log_path.exists())?;
-        create(&store_path)?;
-        create(&log_path)?;
-        stamp::sync_dir(&path)?;
+        sync::create_dir(&store_path)?;
+        sync::create_dir(&log_path)?;
+        // The process that created the folders may have been killed before its sync.
+        sync::sync_dir(&path)?;
         sweep::sweep(&store_path)?;
         let store = LocalFileSystem::new_with_prefix(&store_path)
             .map_err(|error| Error::io("open", &store_path, std::io::Error::other(error)))?;
@@ -89,10 +92,6 @@ impl DataDir {
     pub fn store(&self) -> Arc<dyn ObjectStore> {
         Arc::clone(&self.store)
     }
-}
-
-fn create(path: &Path) -> Result<(), Error> {
-    fs::create_dir_all(path).map_err(|source| Error::io("create the directory", path, source))
 }
 
 fn remove_if_empty(folder: &Path) -> std::io::Result<()> {

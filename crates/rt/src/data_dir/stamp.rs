@@ -11,12 +11,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
+use super::sync::{sync_dir, sync_parent};
 use super::{Error, FORMAT_VERSION};
 
 const NAME: &str = "partita.toml";
 const COMMENT: &str = "# The data directory of a Partita server; see docs/format/store.md.";
 
-/// Checks the version, or writes it into a directory without data.
+/// Checks the version, or writes it into a directory without data, whose own name becomes durable first.
 pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), Error> {
     let path = directory.join(NAME);
     match fs::read(&path) {
@@ -27,7 +28,10 @@ pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), E
                     path: directory.to_owned(),
                 });
             }
-            write(directory).map_err(|source| Error::io("write", &path, source))
+            // A kill may have interrupted the creation of the directory before its parent was synced.
+            sync_parent(directory)?;
+            write(directory).map_err(|source| Error::io("write", &path, source))?;
+            sync_dir(directory)
         }
         Err(source) => Err(Error::io("read", &path, source)),
     }
@@ -53,19 +57,11 @@ fn check(directory: &Path, text: &str) -> Result<(), Error> {
     })
 }
 
-/// Writes to a temporary name first, so that the file is complete or absent.
+/// Writes to a temporary name first, so that the file is complete or absent. The caller syncs the directory.
 fn write(directory: &Path) -> std::io::Result<()> {
     let partial = directory.join("partita.toml.new");
     let mut file = File::create(&partial)?;
     writeln!(file, "{COMMENT}\nformat = {FORMAT_VERSION}")?;
     file.sync_all()?;
-    fs::rename(&partial, directory.join(NAME))?;
-    File::open(directory)?.sync_all()
-}
-
-/// Makes the names in `directory` durable.
-pub(super) fn sync_dir(directory: &Path) -> Result<(), Error> {
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|source| Error::io("sync the directory", directory, source))
+    fs::rename(&partial, directory.join(NAME))
 }

@@ -52,6 +52,80 @@ fn a_second_open_fails_until_the_first_is_dropped() {
     DataDir::open(directory.path()).unwrap();
 }
 
+/// Only the file `lock` was locked once, so removing it admitted a second process.
+#[test]
+fn a_removed_or_replaced_lock_file_admits_no_second_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = DataDir::open(directory.path()).unwrap();
+    let lock = directory.path().join("lock");
+    let refused = || {
+        let refused = DataDir::open(directory.path()).unwrap_err();
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    };
+    fs::remove_file(&lock).unwrap();
+    refused();
+    assert!(!lock.exists(), "a refused process creates nothing");
+    fs::write(&lock, "17\n").unwrap();
+    refused();
+    drop(first);
+    DataDir::open(directory.path()).unwrap();
+}
+
+/// An earlier version locks only the file.
+#[test]
+fn a_lock_of_an_earlier_version_is_respected() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(DataDir::open(directory.path()).unwrap());
+    let file = fs::File::open(directory.path().join("lock")).unwrap();
+    file.try_lock().unwrap();
+    let refused = DataDir::open(directory.path()).unwrap_err();
+    assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    drop(file);
+    DataDir::open(directory.path()).unwrap();
+}
+
+#[test]
+fn a_renamed_directory_stays_locked_and_its_old_name_is_free() {
+    let parent = tempfile::tempdir().unwrap();
+    let (path, moved) = (parent.path().join("data"), parent.path().join("moved"));
+    let first = DataDir::open(&path).unwrap();
+    fs::rename(&path, &moved).unwrap();
+    let second = DataDir::open(&path).unwrap();
+    for used in [&path, &moved] {
+        let refused = DataDir::open(used).unwrap_err();
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    }
+    drop((first, second));
+    DataDir::open(&moved).unwrap();
+}
+
+/// Without the sync of its parent, a power cut can leave no trace of a new directory with acknowledged writes.
+#[test]
+fn every_directory_with_a_new_name_is_synced() {
+    let parent = tempfile::tempdir().unwrap();
+    let base = parent.path().to_owned();
+    let (first, data) = (base.join("a"), base.join("a").join("data"));
+    sync::recorded::take();
+    drop(DataDir::open(&data).unwrap());
+    let synced = sync::recorded::take();
+    assert_eq!(synced[..2], [base.clone(), first.clone()]);
+    assert!(synced[2..].contains(&data), "{synced:?}");
+    drop(DataDir::open(&data).unwrap());
+    assert_eq!(sync::recorded::take(), [data], "nothing else is new");
+
+    // The process was killed after the directory was created and before its parent was synced.
+    let bare = first.join("bare");
+    fs::create_dir(&bare).unwrap();
+    drop(DataDir::open(&bare).unwrap());
+    assert!(sync::recorded::take().contains(&first));
+
+    let build = Building::begin(&base.join("b").join("restored")).unwrap();
+    drop(build.open().unwrap());
+    assert!(sync::recorded::take().contains(&base));
+    build.finish().unwrap();
+    assert_eq!(sync::recorded::take(), [base.join("b")]);
+}
+
 #[test]
 fn an_unknown_format_is_refused() {
     for (text, found) in [

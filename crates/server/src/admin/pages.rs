@@ -174,9 +174,8 @@ fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
 
 /// Readiness: whether requests are worth sending.
 fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
-    let (state, reason) = server.state();
-    let reason = reason.map(str::to_owned).into_iter();
-    let texts: Vec<String> = reason.chain(server.notes()).collect();
+    let (state, mut texts) = server.state();
+    texts.extend(server.notes());
     let colon = if texts.is_empty() { "" } else { ": " };
     let text = format!("{}{colon}{}\n", state.as_str(), texts.join("; "));
     text_page(server.serves(), text)
@@ -198,6 +197,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         ready: server.serves(),
         engine: server.engine_stats(),
         wall_clock_lag: server.wall_clock_lag(),
+        damaged_files: server.damaged_files().len(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: metrics::process_stats(),

@@ -8,9 +8,9 @@ use partita_engine::{Distribution, Stats};
 use partita_range::RowMemory;
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
-    BlockCache, ConnectionCounts, EngineStats, EntityCache, ErrorCount, KeyFilter, LimitedKey,
-    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, RangeSummary,
-    RequestCounts, Status, StoreInfo,
+    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
+    LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats, Percentiles,
+    RangeSummary, RequestCounts, Status, StoreInfo,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -25,7 +25,7 @@ const LIMITED_MAX: usize = 10;
 
 /// The whole page.
 pub(super) fn status(server: &ServerStatus) -> Status {
-    let (state, reason) = server.state();
+    let (state, reasons) = server.state();
     let settings = &server.settings;
     let metrics = server.metrics.read();
     let admin = server.listening.admin;
@@ -35,7 +35,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         name: "partita".to_owned(),
         version: crate::VERSION.to_owned(),
         state,
-        reasons: reason.into_iter().map(str::to_owned).collect(),
+        reasons,
         notes: server.notes(),
         started_at: rfc3339(server.started_at),
         uptime_seconds: server.uptime().as_secs_f64(),
@@ -59,6 +59,13 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         engine: server
             .engine_stats()
             .map(|stats| engine(&stats, server.wall_clock_lag())),
+        damaged_files: Some(
+            server
+                .damaged_files()
+                .into_iter()
+                .map(damaged_file)
+                .collect(),
+        ),
         entity_cache: entity_cache(server),
         key_filter: key_filter(server),
         process: process_stats(),
@@ -185,6 +192,16 @@ fn engine(stats: &Stats, wall_clock_lag: Duration) -> EngineStats {
             misses: stats.cache_misses,
             bytes: stats.cache_bytes,
         },
+    }
+}
+
+fn damaged_file(damaged: partita_engine::DamagedFile) -> DamagedFile {
+    DamagedFile {
+        range: damaged.range.0,
+        file: damaged.file,
+        problem: damaged.problem,
+        since: rfc3339(damaged.since),
+        blocks_writes: damaged.blocks_writes,
     }
 }
 

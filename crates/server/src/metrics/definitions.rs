@@ -71,6 +71,7 @@ definitions! {
     BLOCK_CACHE_HITS = Counter "partita_block_cache_hits_total" "Blocks and metadata of the store found in memory.";
     BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";
     BLOCK_CACHE_BYTES = Gauge "partita_block_cache_bytes" "Memory held by blocks of the store.";
+    DAMAGED_FILES = Gauge "partita_damaged_files" "Files of the store that cannot be read.";
     ENTITY_CACHE_HITS = Counter "partita_entity_cache_hits_total" "Entities found in memory.";
     ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
     ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";

@@ -24,6 +24,8 @@ pub(crate) struct Surroundings {
     pub(crate) engine: Option<Stats>,
     /// How far the wall clock is behind the newest stored row.
     pub(crate) wall_clock_lag: Duration,
+    /// The number of files that cannot be read.
+    pub(crate) damaged_files: usize,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,
     pub(crate) process: Option<ProcessStats>,
@@ -47,6 +49,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     connections(&mut page, reading);
     if let Some(stats) = &around.engine {
         engine(&mut page, stats);
+        page.single(&d::DAMAGED_FILES, around.damaged_files);
     }
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
@@ -262,6 +265,7 @@ mod tests {
             ready: true,
             engine: Some(stats()),
             wall_clock_lag: Duration::from_millis(2500),
+            damaged_files: 1,
             entity_cache: CacheStats {
                 hits: 1,
                 misses: 2,
@@ -322,6 +326,7 @@ mod tests {
             "partita_commit_group_batches_bucket{le=\"+Inf\"} 2",
             "partita_log_sync_duration_seconds_sum 0.5",
             "partita_block_cache_hits_total 8",
+            "partita_damaged_files 1",
             "partita_entity_cache_misses_total 2",
             "partita_key_filter_absent_total 3",
             "partita_engine_db_ops_total{op_kind=\"get\"} 4",

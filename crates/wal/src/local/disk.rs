@@ -23,8 +23,14 @@ pub trait Disk: Send + Sync + 'static {
     /// Renames a file within its directory.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
     /// Returns once the names in the directory would survive a power cut.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+
+    /// Writes a slot of the head, and returns once it would survive a power cut.
+    fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()>;
 }
 
 /// The disk of the machine.
@@ -60,8 +66,17 @@ impl Disk for OsDisk {
         fs::rename(from, to)
     }
 
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()
+    }
+
+    fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()> {
+        self.write_at(file, slot, offset)?;
+        self.sync(file)
     }
 }
 

@@ -25,6 +25,19 @@ struct Faults {
     /// The last write of a record that is not synced yet: its file, offset and length.
     last_write: Option<(u64, u64, usize)>,
     syncs: usize,
+    head_writes: usize,
+    /// How many calls the process still completes before it is killed.
+    calls_left: Option<usize>,
+    killed: bool,
+}
+
+/// What happens to a call.
+enum Call {
+    Done,
+    /// The process is killed during the call: a write is half done, other calls are done.
+    Killed,
+    /// The process was killed earlier.
+    NotMade,
 }
 
 impl FaultyDisk {
@@ -45,10 +58,68 @@ impl FaultyDisk {
         self.faults.lock().full = full;
     }
 
-    /// The number of file syncs.
+    /// The number of file syncs, without those of the head.
     pub fn sync_count(&self) -> usize {
         self.faults.lock().syncs
     }
+
+    /// The number of updates of the head, each with a sync.
+    pub fn head_write_count(&self) -> usize {
+        self.faults.lock().head_writes
+    }
+
+    /// Simulates a kill: the process completes this many calls, the next call is half done, and later calls do nothing.
+    pub fn kill_after(&self, calls: usize) {
+        let mut faults = self.faults.lock();
+        (faults.calls_left, faults.killed) = (Some(calls), false);
+    }
+
+    /// Ends a simulated kill: another process begins.
+    pub fn restart(&self) {
+        let mut faults = self.faults.lock();
+        (faults.calls_left, faults.killed) = (None, false);
+    }
+
+    fn call(&self) -> Call {
+        let mut faults = self.faults.lock();
+        match faults.calls_left {
+            _ if faults.killed => Call::NotMade,
+            None => Call::Done,
+            Some(0) => {
+                faults.killed = true;
+                Call::Killed
+            }
+            Some(left) => {
+                faults.calls_left = Some(left - 1);
+                Call::Done
+            }
+        }
+    }
+
+    /// Makes a call that is done as a whole or not at all.
+    fn whole<T>(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.call() {
+            Call::Done => make(),
+            Call::Killed => make().and(Err(killed())),
+            Call::NotMade => Err(killed()),
+        }
+    }
+
+    /// Writes all bytes, or half of them if the process is killed.
+    fn write(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        match self.call() {
+            Call::Done => OsDisk.write_at(file, bytes, offset),
+            Call::Killed => {
+                let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
+                OsDisk.write_at(file, half, offset).and(Err(killed()))
+            }
+            Call::NotMade => Err(killed()),
+        }
+    }
+}
+
+fn killed() -> io::Error {
+    io::Error::other("the process was killed")
 }
 
 impl Disk for FaultyDisk {
@@ -56,7 +127,7 @@ impl Disk for FaultyDisk {
         if self.faults.lock().full {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        OsDisk.create(path, bytes)
+        self.whole(|| OsDisk.create(path, bytes))
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -64,7 +135,7 @@ impl Disk for FaultyDisk {
         if offset > 0 {
             self.faults.lock().last_write = Some((inode(file)?, offset, bytes.len()));
         }
-        OsDisk.write_at(file, bytes, offset)
+        self.write(file, bytes, offset)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
@@ -77,10 +148,8 @@ impl Disk for FaultyDisk {
             record.and_then(|record| Some((faults.next_sync.take()?, record)))
         };
         let Some((fault, (_, offset, count))) = fault else {
-            return match self.faults.lock().lazy {
-                true => Ok(()),
-                false => OsDisk.sync(file),
-            };
+            let lazy = self.faults.lock().lazy;
+            return self.whole(|| if lazy { Ok(()) } else { OsDisk.sync(file) });
         };
         match fault {
             AppendFault::Durable => {}
@@ -94,7 +163,11 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        OsDisk.rename(from, to)
+        self.whole(|| OsDisk.rename(from, to))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.whole(|| OsDisk.remove(path))
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
@@ -103,6 +176,16 @@ impl Disk for FaultyDisk {
         } else {
             OsDisk.sync_directory(directory)
         }
+    }
+
+    fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()> {
+        self.write(file, slot, offset)?;
+        let lazy = {
+            let mut faults = self.faults.lock();
+            faults.head_writes += 1;
+            faults.lazy
+        };
+        if lazy { Ok(()) } else { OsDisk.sync(file) }
     }
 }
 

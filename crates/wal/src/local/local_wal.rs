@@ -8,9 +8,10 @@ use std::sync::{Arc, Weak};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, ready};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::format::{self, SECTOR_BYTES};
+use super::format::{self, SECTOR_BYTES, VERSION, Written};
+use super::head::Head;
 use super::recovery::{self, Recovered};
 use super::segment::Segment;
 use super::segment_pool::SegmentPool;
@@ -49,6 +50,8 @@ struct State {
     retention: Retention,
     /// Whether maintenance was requested to make spare segments.
     spares_requested: bool,
+    /// How far the WAL was written when maintenance last ran.
+    written_at_maintenance: Option<Written>,
 }
 
 impl LocalWal {
@@ -59,18 +62,21 @@ impl LocalWal {
         options: Options,
         resume: Resume,
     ) -> Result<Self, OpenWalError> {
-        let mut found = recovery::recover(directory, &*disk)?;
+        let head = Head::read(directory)?;
+        let mut found = recovery::recover(directory, &*disk, head.as_ref().map(Head::record))?;
         let is_new = found.next_number == 1;
+        let head = list_all(directory, &*disk, head, &found)?;
         let mut pool = SegmentPool::new(
             directory.to_owned(),
             options.segment_bytes,
             found.next_number,
+            head,
         );
         let ids = found.records.iter();
         let ids = ids.map(|record| (record.header.range, record.header.wal_id));
         let retention = Retention::new(options.limits(), ids);
         let records = std::mem::take(&mut found.records);
-        let (writer, sealed) = start_writer(&*disk, &mut pool, found, resume)?;
+        let (writer, sealed, released) = start_writer(&*disk, &mut pool, found, resume)?;
         let mut recovered: BTreeMap<RangeId, VecDeque<Record>> = BTreeMap::new();
         for record in records {
             let of_range = recovered.entry(record.header.range).or_default();
@@ -82,9 +88,10 @@ impl LocalWal {
             state: Mutex::new(State {
                 writer,
                 sealed,
-                released: Vec::new(),
+                released,
                 retention,
                 spares_requested: false,
+                written_at_maintenance: None,
             }),
             pool: Mutex::new(pool),
             recovered: Mutex::new(recovered),
@@ -102,9 +109,23 @@ impl LocalWal {
         Fence(Arc::downgrade(&self.0))
     }
 
+    fn run_blocking(&self, run: fn(&Shared) -> io::Result<()>) -> BoxFuture<'_, io::Result<()>> {
+        let shared = Arc::clone(&self.0);
+        async move {
+            let running = partita_rt::threads::spawn_blocking(move || run(&shared));
+            running.await.map_err(io::Error::other)?
+        }
+        .boxed()
+    }
+
     #[cfg(test)]
     pub(super) fn maintain_blocking(&self) -> io::Result<()> {
         self.0.maintain()
+    }
+
+    #[cfg(test)]
+    pub(super) fn record_end_blocking(&self) -> io::Result<()> {
+        self.0.record_end()
     }
 }
 
@@ -113,27 +134,53 @@ impl LocalWal {
 pub(super) struct Fence(Weak<Shared>);
 
 impl Fence {
-    /// Poisons the WAL, and waits until its current group is written.
+    /// Poisons the WAL, and waits until its current group is written and its maintenance changes no more files.
     pub(super) fn close(&self) {
         if let Some(shared) = self.0.upgrade() {
             shared.poisoned.store(true, Ordering::Release);
             drop(shared.state.lock());
+            drop(shared.pool.lock());
         }
     }
 }
 
-/// Decides where the next group starts: after the last record, or in a new segment.
+/// Lists the segments that were found in the head. Creates the head of a new WAL, or of a WAL of an earlier version,
+/// before the first segment of this version exists.
+fn list_all(
+    directory: &Path,
+    disk: &dyn Disk,
+    head: Option<Head>,
+    found: &Recovered,
+) -> io::Result<Head> {
+    let segments = found.numbers();
+    match head {
+        None => Head::create(directory, disk, segments),
+        Some(mut head) => {
+            head.update(disk, |head| head.segments = segments)?;
+            Ok(head)
+        }
+    }
+}
+
+/// Decides where the next group starts: after the last record, or in a new segment. Returns the writer, the full
+/// segments, and segments to recycle.
 fn start_writer(
     disk: &dyn Disk,
     pool: &mut SegmentPool,
     found: Recovered,
     resume: Resume,
-) -> io::Result<(Writer, VecDeque<Segment>)> {
+) -> io::Result<(Writer, VecDeque<Segment>, Vec<Segment>)> {
     let mut sealed: VecDeque<Segment> = found.used.into();
-    let mut spares: VecDeque<Segment> = found.empty.into();
+    let is_current = |segment: &Segment| segment.header.version == VERSION;
+    // An earlier version must not append to a WAL that has a head, so that the head stays true. It refuses to read a
+    // segment of this version.
+    let (spares, released): (Vec<Segment>, Vec<Segment>) =
+        found.empty.into_iter().partition(is_current);
+    let mut spares = VecDeque::from(spares);
     // A file whose sync failed is not written again. The rest of a torn group may contain whole records, which must
     // never be read after records of a later group.
-    let continues = resume == Resume::AfterStop && !found.has_remains;
+    let continues =
+        resume == Resume::AfterStop && !found.has_remains && sealed.back().is_some_and(is_current);
     let last = if continues { sealed.pop_back() } else { None };
     let (segment, offset) = match last {
         Some(segment) => {
@@ -153,7 +200,8 @@ fn start_writer(
         }
     };
     pool.add_spares(spares);
-    Ok((Writer::new(segment, offset, found.next_group), sealed))
+    let writer = Writer::new(segment, offset, found.next_group);
+    Ok((writer, sealed, released))
 }
 
 impl Shared {
@@ -168,14 +216,19 @@ impl Shared {
             }
             return Ok(());
         }
-        let next =
-            self.pool
-                .lock()
-                .take(&*self.disk, bytes)
-                .map_err(|error| match error.kind() {
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RoomError::Full,
-                    _ => RoomError::Io(error),
-                })?;
+        // A fenced WAL creates no files: the next one may be open. It accepts no record either.
+        if self.is_poisoned() {
+            return Ok(());
+        }
+        let next = {
+            let mut pool = self.pool.lock();
+            pool.set_written(state.writer.written());
+            pool.take(&*self.disk, bytes)
+        };
+        let next = next.map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => RoomError::Full,
+            _ => RoomError::Io(error),
+        })?;
         let full = state.writer.roll(next);
         state.sealed.push_back(full);
         self.count_live(&state);
@@ -224,25 +277,72 @@ impl Shared {
     /// Recycles released segments, then creates the configured number of spare segments. A WAL whose first segment is
     /// less than a quarter full gets no spares, so that a small server uses little space.
     fn maintain(&self) -> io::Result<()> {
-        let (released, wants_spares) = {
-            let mut state = self.state.lock();
-            let wants_spares = !state.sealed.is_empty() || state.writer.is_quarter_full();
-            (std::mem::take(&mut state.released), wants_spares)
+        let wants_spares = {
+            let state = self.state.lock();
+            !state.sealed.is_empty() || state.writer.is_quarter_full()
         };
         // The pool is unlocked between two segments, because the commit thread may need one.
-        for segment in released {
-            let mut pool = self.pool.lock();
-            let recycled = pool.recycle(&*self.disk, segment, self.options.recycled_count_max);
+        for segment in self.take_released()? {
+            let recycled =
+                self.open_pool()?
+                    .recycle(&*self.disk, segment, self.options.recycled_count_max);
             if let Err(error) = recycled {
                 tracing::warn!(%error, "failed to recycle a WAL segment");
             }
         }
         let prepare_one = || {
-            let mut pool = self.pool.lock();
+            let mut pool = self.open_pool()?;
             pool.prepare_one(&*self.disk, self.options.spare_count)
         };
         while wants_spares && prepare_one()? {}
         Ok(())
+    }
+
+    /// The pool, unless the WAL is fenced: the files may belong to the next one.
+    fn open_pool(&self) -> io::Result<MutexGuard<'_, SegmentPool>> {
+        let pool = self.pool.lock();
+        if self.is_poisoned() {
+            return Err(io::Error::other("the WAL is closed"));
+        }
+        Ok(pool)
+    }
+
+    /// Takes the released segments, which the head no longer lists. If no group was written since the last call, the
+    /// head also records how far the WAL is written.
+    fn take_released(&self) -> io::Result<Vec<Segment>> {
+        let (released, written, is_idle) = {
+            let mut state = self.state.lock();
+            let written = state.writer.written();
+            let before = std::mem::replace(&mut state.written_at_maintenance, written);
+            (
+                std::mem::take(&mut state.released),
+                written,
+                before == written,
+            )
+        };
+        if released.is_empty() && !is_idle {
+            return Ok(released);
+        }
+        let unlisted = self.open_pool().and_then(|mut pool| {
+            pool.set_written(written);
+            pool.unlist(&*self.disk, &released)
+        });
+        match unlisted {
+            Ok(()) => Ok(released),
+            Err(error) => {
+                // They stay released, and listed.
+                drop(self.state.lock().released.splice(0..0, released));
+                Err(error)
+            }
+        }
+    }
+
+    /// Records in the head how far the WAL is written.
+    fn record_end(&self) -> io::Result<()> {
+        let written = self.state.lock().writer.written();
+        let mut pool = self.open_pool()?;
+        pool.set_written(written);
+        pool.record_written(&*self.disk)
     }
 
     fn count_live(&self, state: &State) {
@@ -343,12 +443,12 @@ impl Wal for LocalWal {
 
     /// Runs on a blocking thread.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>> {
-        let shared = Arc::clone(&self.0);
-        async move {
-            let maintaining = partita_rt::threads::spawn_blocking(move || shared.maintain());
-            maintaining.await.map_err(io::Error::other)?
-        }
-        .boxed()
+        self.run_blocking(Shared::maintain)
+    }
+
+    /// Runs on a blocking thread.
+    fn record_end(&self) -> BoxFuture<'_, io::Result<()>> {
+        self.run_blocking(Shared::record_end)
     }
 
     fn poison(&self) {

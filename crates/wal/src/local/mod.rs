@@ -16,8 +16,8 @@
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` begins only after group `n` is on the disk.
 //! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written again.
-//! - A file has its final name only once its header is on the disk.
-//! - Segments are removed from the front only.
+//! - A file has its final name only once its header is on the disk, and takes records only once the head lists it.
+//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is noticed.
 //!
 //! `docs/format/log.md` describes the bytes.
 
@@ -25,6 +25,7 @@ mod disk;
 #[cfg(any(test, feature = "conformance"))]
 mod faulty_disk;
 mod format;
+mod head;
 mod local_wal;
 mod reader;
 mod recovery;

@@ -14,15 +14,19 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
     let content = Bytes::from(fs::read(path)?);
     let header = SegmentHeader::decode(&content).map_err(|fault| match fault {
         HeaderFault::Damaged => damaged(path, "the segment header fails its checksum"),
-        HeaderFault::Version(found) => OpenWalError::UnknownVersion {
-            path: path.display().to_string(),
-            found,
-        },
+        HeaderFault::Version(found) => unknown_version(path, found),
     })?;
     if header.number != number {
         return Err(damaged(
             path,
             "the segment number in the header differs from the file name",
+        ));
+    }
+    // The whole length is allocated and on the disk before a segment is used, so no crash changes it.
+    if header.bytes != content.len() as u64 {
+        return Err(damaged(
+            path,
+            "the file is shorter or longer than its segment header says",
         ));
     }
     let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -125,6 +129,20 @@ fn sector(count: usize) -> usize {
 
 fn rest(content: &Bytes, offset: usize) -> Option<Bytes> {
     (offset < content.len()).then(|| content.slice(offset..))
+}
+
+pub(super) fn unknown_version(path: &Path, found: u32) -> OpenWalError {
+    OpenWalError::UnknownVersion {
+        path: path.display().to_string(),
+        found,
+    }
+}
+
+pub(super) fn missing(path: &Path, what: &'static str) -> OpenWalError {
+    OpenWalError::Missing {
+        path: path.display().to_string(),
+        what,
+    }
 }
 
 pub(super) fn damaged(path: &Path, what: &'static str) -> OpenWalError {

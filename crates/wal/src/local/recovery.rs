@@ -8,11 +8,19 @@
 //! - Segments before the first one were released, so the first record may have any group number. It may also be torn: a
 //!   segment is recycled as soon as all its records are released, and the next group may be the first in its segment.
 //! - Segments after the last record are empty and ready for use.
+//!
+//! The [`Head`](super::head) tells a WAL that lost a file from one whose records were released:
+//! - A listed segment must exist. An unlisted segment before the listed ones has only released records and is removed;
+//!   after them it has no records.
+//! - The group up to which the WAL was written, at least, must be there, unless its segment was released.
+//! - Only a WAL of an earlier version may have no head.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::format::SECTOR_BYTES;
+use super::format::{HeadRecord, SECTOR_BYTES, VERSION_WITHOUT_HEAD, Written};
+use super::head::head_path;
 use super::reader::{self, Position};
 use super::segment::Segment;
 use super::{Disk, segment_path};
@@ -34,10 +42,16 @@ pub(super) struct Recovered {
     pub(super) next_group: u64,
     /// The number of the next segment.
     pub(super) next_number: u64,
+    /// The last group that was read and its segment.
+    last: Option<Written>,
 }
 
-/// Reads all segments in `directory`. Blocking.
-pub(super) fn recover(directory: &Path, disk: &dyn Disk) -> Result<Recovered, OpenWalError> {
+/// Reads all segments in `directory`, and checks them against the head. Blocking.
+pub(super) fn recover(
+    directory: &Path,
+    disk: &dyn Disk,
+    head: Option<&HeadRecord>,
+) -> Result<Recovered, OpenWalError> {
     let mut found = Recovered {
         records: Vec::new(),
         used: Vec::new(),
@@ -46,23 +60,97 @@ pub(super) fn recover(directory: &Path, disk: &dyn Disk) -> Result<Recovered, Op
         has_remains: false,
         next_group: 1,
         next_number: 1,
+        last: None,
     };
-    for number in segment_numbers(directory)? {
+    let mut numbers = segment_numbers(directory, disk)?;
+    if let Some(head) = head {
+        check_listed(directory, &numbers, head)?;
+        remove_released(directory, disk, &mut numbers, head)?;
+    }
+    for number in numbers {
         let path = segment_path(directory, number);
         let (segment, content) = reader::read_segment(&path, number)?;
+        if head.is_none() && segment.header.version > VERSION_WITHOUT_HEAD {
+            return Err(reader::missing(
+                &head_path(directory),
+                "it lists the segments of the WAL, and without it a lost segment would not be noticed",
+            ));
+        }
         let position = Position {
             next_group: found.next_group,
             any_group: found.records.is_empty() && !found.has_remains,
         };
         let read = reader::read_records(&path, segment.header.salt, &content, position)?;
+        let is_used = !read.records.is_empty() || read.has_remains;
+        if is_used && head.is_some_and(|head| !head.segments.contains(&number)) {
+            return Err(reader::damaged(
+                &head_path(directory),
+                "it is older than the WAL: it does not list a segment that has records",
+            ));
+        }
         found.add(segment, read);
         found.next_number = number + 1;
+    }
+    if let Some(written) = head.and_then(|head| head.written) {
+        found.check_end(directory, written)?;
     }
     disk.sync_directory(directory)?;
     Ok(found)
 }
 
+/// Checks that every listed segment exists.
+fn check_listed(
+    directory: &Path,
+    numbers: &BTreeSet<u64>,
+    head: &HeadRecord,
+) -> Result<(), OpenWalError> {
+    match head.segments.difference(numbers).next() {
+        None => Ok(()),
+        Some(number) => Err(reader::missing(
+            &segment_path(directory, *number),
+            "the head of the WAL lists this segment, which may hold acknowledged writes",
+        )),
+    }
+}
+
+/// Removes the segments before the listed ones: a kill interrupted the removal of released segments.
+fn remove_released(
+    directory: &Path,
+    disk: &dyn Disk,
+    numbers: &mut BTreeSet<u64>,
+    head: &HeadRecord,
+) -> Result<(), OpenWalError> {
+    let Some(first) = head.segments.first() else {
+        return Ok(());
+    };
+    let kept = numbers.split_off(first);
+    for released in std::mem::replace(numbers, kept) {
+        disk.remove(&segment_path(directory, released))?;
+    }
+    Ok(())
+}
+
 impl Recovered {
+    /// The numbers of all segments.
+    pub(super) fn numbers(&self) -> BTreeSet<u64> {
+        let segments = self.used.iter().chain(&self.empty);
+        segments.map(|segment| segment.header.number).collect()
+    }
+
+    /// Checks that no record is missing up to a group that was written. Its segment may have been released.
+    fn check_end(&mut self, directory: &Path, written: Written) -> Result<(), OpenWalError> {
+        let is_kept = self.numbers().contains(&written.segment);
+        if is_kept && self.last.is_none_or(|last| last.group < written.group) {
+            return Err(reader::damaged(
+                &segment_path(directory, written.segment),
+                "acknowledged records at its end are missing",
+            ));
+        }
+        // Without records nothing else tells the group numbers in use.
+        self.next_group = self.next_group.max(written.group + 1);
+        Ok(())
+    }
+
     fn add(&mut self, mut segment: Segment, read: reader::SegmentRecords) {
         self.next_group = read.next_group;
         if read.records.is_empty() && !read.has_remains {
@@ -71,6 +159,10 @@ impl Recovered {
         }
         if !read.records.is_empty() {
             self.end = read.end;
+            self.last = Some(Written {
+                group: read.next_group - 1,
+                segment: segment.header.number,
+            });
         }
         self.has_remains = read.has_remains;
         for record in &read.records {
@@ -86,22 +178,21 @@ impl Recovered {
     }
 }
 
-/// The numbers of the segments, in order. Removes unfinished files.
-fn segment_numbers(directory: &Path) -> Result<Vec<u64>, OpenWalError> {
-    let mut numbers = Vec::new();
+/// The numbers of the segments. Removes unfinished files.
+fn segment_numbers(directory: &Path, disk: &dyn Disk) -> Result<BTreeSet<u64>, OpenWalError> {
+    let mut numbers = BTreeSet::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         if name.ends_with(".tmp") {
-            fs::remove_file(entry.path())?;
+            disk.remove(&entry.path())?;
         } else if let Some(number) = name.strip_suffix(".log") {
             let number = number
                 .parse()
                 .map_err(|_| reader::damaged(&entry.path(), "the file name is not a number"))?;
-            numbers.push(number);
+            numbers.insert(number);
         }
     }
-    numbers.sort_unstable();
     Ok(numbers)
 }

@@ -1,32 +1,73 @@
 //! Segments that are ready for writing, and the creation of new segments.
 
-use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::format::{SECTOR_BYTES, SegmentHeader};
+use super::format::{SECTOR_BYTES, SegmentHeader, VERSION, Written};
+use super::head::Head;
 use super::segment::Segment;
 use super::{Disk, segment_path};
 use crate::retention::Retained;
 
-/// Creates segments, and keeps some ready.
+/// Creates segments, keeps some ready, and lists all segments in the head.
 #[derive(Debug)]
 pub(super) struct SegmentPool {
     directory: PathBuf,
     segment_bytes: u64,
     next_number: u64,
     ready: VecDeque<Segment>,
+    head: Head,
+    /// How far the WAL is known to be written; the next update of the head notes it.
+    written: Option<Written>,
 }
 
 impl SegmentPool {
-    pub(super) fn new(directory: PathBuf, segment_bytes: u64, next_number: u64) -> Self {
+    pub(super) fn new(
+        directory: PathBuf,
+        segment_bytes: u64,
+        next_number: u64,
+        head: Head,
+    ) -> Self {
         Self {
             directory,
             segment_bytes,
             next_number,
             ready: VecDeque::new(),
+            head,
+            written: None,
         }
+    }
+
+    /// Sets how far the WAL is written, for the next update of the head.
+    pub(super) fn set_written(&mut self, written: Option<Written>) {
+        self.written = written;
+    }
+
+    /// Records in the head how far the WAL is written, unless the head has it.
+    pub(super) fn record_written(&mut self, disk: &dyn Disk) -> io::Result<()> {
+        self.update_head(disk, |_segments| {})
+    }
+
+    /// Removes released segments from the head. Only then their files may be reused or removed.
+    pub(super) fn unlist(&mut self, disk: &dyn Disk, released: &[Segment]) -> io::Result<()> {
+        self.update_head(disk, |segments| {
+            for segment in released {
+                segments.remove(&segment.header.number);
+            }
+        })
+    }
+
+    fn update_head(
+        &mut self,
+        disk: &dyn Disk,
+        change: impl FnOnce(&mut BTreeSet<u64>),
+    ) -> io::Result<()> {
+        self.head.update(disk, |head| {
+            head.note(self.written);
+            change(&mut head.segments);
+        })
     }
 
     /// Adds the empty segments found when the WAL was opened. They are used in the order of their numbers.
@@ -59,7 +100,7 @@ impl SegmentPool {
         let bytes = self.segment_bytes.max(bytes_min);
         let partial = self.directory.join("new.tmp");
         let file = disk.create(&partial, bytes)?;
-        self.publish(disk, file, &partial, bytes)
+        self.publish(disk, file, &partial, bytes, &BTreeSet::new())
     }
 
     /// Creates a segment that is longer than the ready segments. The ready segments have lower numbers, but recovery
@@ -68,15 +109,20 @@ impl SegmentPool {
         let partial = self.directory.join("new.tmp");
         let file = disk.create(&partial, bytes)?;
         // After the long file exists: if the disk is too full for it, the ready segments still take short records.
-        // Recovery treats a ready segment that survives a crash or a failed removal as empty.
-        for unused in self.ready.drain(..) {
-            fs::remove_file(segment_path(&self.directory, unused.header.number))?;
+        let unused = self.ready.iter().map(|ready| ready.header.number).collect();
+        let segment = self.publish(disk, file, &partial, bytes, &unused)?;
+        self.ready.clear();
+        for number in unused {
+            // Recovery treats a ready segment that survives a crash or a failed removal as empty.
+            if let Err(error) = disk.remove(&segment_path(&self.directory, number)) {
+                tracing::warn!(%error, number, "failed to remove an unused WAL segment");
+            }
         }
-        self.publish(disk, file, &partial, bytes)
+        Ok(segment)
     }
 
-    /// Makes a released segment ready for reuse, or removes it if enough are ready. A used file is faster than a new
-    /// file: its blocks are already written, so a sync does not change file system metadata.
+    /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready. A used file is faster than
+    /// a new file: its blocks are already written, so a sync does not change file system metadata.
     pub(super) fn recycle(
         &mut self,
         disk: &dyn Disk,
@@ -88,27 +134,29 @@ impl SegmentPool {
             segment.bytes(),
         );
         if self.ready.len() >= ready_count_max || bytes != self.segment_bytes {
-            fs::remove_file(path)?;
+            disk.remove(&path)?;
             return disk.sync_directory(&self.directory);
         }
         let partial = self.directory.join("recycled.tmp");
         disk.rename(&path, &partial)?;
-        let segment = self.publish(disk, segment.file, &partial, bytes)?;
+        let segment = self.publish(disk, segment.file, &partial, bytes, &BTreeSet::new())?;
         self.ready.push_back(segment);
         Ok(())
     }
 
-    /// Writes a header, and only then gives the file its final name.
+    /// Writes a header, only then gives the file its final name, and only then lists it instead of the `unused` ones.
     fn publish(
         &mut self,
         disk: &dyn Disk,
         file: File,
         partial: &Path,
         bytes: u64,
+        unused: &BTreeSet<u64>,
     ) -> io::Result<Segment> {
         let mut salt = [0; 8];
         partita_rt::random::fill(&mut salt);
         let header = SegmentHeader {
+            version: VERSION,
             number: self.next_number,
             salt: u64::from_le_bytes(salt),
             bytes,
@@ -117,6 +165,10 @@ impl SegmentPool {
         disk.sync(&file)?;
         disk.rename(partial, &segment_path(&self.directory, header.number))?;
         disk.sync_directory(&self.directory)?;
+        self.update_head(disk, |segments| {
+            segments.retain(|number| !unused.contains(number));
+            segments.insert(header.number);
+        })?;
         // After the rename, so that a failure does not leave a gap in the numbers.
         self.next_number += 1;
         Ok(Segment::new(file, header))

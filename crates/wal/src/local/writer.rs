@@ -3,7 +3,7 @@
 use std::io;
 
 use super::Disk;
-use super::format::{self, GroupHeader, SECTOR_BYTES, Unfit};
+use super::format::{self, GroupHeader, SECTOR_BYTES, Unfit, Written};
 use super::segment::Segment;
 use crate::retention::Retained;
 use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
@@ -18,6 +18,8 @@ pub(super) struct Writer {
     offset: u64,
     /// The number of the next group.
     next_group: u64,
+    /// The last group that this writer wrote.
+    written: Option<Written>,
     /// The encoded records of the group.
     buffer: Vec<u8>,
     /// The ranges and numbers of these records.
@@ -30,6 +32,7 @@ impl Writer {
             segment,
             offset,
             next_group,
+            written: None,
             buffer: Vec::new(),
             group: Vec::new(),
         }
@@ -37,6 +40,11 @@ impl Writer {
 
     pub(super) fn segment(&self) -> &Segment {
         &self.segment
+    }
+
+    /// The last group that this writer wrote, which is on the disk.
+    pub(super) fn written(&self) -> Option<Written> {
+        self.written
     }
 
     pub(super) fn has_room(&self, bytes: u64) -> bool {
@@ -90,6 +98,10 @@ impl Writer {
     /// Starts the next group after the current group was written, and reports the written records.
     pub(super) fn end_group(&mut self, mut report: impl FnMut(RangeId, WalId)) {
         self.offset += self.buffer.len() as u64;
+        self.written = Some(Written {
+            group: self.next_group,
+            segment: self.segment.header.number,
+        });
         self.next_group += 1;
         for (range, wal_id) in self.group.drain(..) {
             self.segment.contents.add(range, wal_id);

@@ -42,6 +42,9 @@ pub struct Status {
     pub connections: ConnectionCounts,
     /// The engine; `None` until the data is open.
     pub engine: Option<EngineStats>,
+    /// Files of the store that cannot be read, at most 100. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged_files: Option<Vec<DamagedFile>>,
     /// The cache of entities.
     pub entity_cache: EntityCache,
     /// The key filter.
@@ -58,7 +61,7 @@ pub enum ServerState {
     Starting,
     /// Reads and writes are served.
     Ready,
-    /// Reads are served, writes are refused.
+    /// Reads are served and writes are refused, or a damaged file cannot be read.
     Degraded,
     /// Reads and writes are refused; the server recovers automatically.
     Unavailable,
@@ -248,6 +251,21 @@ pub struct EngineStats {
     pub wall_clock_lag_seconds: f64,
     /// The cache of blocks of the database files.
     pub block_cache: BlockCache,
+}
+
+/// A file of the store that cannot be read. Requests that need its rows fail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DamagedFile {
+    /// The range that reads it.
+    pub range: u64,
+    /// Its path in the data directory.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// When the damage was met, RFC 3339.
+    pub since: Option<String>,
+    /// Whether the range refuses writes because of it.
+    pub blocks_writes: bool,
 }
 
 /// A distribution. Percentiles are powers of two; `None` without values.

@@ -23,9 +23,11 @@ fn status() {
     assert_eq!(status.busy["partition-target"], 146);
     let change = status.ranges.unwrap().change.unwrap();
     assert_eq!(change.to_string(), "range 3 is being split into 8 and 9");
+    assert_eq!(status.damaged_files.unwrap()[0].range, 3);
     let starting: Status = golden(include_str!("golden/status_starting.json"));
     assert_eq!(starting.state.as_str(), "starting");
     assert_eq!((starting.engine, starting.store.path), (None, None));
+    assert_eq!(starting.damaged_files, None, "absent from older servers");
 }
 
 #[test]

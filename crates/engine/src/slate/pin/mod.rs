@@ -125,7 +125,7 @@ pub(super) async fn open(
         skip_wal_replay: true,
         ..DbReaderOptions::default()
     };
-    let reader = DbReader::builder(database_path(range), Arc::clone(&core.context.home.store))
+    let reader = DbReader::builder(database_path(range), core.context.store_of(range))
         .with_reader_mode(DbReaderMode::Checkpoint(checkpoint.id))
         .with_options(options)
         .with_system_clock(Arc::clone(&core.context.clock) as _)

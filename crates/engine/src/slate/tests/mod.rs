@@ -1,4 +1,5 @@
 mod clocks;
+mod damage;
 mod detaching;
 mod log_length;
 mod memory_home;
@@ -329,6 +330,25 @@ async fn a_missing_wal_is_refused() {
     assert!(text.contains("the WAL is missing"), "{text}");
 }
 
+/// All older records are flushed, so nothing else shows that the segment existed.
+#[tokio::test]
+async fn a_lost_only_segment_is_refused_with_its_file_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let engine = open_in(directory.path()).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    engine.flush().await.unwrap();
+    commit(&*engine, put("b", "2")).await.unwrap();
+    engine.close().await;
+    drop(engine);
+    let log = directory.path().join("log");
+    std::fs::remove_file(log.join("00000000000000000001.log")).unwrap();
+    let text = refusal_to_open(directory.path()).await;
+    assert!(
+        text.contains("00000000000000000001.log is missing") && text.contains("restore"),
+        "{text}"
+    );
+}
+
 /// The error of a failed open, with all its causes.
 async fn refusal_to_open(directory: &Path) -> String {
     let refused = match set_in(directory).await {
@@ -342,43 +362,6 @@ async fn refusal_to_open(directory: &Path) -> String {
         cause = error.source();
     }
     text
-}
-
-/// Reading a damaged file of the store is an error, not a wrong answer.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_damaged_file_is_an_error() {
-    let directory = tempfile::tempdir().unwrap();
-    let engine = open_in(directory.path()).await;
-    for number in 0_u32..200 {
-        let value = format!("{number}-").repeat(100);
-        commit(&*engine, put(number.to_be_bytes().to_vec(), value))
-            .await
-            .unwrap();
-    }
-    engine.flush().await.unwrap();
-    engine.close().await;
-    drop(engine);
-    let folder = directory
-        .path()
-        .join("store")
-        .join("range-1")
-        .join("compacted");
-    let file = std::fs::read_dir(folder)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes[100] ^= 1;
-    std::fs::write(&file, bytes).unwrap();
-
-    let engine = open_in(directory.path()).await;
-    let got = engine.get(&0_u32.to_be_bytes()).await;
-    assert!(matches!(got, Err(ReadError::Corrupt(_))), "{got:?}");
-    let scan = engine.scan(KeyRange::all(), ScanHint::page(10)).await;
-    assert!(matches!(scan.err(), Some(ReadError::Corrupt(_))));
-    engine.close().await;
 }
 
 /// When one range fails, all ranges are reopened, and no acknowledged row is lost.

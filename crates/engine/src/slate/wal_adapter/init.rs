@@ -36,7 +36,8 @@ impl RangeInit {
         for record in &records {
             if record.header.wal_id.0 != last.0 + 1 {
                 return Err(data_error(
-                    "records are missing: neither the WAL nor the store's files have them",
+                    "records are missing: neither the WAL nor the store's files have them; restore log/ and store/ from \
+                     one copy of this data directory, or restore a backup",
                 ));
             }
             last = record.header.wal_id;
@@ -61,7 +62,10 @@ impl WriterInit for RangeInit {
     ) -> Result<WriterInitResult, WalError> {
         // The WAL is created before the databases, so only a new database may have a new WAL.
         if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
-            return Err(data_error("the WAL is missing"));
+            return Err(data_error(
+                "the WAL is missing: the folder log/ is empty, and may have held acknowledged writes; restore it from a \
+                 copy of this data directory, or restore a backup",
+            ));
         }
         let flushed = WalId(manifest.replay_after_wal_id());
         let records = self.unflushed(flushed)?;

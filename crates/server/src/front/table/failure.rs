@@ -1,10 +1,16 @@
 //! Translates errors of the Table service into failures of the protocol; the failures of malformed `If-Match` headers.
 
+use std::time::Instant;
+
 use super::super::busy::busy;
 use partita_model::{InvalidName, ParseETagError, StoredError};
+use partita_rt::LogLimit;
 use partita_table::Error;
 use partita_wire::table::{code_of_limit, invalid_name};
 use partita_wire::{ErrorCode, Failure};
+
+/// Every request that needs a damaged row meets the same fault.
+static CORRUPT: LogLimit = LogLimit::new();
 
 /// A refused request, with the failure that its answer shows. Errors of the service become failures by one total function.
 /// Internal detail is logged, not sent.
@@ -53,7 +59,9 @@ impl From<Error> for Refused {
                 ErrorCode::OperationTimedOut
             }
             Error::Corrupt(reason) => {
-                tracing::error!(%reason, "stored data cannot be read");
+                if CORRUPT.permits(&reason, Instant::now()) {
+                    tracing::error!(%reason, "stored data cannot be read");
+                }
                 ErrorCode::InternalError
             }
         };

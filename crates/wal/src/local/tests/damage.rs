@@ -51,14 +51,25 @@ fn assert_damaged(opened: Result<LocalWal, OpenWalError>) {
 fn a_tail_torn_at_any_byte_loses_only_the_last_record() {
     let directory = three_records();
     for cut in 2560..2560 + RECORD_BYTES {
-        let found = open_changed(&directory, |bytes| bytes.truncate(cut)).unwrap();
-        assert_eq!(found, [1, 2], "cut at {cut}");
         let found = open_changed(&directory, |bytes| bytes[cut..].fill(0)).unwrap();
         assert_eq!(found, [1, 2], "zeros from {cut}");
     }
     let whole = 2560 + RECORD_BYTES;
-    let found = open_changed(&directory, |bytes| bytes.truncate(whole)).unwrap();
+    let found = open_changed(&directory, |bytes| bytes[whole..].fill(0)).unwrap();
     assert_eq!(found, [1, 2, 3]);
+}
+
+/// The length of a segment is on the disk before its first record, so a crash cannot shorten it.
+#[test]
+fn a_cut_segment_is_an_error() {
+    let directory = three_records();
+    for cut in [0, 100, 512, 1536, 2560, 2560 + RECORD_BYTES, 8191] {
+        let found = open_changed(&directory, |bytes| bytes.truncate(cut));
+        assert!(
+            matches!(found, Err(OpenWalError::Damaged { .. })),
+            "cut at {cut}: {found:?}"
+        );
+    }
 }
 
 #[test]
@@ -83,8 +94,11 @@ fn a_missing_record_before_later_records_is_an_error() {
         append(&wal, id, 700).unwrap();
     }
     drop(wal);
-    // The second segment begins with a record; if the file is missing, the group numbers have a gap.
-    fs::remove_file(segment_path(directory.path(), 2)).unwrap();
+    // The second segment begins with a record; without it, the group numbers have a gap.
+    let path = segment_path(directory.path(), 2);
+    let mut content = fs::read(&path).unwrap();
+    content[512..].fill(0);
+    fs::write(&path, content).unwrap();
     assert_damaged(directory.open(Resume::AfterStop));
 }
 
@@ -135,12 +149,12 @@ fn a_damaged_first_group_before_a_later_segment_is_an_error() {
 fn an_unknown_version_is_refused() {
     let directory = three_records();
     let found = open_changed(&directory, |bytes| {
-        bytes[8] = 2;
+        bytes[8] = 3;
         let crc = crc32fast::hash(&bytes[..508]);
         bytes[508..512].copy_from_slice(&crc.to_le_bytes());
     });
     assert!(
-        matches!(found, Err(OpenWalError::UnknownVersion { found: 2, .. })),
+        matches!(found, Err(OpenWalError::UnknownVersion { found: 3, .. })),
         "{found:?}"
     );
 }

@@ -4,12 +4,14 @@ use bytes::Bytes;
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::format::{GroupHeader, SECTOR_BYTES, SegmentHeader};
+use super::format::{GroupHeader, HEAD_SLOT_BYTES, SECTOR_BYTES, SegmentHeader};
+use super::head::head_path;
 use super::*;
 use crate::conformance::{self, Subject, rows, script, size};
 use crate::{AppendError, AppendFault, RangeId, RecordHeader, RoomError, Row, Rows, WalId};
 
 mod damage;
+mod head;
 
 const RANGE: RangeId = RangeId(7);
 const OPTIONS: Options = Options {
@@ -43,8 +45,19 @@ impl Directory {
         self.directory.path()
     }
 
+    /// The segments, in order.
+    fn segments(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path()).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "log"))
+            .collect();
+        paths.sort();
+        paths
+    }
+
     fn file_count(&self) -> usize {
-        fs::read_dir(self.path()).unwrap().count()
+        self.segments().len()
     }
 
     fn open(&self, resume: Resume) -> Result<LocalWal, OpenWalError> {
@@ -164,10 +177,12 @@ fn spare_segments_are_created_before_they_are_needed() {
 fn a_group_costs_one_sync() {
     let (directory, wal) = new_log();
     let before = directory.disk.sync_count();
+    let heads = directory.disk.head_write_count();
     for id in 1..=5 {
         append(&wal, id, 100).unwrap();
     }
     assert_eq!(directory.disk.sync_count() - before, 5);
+    assert_eq!(directory.disk.head_write_count(), heads);
 }
 
 /// The ready segments have lower numbers than the long segment that is written first, and recovery reads in the order
@@ -207,11 +222,7 @@ fn a_torn_long_record_loses_no_other_record() {
     maintain(&wal);
     append(&wal, 2, 40_000).unwrap();
     drop(wal);
-    let mut paths: Vec<PathBuf> = fs::read_dir(directory.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
+    let paths = directory.segments();
     let long = paths.last().unwrap();
     let mut bytes = fs::read(long).unwrap();
     assert!(bytes.len() > 40_000);

@@ -1,0 +1,20 @@
+//! A file of the store that cannot be read.
+
+use std::time::SystemTime;
+
+use crate::RangeId;
+
+/// A file of the store that a range needs and cannot read. Reads of its rows fail with [`crate::ReadError::Corrupt`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedFile {
+    /// The range that reads it.
+    pub range: RangeId,
+    /// Its path in the data directory.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// When the damage was first met.
+    pub since: SystemTime,
+    /// Whether the range refuses writes, because it cannot merge newer files with this one.
+    pub blocks_writes: bool,
+}

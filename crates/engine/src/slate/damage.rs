@@ -1,0 +1,127 @@
+//! The files of the store that could not be read, for health and status.
+//!
+//! A file is noted by [`super::checked_store`] when a read meets the damage. It is dropped when its range is closed or
+//! reopened, when the range no longer reads it, and when the file was replaced; [`super::damage_watch`] looks for the
+//! last two.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use partita_rt::{Clock, LogLimit, SystemClock};
+use slatedb::object_store::path::Path;
+use slatedb::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+
+use crate::{DamagedFile, RangeId};
+
+/// Files that are noted; further ones only fail their reads.
+const FILES_MAX: usize = 100;
+
+/// The damaged files of the open databases.
+#[derive(Debug, Default)]
+pub(super) struct Damage {
+    files: Mutex<BTreeMap<(RangeId, Path), Noted>>,
+    lines: LogLimit,
+}
+
+#[derive(Debug)]
+struct Noted {
+    problem: String,
+    since: SystemTime,
+    /// The file as it was then; `None` if not even its first byte was readable.
+    version: Option<ObjectMeta>,
+}
+
+/// The path in a data directory of an object in its store.
+pub(super) fn path_in_directory(object: &Path) -> String {
+    format!("store/{object}")
+}
+
+/// The properties of a readable file, which change when it is replaced.
+pub(super) async fn version_of(store: &dyn ObjectStore, file: &Path) -> Option<ObjectMeta> {
+    let options = GetOptions {
+        range: Some(GetRange::Bounded(0..1)),
+        ..GetOptions::default()
+    };
+    let found = store.get_opts(file, options).await.ok()?;
+    let meta = found.meta.clone();
+    found.bytes().await.ok()?;
+    Some(meta)
+}
+
+impl Damage {
+    /// Notes a damaged file that `range` reads, and names it in the log, once a minute.
+    pub(super) fn note(
+        &self,
+        range: RangeId,
+        file: &Path,
+        problem: String,
+        version: Option<ObjectMeta>,
+    ) {
+        let name = path_in_directory(file);
+        if self.lines.permits(&name, SystemClock.monotonic()) {
+            tracing::error!(
+                %range, file = name, problem,
+                "a file of the store is damaged, and its rows cannot be read; restore the file from a copy of this data \
+                 directory, or restore a backup"
+            );
+        }
+        let mut files = self.files.lock();
+        let key = (range, file.clone());
+        if let Some(noted) = files.get_mut(&key) {
+            (noted.problem, noted.version) = (problem, version);
+        } else if files.len() < FILES_MAX {
+            let noted = Noted {
+                problem,
+                since: SystemClock.now(),
+                version,
+            };
+            files.insert(key, noted);
+        }
+    }
+
+    /// Whether a read of `range` met a damaged file.
+    pub(super) fn is_in(&self, range: RangeId) -> bool {
+        let files = self.files.lock();
+        files.keys().any(|(damaged, _)| *damaged == range)
+    }
+
+    /// Drops the files of a range.
+    pub(super) fn clear(&self, range: RangeId) {
+        self.files.lock().retain(|(of, _), _| *of != range);
+    }
+
+    /// All files. `refuses`: whether a range refuses writes.
+    pub(super) fn list(&self, refuses: impl Fn(RangeId) -> bool) -> Vec<DamagedFile> {
+        let files = self.files.lock();
+        let listed = files.iter().map(|((range, file), noted)| DamagedFile {
+            range: *range,
+            file: path_in_directory(file),
+            problem: noted.problem.clone(),
+            since: noted.since,
+            blocks_writes: refuses(*range),
+        });
+        listed.collect()
+    }
+
+    /// The files, each as it was when it was noted.
+    pub(super) fn versions(&self) -> Vec<(RangeId, Path, Option<ObjectMeta>)> {
+        let files = self.files.lock();
+        let files = files.iter();
+        files
+            .map(|((range, file), noted)| (*range, file.clone(), noted.version.clone()))
+            .collect()
+    }
+
+    /// Drops a file, unless it was noted again in another version.
+    pub(super) fn drop_version(&self, range: RangeId, file: &Path, version: Option<&ObjectMeta>) {
+        let mut files = self.files.lock();
+        let key = (range, file.clone());
+        let is_same = |noted: &Noted| noted.version.as_ref() == version;
+        if files.get(&key).is_some_and(is_same) {
+            files.remove(&key);
+            let file = path_in_directory(file);
+            tracing::info!(%range, file, "a damaged file was replaced, or is no longer read");
+        }
+    }
+}

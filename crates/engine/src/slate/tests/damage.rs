@@ -1,0 +1,175 @@
+//! Damaged files of the store: reads that need them fail at once, the file is named, and everything else is served.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::slate::settings::LEVEL0_COUNT_BLOCKED;
+
+const ROWS: u32 = 200;
+
+fn key(number: u32) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+/// The data files of the first range.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let folder = directory.join("store").join("range-1").join("compacted");
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Writes rows and flushes them into one file, whose path it returns.
+async fn flushed(directory: &Path) -> PathBuf {
+    let engine = open_in(directory).await;
+    for number in 0..ROWS {
+        let value = format!("{number}-").repeat(100);
+        commit(&*engine, put(key(number), value)).await.unwrap();
+    }
+    engine.flush().await.unwrap();
+    engine.close().await;
+    let mut files = files(directory);
+    assert_eq!(files.len(), 1);
+    files.remove(0)
+}
+
+/// Waits until no file is known to be damaged; the supervisor checks every few seconds.
+async fn wait_until_whole(set: &SlateEngineSet) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !set.damaged_files().is_empty() {
+        assert!(Instant::now() < deadline, "{:?}", set.damaged_files());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Damages the file, and checks the answers, the report, and that the file can be put back.
+async fn check(damage: impl FnOnce(&Path, &[u8]), problem: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = flushed(directory.path()).await;
+    let whole = std::fs::read(&file).unwrap();
+    damage(&file, &whole);
+    let engine = open_in(directory.path()).await;
+    let got = engine.get(&key(0)).await;
+    assert!(matches!(got, Err(ReadError::Corrupt(_))), "{got:?}");
+    let mut failed = None;
+    match engine.scan(KeyRange::all(), ScanHint::page(10)).await {
+        Err(error) => failed = Some(error),
+        Ok(mut scan) => {
+            while failed.is_none() {
+                failed = scan.next(1_000, usize::MAX).await.err();
+            }
+        }
+    }
+    assert!(matches!(failed, Some(ReadError::Corrupt(_))), "{failed:?}");
+
+    let damaged = engine.set.damaged_files();
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let path = format!("store/range-1/compacted/{name}");
+    assert_eq!(damaged.len(), 1, "{damaged:?}");
+    assert_eq!((damaged[0].range, &damaged[0].file), (RangeId(1), &path));
+    assert!(damaged[0].problem.contains(problem), "{damaged:?}");
+    assert!(!damaged[0].blocks_writes);
+    assert_eq!(engine.health(), Health::Healthy);
+
+    commit(&*engine, put("other", "1")).await.unwrap();
+    engine.flush().await.unwrap();
+    assert_eq!(engine.get(b"other").await.unwrap().unwrap(), "1");
+
+    std::fs::write(&file, whole).unwrap();
+    wait_until_whole(&engine.set).await;
+    assert!(engine.get(&key(0)).await.unwrap().is_some());
+    assert_eq!(
+        rows(&*engine, KeyRange::all(), 1_000).await.len(),
+        ROWS as usize + 1
+    );
+    engine.close().await;
+}
+
+/// The store was asked for the missing bytes for ever, and callers were told that it is slow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cut_file_is_corrupt_and_named() {
+    check(
+        |file, whole| std::fs::write(file, &whole[..whole.len() / 2]).unwrap(),
+        "it was cut",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_file_is_corrupt_and_named() {
+    check(|file, _| std::fs::write(file, "").unwrap(), "it was cut").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_bit_is_corrupt_and_named() {
+    let flip = |file: &Path, whole: &[u8]| {
+        let mut bytes = whole.to_vec();
+        bytes[100] ^= 1;
+        std::fs::write(file, bytes).unwrap();
+    };
+    check(flip, "checksum").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removed_file_is_corrupt_and_named() {
+    check(|file, _| std::fs::remove_file(file).unwrap(), "missing").await;
+}
+
+/// Compaction of the damaged range cannot end, so its level 0 fills up. Without a limit the range could no longer flush,
+/// would pin the WAL, and all ranges would refuse writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_file_blocks_no_other_range() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = flushed(directory.path()).await;
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, "").unwrap();
+    let set = set_on(&FaultyDisk::lazy(), directory.path()).await;
+    let damaged = set.open(RangeId(1)).await.unwrap();
+    let healthy = set.open(RangeId(2)).await.unwrap();
+    let got = damaged.get(&key(0)).await;
+    assert!(matches!(got, Err(ReadError::Corrupt(_))), "{got:?}");
+
+    for number in 1..LEVEL0_COUNT_BLOCKED {
+        let key = format!("newer {number}");
+        commit(&*damaged, put(key, "1")).await.unwrap();
+        damaged.flush().await.unwrap();
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let refused = loop {
+        if let Err(error) = commit(&*damaged, put("newest", "1")).await {
+            break error;
+        }
+        assert!(Instant::now() < deadline, "writes are not refused");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(refused, WriteError::Refused(Refusal::Damaged));
+    assert!(set.damaged_files()[0].blocks_writes);
+    assert!(damaged.get(b"newest").await.unwrap().is_some());
+    damaged.flush().await.unwrap();
+    commit(&*healthy, put("key", "1")).await.unwrap();
+    healthy.flush().await.unwrap();
+    assert_eq!(set.health(), Health::Healthy);
+
+    std::fs::write(&file, whole).unwrap();
+    wait_until_whole(&set).await;
+    while let Err(error) = commit(&*damaged, put("afterwards", "1")).await {
+        assert_eq!(error, WriteError::Refused(Refusal::Damaged));
+        assert!(Instant::now() < deadline + Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(damaged.get(&key(0)).await.unwrap().is_some());
+    set.close().await;
+}
+
+/// A closed range has no damaged files: they belong to the reads of an open one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_files_of_a_closed_range_are_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = flushed(directory.path()).await;
+    std::fs::write(&file, "").unwrap();
+    let engine = open_in(directory.path()).await;
+    engine.get(&key(0)).await.unwrap_err();
+    assert_eq!(engine.set.damaged_files().len(), 1);
+    engine.engine.close().await;
+    assert_eq!(engine.set.damaged_files(), []);
+    engine.close().await;
+}

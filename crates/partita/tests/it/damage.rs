@@ -1,0 +1,102 @@
+//! Damaged files under a running server: the answer, and where an operator finds the file's name.
+
+use std::path::Path;
+
+use crate::process::{Server, command, command_on, read};
+use crate::request::{get, get_page};
+
+/// Runs a command line on a server, which must succeed.
+fn run(connection: &str, line: &str) {
+    let (code, _, messages) = read(command_on(connection, line).output().unwrap());
+    assert_eq!(code, 0, "{line}: {messages}");
+}
+
+fn start(directory: &Path) -> Server {
+    Server::start_with_admin(&["--location", directory.to_str().unwrap()])
+}
+
+#[test]
+fn a_cut_data_file_is_answered_at_once_and_named() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = start(&data);
+    let connection = server.line();
+    run(&connection, "table create rows");
+    run(&connection, "entity insert rows p r");
+    let admin = server.admin();
+    run(&connection, &format!("admin flush 1 --admin {admin}"));
+    assert_eq!(server.end("-TERM").0, 0);
+
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(data.join("store/range-1/compacted")).unwrap() {
+        let path = file.unwrap().path();
+        let whole = std::fs::read(&path).unwrap();
+        // The second half of a file this short is metadata that the manifest has, too.
+        std::fs::write(&path, &whole[..whole.len() / 4]).unwrap();
+        names.push(path.file_name().unwrap().to_str().unwrap().to_owned());
+    }
+    let server = start(&data);
+    let entity = "rows(PartitionKey='p',RowKey='r')";
+    for _ in 0..3 {
+        // Once it was 503 ServerBusy after ten seconds.
+        let (head, body) = get(&server.table(), entity, "");
+        assert!(head.starts_with("HTTP/1.1 500 "), "{head}");
+        assert!(body.contains("InternalError"), "{body}");
+    }
+
+    let admin = server.admin();
+    let (head, body) = get_page(admin.strip_prefix("http://").unwrap(), "/readyz");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let named = |text: &str| {
+        let mut paths = names
+            .iter()
+            .map(|name| format!("store/range-1/compacted/{name}"));
+        paths.any(|path| text.contains(&path))
+    };
+    let expected = "degraded: range 1 cannot read store/";
+    assert!(body.starts_with(expected) && named(&body), "{body}");
+    let mut status = command();
+    status.args(["status", "-o", "json", "--admin", &admin]);
+    let (code, text, _) = read(status.output().unwrap());
+    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let damaged = &status["status"]["damaged_files"][0];
+    assert_eq!((code, &damaged["range"]), (1, &1.into()), "{text}");
+    assert!(named(damaged["file"].as_str().unwrap()), "{text}");
+
+    let (_, _, log) = server.end("-TERM");
+    assert!(named(&log), "{log}");
+    let lines = log.matches("a file of the store is damaged").count();
+    assert!((1..=names.len()).contains(&lines), "{log}");
+}
+
+/// The head of the WAL lists its segments. Without it, the rows of a removed segment were gone without a word.
+#[test]
+fn a_removed_log_segment_keeps_the_server_from_starting() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = start(&data);
+    let connection = server.line();
+    run(&connection, "table create rows");
+    let admin = server.admin();
+    run(&connection, &format!("admin flush 1 --admin {admin}"));
+    run(&connection, "entity insert rows p r");
+    server.kill();
+    let segment = "00000000000000000001.log";
+    std::fs::remove_file(data.join("log").join(segment)).unwrap();
+    let mut again = command();
+    again.args([
+        "serve",
+        "--table-port",
+        "0",
+        "--admin-port",
+        "0",
+        "--location",
+    ]);
+    let (code, _, messages) = read(again.arg(&data).output().unwrap());
+    assert_eq!(code, 2, "{messages}");
+    let missing = format!("{segment} is missing");
+    assert!(
+        messages.contains(&missing) && messages.contains("restore"),
+        "{messages}"
+    );
+}
