@@ -225,8 +225,8 @@ mod tests {
                 "mid: tidy.toml allows no dependency on side",
                 "mid: tidy.toml allows a dependency on low, the table does not",
                 "high: \"gone and below\" needs a row of gone above",
-                "high: tidy.toml has an arrow to low, the map has not",
-                "high: tidy.toml has an arrow to mid, the map has not",
+                "high: tidy.toml allows a dependency on low, the table does not",
+                "high: tidy.toml allows a dependency on mid, the table does not",
                 "new: the column \"may depend on\" cannot be read: \"a few\"",
                 "there is no crates/new",
             ]
