@@ -38,7 +38,9 @@ mod pin;
 mod removal;
 mod scan;
 mod settings;
+mod stored;
 mod supervisor;
+mod trash;
 mod wal_adapter;
 
 use std::future::Future;
@@ -53,6 +55,7 @@ use crate::{ChangeError, ReadError};
 pub use engine_set::SlateEngineSet;
 pub use home::Home;
 pub use settings::Settings;
+pub use stored::stored_ranges;
 
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);

@@ -8,6 +8,7 @@
 mod bulk;
 mod commands;
 mod connect;
+mod damaged_store;
 mod gate;
 mod log_commands;
 mod migrate_commands;

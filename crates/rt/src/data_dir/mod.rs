@@ -12,6 +12,7 @@
 mod building;
 mod error;
 mod lock;
+mod rename;
 mod stamp;
 mod sweep;
 

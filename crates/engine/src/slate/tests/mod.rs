@@ -1,6 +1,7 @@
 mod detaching;
 mod log_length;
 mod memory_home;
+mod trash;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
