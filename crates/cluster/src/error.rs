@@ -1,7 +1,7 @@
 //! Errors of opening and changing ranges.
 
 use crate::coordinator::CoordinatorError;
-use crate::map::MapError;
+use crate::map::{Finding, MapError};
 use partita_engine::{ChangeError, OpenError, WriteError};
 use partita_range::RangeId;
 use std::error::Error;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// Why the ranges of a store were not opened. Each case needs an operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Databases of ranges exist, but the map is missing.
-    #[error("the partition map is missing")]
-    MapMissing,
+    /// The map is damaged, or not proven to be the newest: a start could hide or delete rows. Nothing was changed.
+    #[error("the store is damaged, and nothing was changed: {}", list(.0))]
+    Damaged(Vec<Finding>),
     /// The map cannot be loaded or saved.
     #[error(transparent)]
     Map(#[from] MapError),
@@ -25,6 +25,11 @@ pub enum StartError {
     /// A host did not open a range.
     #[error(transparent)]
     Host(#[from] HostError),
+}
+
+fn list(findings: &[Finding]) -> String {
+    let findings: Vec<String> = findings.iter().map(Finding::to_string).collect();
+    findings.join("; ")
 }
 
 /// Why a host failed.

@@ -10,7 +10,8 @@
 //!
 //! - [`PartitionMap`]: finds the range of a key. Callers look up the range for each operation; a page of a query ends
 //!   with its range.
-//! - [`MapStore`], [`MapRecord`]: the stored map, one transaction per change.
+//! - [`MapStore`], [`MapRecord`]: the stored map, one transaction per change. [`check`]: whether a stored map can be
+//!   trusted, before a start changes anything.
 //! - [`Cluster`]: the handle for servers and tools: splits, merges, maintenance, heat, status.
 //! - `controller`: the state machine that decides. [`Host`]: the processes that serve ranges; [`LocalHost`] is the host
 //!   in this process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this
@@ -47,8 +48,10 @@ pub use host::{
     RangeChange, RangeReport, ReplacedReport, ReportDetail,
 };
 pub use map::{
-    ChangeRecord, CoverageError, Epoch, LockError, MapError, MapRecord, MapStore, ObjectMapStore,
-    PartitionMap, RangeRecord, Route, Served, TRANSIT_WAIT, check_starts, key_text,
+    ChangeRecord, Checksum, CoverageError, Epoch, Fault, Finding, KeptServing, KeptVersion,
+    LockError, MapContents, MapError, MapRecord, MapStore, ObjectMapStore, PartitionMap,
+    RangeRecord, RebuildError, Route, Served, ServingRecord, Severity, StoreCheck, StoreContents,
+    TRANSIT_WAIT, Trace, check, check_starts, key_text, rebuild,
 };
 pub use pins::{PinRecords, PinRecordsError};
 pub use watch::{StoreLoad, rate};

@@ -3,6 +3,7 @@
 //! ```text
 //!  every host, for the ranges it serves:  copy files shared with other databases ─▶ delete files that nothing reads
 //!  the controller, for the whole store:   release pins that no snapshot names ─▶ delete databases of replaced ranges
+//!                                         ─▶ empty the trash, where deleted databases are kept for a while
 //! ```
 //!
 //! Host and controller share one process, so one round does both, every ten seconds. The controller decides what is
@@ -46,6 +47,9 @@ pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>) {
     host.maintain_ranges().await;
     release_pins(driver).await;
     delete_replaced(driver).await;
+    if let Err(error) = driver.parts().engines.sweep_trash().await {
+        tracing::debug!(%error, "cannot delete removed databases from the trash; the next round will retry");
+    }
 }
 
 /// Releases pins that are in no snapshot record, if due.

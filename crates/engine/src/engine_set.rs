@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use crate::{
     ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned,
-    PinnedRows, RangeId, Stats,
+    PinnedRows, RangeId, Stats, StoredRanges,
 };
 
 /// A part of a database, to be cloned into another database.
@@ -44,8 +44,9 @@ pub trait EngineSet: Send + Sync + 'static {
     /// # Errors [`ChangeError`]; an unfinished target may exist.
     async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError>;
 
-    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A missing
-    /// database is not an error.
+    /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A durable
+    /// database goes to the trash, from which [`EngineSet::sweep_trash`] deletes it later. A missing database is not an
+    /// error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
@@ -57,6 +58,18 @@ pub trait EngineSet: Send + Sync + 'static {
     /// # Errors
     /// [`ChangeError`].
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError>;
+
+    /// Deletes the removed databases that have been in the trash long enough.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn sweep_trash(&self) -> Result<(), ChangeError>;
+
+    /// What the store holds of its ranges. Reads one manifest of each database; call it before any is open.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn stored(&self) -> Result<StoredRanges, ChangeError>;
 
     /// The ranges that have a database, whole or in part, in ascending order.
     ///

@@ -22,6 +22,7 @@ mod health;
 mod pin;
 mod pipeline;
 mod stats;
+mod stored;
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -40,3 +41,4 @@ pub use partita_wal::RangeId;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
 pub use stats::{Distribution, EngineMetric, Stats};
+pub use stored::{StoredDatabase, StoredFiles, StoredRanges};

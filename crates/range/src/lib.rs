@@ -32,5 +32,7 @@ pub use cache::CacheStats;
 pub use follow::FollowError;
 pub use partita_engine::RangeId;
 pub use partita_heat::Bounds;
-pub use range::{Follower, InTransit, Locked, Range, RequestStats, keys_within, submit};
+pub use range::{
+    FLUSH_MARKER_KEY, Follower, InTransit, Locked, Range, RequestStats, keys_within, submit,
+};
 pub use row_memory::{KeyFilterStats, RowMemory};

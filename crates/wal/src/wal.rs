@@ -57,6 +57,9 @@ pub trait Wal: Send + Sync + 'static {
     /// list.
     fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
 
+    /// The ranges whose recovered records were not taken yet, in ascending order.
+    fn recovered_ranges(&self) -> Vec<RangeId>;
+
     /// Reserves space for the next group, whose records are at most as large as these. Writes no record. A local WAL blocks the thread.
     fn make_room(
         &self,

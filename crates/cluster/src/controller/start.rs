@@ -2,33 +2,25 @@
 
 use super::action::{SaveReason, Task};
 use super::phase::{AfterSave, Phase};
-use super::{Action, JobId, Removed, State};
-use crate::error::StartError;
-use crate::map::{ChangeRecord, MapRecord};
+use super::{JobId, Removed, State};
+use crate::map::MapRecord;
 use partita_range::RangeId;
 
 impl State {
-    /// The store was read.
+    /// The store was read and checked: the record is the newest version of the map, or the store is new.
     pub(super) fn found(&mut self, record: Option<MapRecord>, databases: &[RangeId]) {
         let Some(record) = record else {
-            // A store without a map has at most the first range.
-            if databases.iter().any(|id| *id != RangeId(1)) {
-                self.out.push(Action::Started(Err(StartError::MapMissing)));
-            } else {
-                self.save_start(MapRecord::first());
-            }
-            return;
+            return self.save_start(MapRecord::first());
         };
         self.record = record;
-        let change = self.record.change.iter();
-        let mut unneeded: Vec<RangeId> = change.flat_map(ChangeRecord::created).collect();
+        let mut unneeded = self.record.created();
         let next_range = self.record.next_range;
         let untracked = databases
             .iter()
             .filter(|id| id.0 < next_range && !self.record.tracks(**id));
         unneeded.extend(untracked);
         if unneeded.is_empty() {
-            self.open();
+            self.open_in_present_format();
         } else {
             let task = Task::Remove(unneeded.clone());
             let databases = unneeded;
@@ -40,9 +32,18 @@ impl State {
     pub(super) fn start_removed(&mut self, databases: Vec<RangeId>, removed: &Removed) {
         let left = removed.left_of(databases);
         if self.record.change.is_none() && left.is_empty() {
-            self.open();
+            self.open_in_present_format();
         } else {
             self.save_start(self.record.roll_back(left));
+        }
+    }
+
+    /// First replaces a record without a checksum.
+    fn open_in_present_format(&mut self) {
+        if self.record.is_unchecked() {
+            self.save_start(self.record.next());
+        } else {
+            self.open();
         }
     }
 

@@ -4,6 +4,7 @@
 //! completes even if its caller is dropped.
 
 mod perform;
+mod start;
 
 use crate::controller::{Action, Event, JobId, Outcome, Request, State, step};
 use crate::coordinator::Coordinator;
@@ -93,19 +94,6 @@ impl Driver {
     /// Accesses the state outside of events.
     pub(crate) fn with_state<T>(&self, with: impl FnOnce(&mut State) -> T) -> T {
         with(&mut self.state.lock())
-    }
-
-    /// Rolls back an interrupted change, and opens all ranges.
-    pub(crate) async fn start(self: &Arc<Self>) -> Result<(), StartError> {
-        let databases = self.parts.engines.list().await?;
-        let record = self.parts.store.load().await?;
-        if let Some(change) = record.as_ref().and_then(|record| record.change.as_ref()) {
-            tracing::warn!(?change, "rolling back an interrupted split or merge");
-        }
-        let (answer, answered) = oneshot::channel();
-        *self.starting.lock() = Some(answer);
-        self.feed(Event::Found { record, databases });
-        answered.await.expect("the start has a result")
     }
 
     /// Sends a request and waits for its outcome. The request continues if the caller is dropped.

@@ -89,7 +89,7 @@ impl Driver {
     async fn remove(&self, databases: &[RangeId]) -> Removed {
         let mut removed = Removed::default();
         for database in databases {
-            match self.parts.engines.remove(*database).await {
+            match self.remove_one(*database).await {
                 Ok(Removal::Gone) => removed.gone.push(*database),
                 Ok(Removal::Needed) => {}
                 Err(error) => {
@@ -102,6 +102,16 @@ impl Driver {
             }
         }
         removed
+    }
+
+    /// Removes a database with its serving record.
+    async fn remove_one(&self, database: RangeId) -> Result<Removal, ChangeError> {
+        let removal = self.parts.engines.remove(database).await?;
+        if removal == Removal::Gone {
+            let removed = self.parts.store.remove_serving(database).await;
+            removed.map_err(|error| ChangeError::Store(Arc::new(error)))?;
+        }
+        Ok(removal)
     }
 
     /// Releases the pins of incomplete and of partly deleted snapshots. The job holds the change lock.

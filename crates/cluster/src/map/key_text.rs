@@ -22,3 +22,24 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, 
     let key = BASE64_STANDARD.decode(text).map_err(de::Error::custom)?;
     Ok(key.into())
 }
+
+/// Keys that may be absent. For members that are left out when they are `None`.
+pub(super) mod optional {
+    use super::{Bytes, Deserializer, Serializer};
+
+    pub(in crate::map) fn serialize<S: Serializer>(
+        key: &Option<Bytes>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match key {
+            Some(key) => super::serialize(key, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(in crate::map) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Bytes>, D::Error> {
+        super::deserialize(deserializer).map(Some)
+    }
+}

@@ -1,14 +1,19 @@
 //! The stored partition map and its next versions. `docs/format/map.md` describes the bytes.
 
+use super::checksum::{self, Checksum};
 use super::key_text;
 use super::partition_map::Epoch;
 use crate::coordinator::RangeSpec;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-/// The format that this version writes and reads.
-const FORMAT: u32 = 1;
+/// The format that this version writes.
+const FORMAT: u32 = 2;
+
+/// The format without checksums. It is read, and the next version replaces it.
+const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
 
 /// One version of the map: the ranges, the undecided change, and the databases to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +22,9 @@ pub struct MapRecord {
     pub format: u32,
     /// The version number, increased by one with each stored version.
     pub version: u64,
+    /// The checksum of the version before; `None` in the first version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Checksum>,
     /// The id of the next new range. Ids are never reused.
     pub next_range: u64,
     /// The epoch of the next new range.
@@ -94,6 +102,7 @@ impl MapRecord {
         Self {
             format: FORMAT,
             version: 1,
+            previous: None,
             next_range: 2,
             next_epoch: Epoch(2),
             ranges: vec![RangeRecord {
@@ -178,17 +187,75 @@ impl MapRecord {
         next
     }
 
-    fn next(&self) -> Self {
+    /// The next version, with the same content in the present format.
+    pub(crate) fn next(&self) -> Self {
         Self {
+            format: FORMAT,
             version: self.version + 1,
+            previous: Some(self.checksum()),
             ..self.clone()
         }
     }
 
-    /// Checks that this version can use the record: known format, complete key space, valid ids and epochs.
-    pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if self.format != FORMAT {
-            return Err("unknown format");
+    /// Whether the record has no checksum.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.format == FORMAT_WITHOUT_CHECKSUM
+    }
+
+    /// Whether the record was written after the version `before`, which has the number before it. Versions without a
+    /// checksum name no version.
+    pub(super) fn follows(&self, before: &Self) -> bool {
+        match self.previous {
+            Some(previous) => previous == before.checksum(),
+            None => before.is_unchecked(),
+        }
+    }
+
+    /// The ranges that the undecided change creates.
+    pub(crate) fn created(&self) -> Vec<RangeId> {
+        let change = self.change.iter();
+        change.flat_map(ChangeRecord::created).collect()
+    }
+
+    /// The checksum of the record, which the next version repeats.
+    pub(super) fn checksum(&self) -> Checksum {
+        Checksum::of(self)
+    }
+
+    /// The stored text.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        checksum::encode(self)
+    }
+
+    /// Reads the record of `version`, and checks that it can be used.
+    pub(super) fn decode(version: u64, text: &[u8]) -> Result<Self, String> {
+        /// The members that tell the formats apart.
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+            checksum: Option<IgnoredAny>,
+        }
+        let head: Head = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let record: Self = match head {
+            Head {
+                format: FORMAT_WITHOUT_CHECKSUM,
+                checksum: None,
+            } => serde_json::from_slice(text).map_err(|error| error.to_string())?,
+            Head { format: FORMAT, .. } => checksum::decode(text)?,
+            _ => return Err("unknown format".to_owned()),
+        };
+        record.check()?;
+        if record.version != version {
+            return Err("the version in the record differs from the object name".to_owned());
+        }
+        Ok(record)
+    }
+
+    /// Checks that this version can use the record: complete key space, valid ids and epochs.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        let has_previous = !self.is_unchecked() && self.version > 1;
+        if self.previous.is_some() != has_previous {
+            return Err("the checksum of the version before is missing or unexpected");
         }
         check_starts(self.ranges.iter().map(|range| &range.start))?;
         let mut ids: Vec<u64> = self.ranges.iter().map(|range| range.id).collect();

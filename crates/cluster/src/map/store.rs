@@ -1,21 +1,33 @@
-//! Storage of the partition map: one object per version, created only if absent.
+//! Storage of the partition map: one object per version, created only if absent. And of the serving records: one object
+//! per served range.
 //!
 //! So a change of the map is one transaction: if two processes hold version N, only one of them can create N + 1.
 //! Several processes could use the same trait over a shared store.
 
+use super::contents::{KeptServing, KeptVersion, MapContents};
 use super::record::MapRecord;
+use super::serving::ServingRecord;
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::TryStreamExt;
+use futures::future::{join_all, try_join_all};
 use object_store::path::Path;
 use object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use partita_range::RangeId;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The folder of the records.
-const FOLDER: &str = "map";
+/// The folder of the map.
+const MAP: &str = "map";
+
+/// The folder of the serving records.
+const SERVED: &str = "served";
 
 /// The number of older versions kept, to show the history of changes.
-const VERSIONS_KEPT: u64 = 100;
+pub(super) const VERSIONS_KEPT: u64 = 100;
+
+/// How many objects are read at the same time: an object store has a long latency.
+const READS_AT_ONCE: usize = 8;
 
 /// Pause before a failed read is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -23,17 +35,35 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// Stores the partition map. Used as `Arc<dyn MapStore>`.
 #[async_trait]
 pub trait MapStore: Send + Sync + 'static {
-    /// The newest version; `None` in a new store.
+    /// The newest version; `None` in a new store. [`super::check`] decides whether versions are missing.
     ///
     /// # Errors
     /// [`MapError`].
     async fn load(&self) -> Result<Option<MapRecord>, MapError>;
+
+    /// All kept versions and all serving records, readable or not.
+    ///
+    /// # Errors
+    /// [`MapError::Store`].
+    async fn contents(&self) -> Result<MapContents, MapError>;
 
     /// Stores a version, durably, if it is absent.
     ///
     /// # Errors [`MapError::Conflict`]: the version exists, from another process or an earlier attempt.
     /// [`MapError::Store`]: it may be stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
+
+    /// Stores the serving record of a range, durably. Replaces an older one.
+    ///
+    /// # Errors
+    /// [`MapError::Store`]: it may be stored or not.
+    async fn save_serving(&self, record: &ServingRecord) -> Result<(), MapError>;
+
+    /// Deletes the serving record of a range. A missing record is not an error.
+    ///
+    /// # Errors
+    /// [`MapError::Store`]; it can be tried again.
+    async fn remove_serving(&self, range: RangeId) -> Result<(), MapError>;
 }
 
 /// Why the map was not loaded or saved.
@@ -85,6 +115,23 @@ pub(crate) async fn save_and_confirm(
     }
 }
 
+/// Stores the serving records of ranges that the stored map lists. Repeats it until it succeeds, because the change of
+/// ranges is decided.
+pub(crate) async fn save_all_serving(store: &dyn MapStore, records: &[ServingRecord]) {
+    let saving = records.iter().map(|record| async move {
+        let mut is_logged = false;
+        while let Err(error) = store.save_serving(record).await {
+            if !is_logged {
+                let range = record.range;
+                tracing::error!(%error, range, "cannot save the serving record of a range; its writes wait until it is saved");
+                is_logged = true;
+            }
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+    });
+    join_all(saving).await;
+}
+
 /// Whether this process wrote the stored record. Equal content proves it only because a single process writes the map:
 /// the data directory is locked. With several writers, a record needs the identity of its writer (a term and a nonce,
 /// in a later format), and this comparison must include it.
@@ -99,22 +146,54 @@ pub struct ObjectMapStore {
 }
 
 impl ObjectMapStore {
-    /// The map in the folder `map` of `store`.
+    /// The map in the folder `map` of `store`, and the serving records in the folder `served`.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         Self { store }
     }
 
-    async fn versions(&self) -> Result<Vec<u64>, MapError> {
-        let folder = Path::from(FOLDER);
+    /// The numbers in the names of the objects of a folder, in ascending order. Ignores other objects.
+    async fn numbers(&self, folder: &str, path: fn(u64) -> Path) -> Result<Vec<u64>, MapError> {
+        let folder = Path::from(folder);
         let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
-        let version = |object: &object_store::ObjectMeta| {
+        let number = |object: &object_store::ObjectMeta| {
             let name = object.location.filename()?;
-            name.strip_suffix(".json")?.parse().ok()
+            let number = name.strip_suffix(".json")?.parse().ok()?;
+            (path(number) == object.location).then_some(number)
         };
-        let mut versions: Vec<u64> = objects.iter().filter_map(version).collect();
-        versions.sort_unstable();
-        Ok(versions)
+        let mut numbers: Vec<u64> = objects.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    async fn versions(&self) -> Result<Vec<u64>, MapError> {
+        self.numbers(MAP, version_path).await
+    }
+
+    /// Reads an object; `None` if it was deleted in the meantime.
+    async fn read(&self, path: &Path) -> Result<Option<Bytes>, MapError> {
+        match self.store.get(path).await {
+            Ok(found) => Ok(Some(found.bytes().await?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn read_version(&self, version: u64) -> Result<Option<KeptVersion>, MapError> {
+        let text = self.read(&version_path(version)).await?;
+        Ok(text.map(|text| {
+            let record = MapRecord::decode(version, &text).map_err(Arc::from);
+            KeptVersion { version, record }
+        }))
+    }
+
+    async fn read_serving(&self, range: u64) -> Result<Option<KeptServing>, MapError> {
+        let text = self.read(&serving_path(range)).await?;
+        let range = RangeId(range);
+        Ok(text.map(|text| {
+            let record = ServingRecord::decode(range, &text).map_err(Arc::from);
+            KeptServing { range, record }
+        }))
     }
 
     /// Deletes old versions. The next save retries a failed deletion.
@@ -122,15 +201,21 @@ impl ObjectMapStore {
         let versions = self.versions().await?;
         for version in versions {
             if version + VERSIONS_KEPT < newest {
-                self.store.delete(&path(version)).await?;
+                self.store.delete(&version_path(version)).await?;
             }
         }
         Ok(())
     }
 }
 
-fn path(version: u64) -> Path {
-    Path::from(format!("{FOLDER}/{version:020}.json"))
+/// The object of a version of the map.
+pub(super) fn version_path(version: u64) -> Path {
+    Path::from(format!("{MAP}/{version:020}.json"))
+}
+
+/// The object of a serving record.
+pub(super) fn serving_path(range: u64) -> Path {
+    Path::from(format!("{SERVED}/{range}.json"))
 }
 
 #[async_trait]
@@ -139,31 +224,39 @@ impl MapStore for ObjectMapStore {
         let Some(version) = self.versions().await?.pop() else {
             return Ok(None);
         };
-        let invalid = |reason: String| MapError::Invalid { version, reason };
-        let bytes = self.store.get(&path(version)).await?.bytes().await?;
-        let record: MapRecord =
-            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-        record
-            .check()
-            .map_err(|reason| invalid(reason.to_owned()))?;
-        if record.version != version {
-            return Err(invalid(
-                "the version in the record differs from the object name".to_owned(),
-            ));
+        let invalid = |reason: Arc<str>| MapError::Invalid {
+            version,
+            reason: reason.to_string(),
+        };
+        let kept = self.read_version(version).await?;
+        let kept = kept.ok_or_else(|| invalid("it was deleted while it was read".into()))?;
+        kept.record.map(Some).map_err(invalid)
+    }
+
+    async fn contents(&self) -> Result<MapContents, MapError> {
+        let mut contents = MapContents::default();
+        for versions in self.versions().await?.chunks(READS_AT_ONCE) {
+            let reading = versions.iter().map(|version| self.read_version(*version));
+            let read = try_join_all(reading).await?;
+            contents.versions.extend(read.into_iter().flatten());
         }
-        Ok(Some(record))
+        for ranges in self
+            .numbers(SERVED, serving_path)
+            .await?
+            .chunks(READS_AT_ONCE)
+        {
+            let reading = ranges.iter().map(|range| self.read_serving(*range));
+            let read = try_join_all(reading).await?;
+            contents.serving.extend(read.into_iter().flatten());
+        }
+        Ok(contents)
     }
 
     async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
-        let bytes = serde_json::to_vec_pretty(record).map_err(|error| MapError::Invalid {
-            version: record.version,
-            reason: error.to_string(),
-        })?;
-        let put = self
-            .store
-            .put_opts(&path(record.version), bytes.into(), PutMode::Create.into())
-            .await;
-        match put {
+        let path = version_path(record.version);
+        let text = record.encode().into();
+        let put = self.store.put_opts(&path, text, PutMode::Create.into());
+        match put.await {
             Ok(_) => {}
             Err(object_store::Error::AlreadyExists { .. }) => {
                 return Err(MapError::Conflict(record.version));
@@ -175,13 +268,25 @@ impl MapStore for ObjectMapStore {
         }
         Ok(())
     }
+
+    async fn save_serving(&self, record: &ServingRecord) -> Result<(), MapError> {
+        let path = serving_path(record.range);
+        self.store.put(&path, record.encode().into()).await?;
+        Ok(())
+    }
+
+    async fn remove_serving(&self, range: RangeId) -> Result<(), MapError> {
+        match self.store.delete(&serving_path(range.0)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::map::{ChangeRecord, Epoch};
-    use bytes::Bytes;
     use object_store::memory::InMemory;
 
     fn store() -> ObjectMapStore {
@@ -193,8 +298,9 @@ mod tests {
         let store = store();
         assert!(store.load().await.unwrap().is_none());
         let mut record = MapRecord::first();
-        for version in 1..=VERSIONS_KEPT + 20 {
-            record.version = version;
+        store.save(&record).await.unwrap();
+        for _ in 1..VERSIONS_KEPT + 20 {
+            record = record.next();
             store.save(&record).await.unwrap();
         }
         assert_eq!(store.load().await.unwrap().unwrap(), record);
@@ -231,12 +337,15 @@ mod tests {
     #[tokio::test]
     async fn invalid_records_are_refused() {
         type Spoil = fn(&mut MapRecord);
-        let cases: [(&str, Spoil); 5] = [
-            ("format", |record| record.format = 2),
+        let cases: [(&str, Spoil); 6] = [
+            ("format", |record| record.format = 3),
             ("empty key", |record| record.ranges[0].start = "a".into()),
             ("id", |record| record.pending_deletion = vec![1]),
             ("id", |record| record.next_range = 1),
             ("epoch", |record| record.ranges[0].epoch = Epoch(9)),
+            ("version before", |record| {
+                record.previous = Some(record.checksum());
+            }),
         ];
         for (reason, spoil) in cases {
             let store = store();
@@ -247,25 +356,63 @@ mod tests {
             assert!(refused.contains(reason), "{refused}");
         }
         let store = store();
-        store.store.put(&path(3), "{".into()).await.unwrap();
+        store.store.put(&version_path(3), "{".into()).await.unwrap();
         assert!(matches!(
             store.load().await,
             Err(MapError::Invalid { version: 3, .. })
         ));
     }
 
+    /// One flipped bit in the text of a range's first key hid hundreds of rows before the map had a checksum.
     #[test]
-    fn the_record_matches_the_format_document() {
-        let mut record = MapRecord::first();
-        record.change = Some(ChangeRecord::Split {
+    fn every_flipped_bit_of_a_version_is_noticed() {
+        let record = MapRecord::first().begin(split());
+        let text = record.encode();
+        assert_eq!(MapRecord::decode(2, &text).unwrap(), record);
+        for bit in 0..text.len() * 8 {
+            let mut damaged = text.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let read = MapRecord::decode(2, &damaged);
+            assert!(read.is_err(), "bit {bit}: {read:?}");
+        }
+        for bytes in 0..text.len() {
+            let read = MapRecord::decode(2, &text[..bytes]);
+            assert!(read.is_err(), "cut to {bytes} bytes: {read:?}");
+        }
+    }
+
+    /// Stores of earlier programs have such versions.
+    #[test]
+    fn a_version_without_a_checksum_is_read_and_followed() {
+        let text = r#"{"format": 1, "version": 7, "next_range": 4, "next_epoch": 3,
+            "ranges": [{"id": 2, "epoch": 2, "start": ""}, {"id": 3, "epoch": 2, "start": "IGEA"}],
+            "change": null, "orphans": [1]}"#;
+        let old = MapRecord::decode(7, text.as_bytes()).unwrap();
+        assert!(old.is_unchecked());
+        let next = old.next();
+        assert_eq!(next.previous, Some(old.checksum()));
+        let read = MapRecord::decode(8, &next.encode()).unwrap();
+        assert_eq!(read, next);
+        assert_eq!(read.ranges, old.ranges);
+        let disguised = text.replace("\"change\"", "\"checksum\": \"00000000\", \"change\"");
+        let refused = MapRecord::decode(7, disguised.as_bytes());
+        assert!(refused.is_err(), "{refused:?}");
+    }
+
+    fn split() -> ChangeRecord {
+        ChangeRecord::Split {
             range: 1,
             at: Bytes::from_static(b" a\0"),
             left: 2,
             right: 3,
-        });
-        record.next_range = 4;
+        }
+    }
+
+    #[test]
+    fn the_record_matches_the_format_document() {
+        let record = MapRecord::first().begin(split());
         let document = include_str!("../../../../docs/format/map.md");
-        let text = serde_json::to_string_pretty(&record).unwrap();
+        let text = String::from_utf8(record.encode()).unwrap();
         assert!(document.contains(&text), "{text}");
     }
 }

@@ -1,11 +1,11 @@
 //! Test doubles that stop responding after a number of calls, to simulate a kill.
 
-use crate::{MapError, MapRecord, MapStore, ObjectMapStore};
+use crate::{MapContents, MapError, MapRecord, MapStore, ObjectMapStore, ServingRecord};
 use async_trait::async_trait;
 use object_store;
 use partita_engine::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
-    RangeId, Removal, Stats,
+    RangeId, Removal, Stats, StoredRanges,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -42,8 +42,20 @@ impl MapStore for Dying<dyn MapStore> {
         self.call(self.inner.load()).await
     }
 
+    async fn contents(&self) -> Result<MapContents, MapError> {
+        self.call(self.inner.contents()).await
+    }
+
     async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
         self.call(self.inner.save(record)).await
+    }
+
+    async fn save_serving(&self, record: &ServingRecord) -> Result<(), MapError> {
+        self.call(self.inner.save_serving(record)).await
+    }
+
+    async fn remove_serving(&self, range: RangeId) -> Result<(), MapError> {
+        self.call(self.inner.remove_serving(range)).await
     }
 }
 
@@ -67,6 +79,14 @@ impl EngineSet for Dying<dyn EngineSet> {
 
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
         self.call(self.inner.removable(ranges)).await
+    }
+
+    async fn sweep_trash(&self) -> Result<(), ChangeError> {
+        self.call(self.inner.sweep_trash()).await
+    }
+
+    async fn stored(&self) -> Result<StoredRanges, ChangeError> {
+        self.call(self.inner.stored()).await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
@@ -135,6 +155,16 @@ pub struct Gated {
 }
 
 impl Gated {
+    fn check_space(&self) -> Result<(), MapError> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(MapError::Store(Arc::new(object_store::Error::Generic {
+                store: "test",
+                source: "the disk is full".into(),
+            })));
+        }
+        Ok(())
+    }
+
     /// An open store with free space.
     #[must_use]
     pub fn new(inner: &Arc<ObjectMapStore>) -> Arc<Self> {
@@ -153,13 +183,21 @@ impl MapStore for Gated {
         self.inner.load().await
     }
 
+    async fn contents(&self) -> Result<MapContents, MapError> {
+        self.inner.contents().await
+    }
+
+    async fn save_serving(&self, record: &ServingRecord) -> Result<(), MapError> {
+        self.check_space()?;
+        self.inner.save_serving(record).await
+    }
+
+    async fn remove_serving(&self, range: RangeId) -> Result<(), MapError> {
+        self.inner.remove_serving(range).await
+    }
+
     async fn save(&self, record: &MapRecord) -> Result<(), MapError> {
-        if self.full.load(Ordering::SeqCst) {
-            return Err(MapError::Store(Arc::new(object_store::Error::Generic {
-                store: "test",
-                source: "the disk is full".into(),
-            })));
-        }
+        self.check_space()?;
         let saved = self.inner.save(record).await;
         self.stored.add_permits(1);
         let mut is_open = self.is_open.subscribe();

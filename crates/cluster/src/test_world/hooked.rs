@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId, Pinned, PinnedRows,
-    RangeId, Removal, Stats,
+    RangeId, Removal, Stats, StoredRanges,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +64,14 @@ impl EngineSet for Hooked {
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
         (self.looking)().await?;
         self.engines.removable(ranges).await
+    }
+
+    async fn sweep_trash(&self) -> Result<(), ChangeError> {
+        self.engines.sweep_trash().await
+    }
+
+    async fn stored(&self) -> Result<StoredRanges, ChangeError> {
+        self.engines.stored().await
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {

@@ -13,6 +13,7 @@ use crate::{Cluster, ClusterParts, LockError, MapStore, ObjectMapStore, PinRecor
 use crate::{PinRecordsError, StartError};
 use async_trait::async_trait;
 use bytes::Bytes;
+use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use parking_lot::Mutex;
 use partita_engine::memory::MemoryEngineSet;
@@ -34,6 +35,8 @@ pub struct Disk {
     pub engines: Arc<MemoryEngineSet>,
     /// The partition map.
     pub map: Arc<ObjectMapStore>,
+    /// The objects of the partition map.
+    pub objects: Arc<InMemory>,
     /// The pins in snapshot records.
     pub pins: Arc<dyn PinRecords>,
 }
@@ -60,9 +63,13 @@ impl Disk {
     /// An empty disk with these pin records.
     #[must_use]
     pub fn with_pins(pins: Arc<dyn PinRecords>) -> Self {
+        let objects = Arc::new(InMemory::new());
         Self {
             engines: Arc::new(MemoryEngineSet::new()),
-            map: Arc::new(ObjectMapStore::new(Arc::new(InMemory::new()))),
+            map: Arc::new(ObjectMapStore::new(
+                Arc::clone(&objects) as Arc<dyn ObjectStore>
+            )),
+            objects,
             pins,
         }
     }

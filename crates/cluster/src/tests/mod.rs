@@ -1,6 +1,7 @@
 //! Splits and merges: no row is lost by a failure or a kill.
 
 mod balancing;
+mod damage;
 mod deletion;
 mod heat;
 mod pins;

@@ -1,6 +1,7 @@
 //! The engine set in memory: a clone is a part of the same persistent map.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,7 +13,8 @@ use super::{Faults, MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
 use crate::{
     ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, KeyRange, OpenError, PinId, Pinned,
-    PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats,
+    PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats, StoredDatabase, StoredFiles,
+    StoredRanges,
 };
 
 /// Engines that keep their rows in memory.
@@ -131,6 +133,31 @@ impl EngineSet for MemoryEngineSet {
         let is_pinned = |id: &RangeId| pins.keys().any(|(pinned, _)| pinned == id);
         let free = ranges.iter().copied();
         Ok(free.filter(|id| !is_open(id) && !is_pinned(id)).collect())
+    }
+
+    /// Removed rows are gone at once.
+    async fn sweep_trash(&self) -> Result<(), ChangeError> {
+        Ok(())
+    }
+
+    async fn stored(&self) -> Result<StoredRanges, ChangeError> {
+        let ranges = self.ranges.lock();
+        let databases = ranges.iter().map(|(range, engine)| {
+            let rows = engine.core.rows.read().clone();
+            let keys = rows.get_min().zip(rows.get_max());
+            let keys = keys.map(|((first, _), (last, _))| KeyRange {
+                start: Bound::Included(first.clone()),
+                end: Bound::Included(last.clone()),
+            });
+            StoredDatabase {
+                range: *range,
+                files: StoredFiles::Keys(keys.into_iter().collect()),
+            }
+        });
+        Ok(StoredRanges {
+            databases: databases.collect(),
+            ..StoredRanges::default()
+        })
     }
 
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {

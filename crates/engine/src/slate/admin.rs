@@ -7,8 +7,10 @@ use async_trait::async_trait;
 use futures::{Stream, StreamExt};
 use slatedb::VersionedManifest;
 use slatedb::admin::{Admin, AdminBuilder};
+use slatedb::object_store::ObjectStore;
 use slatedb::object_store::path::Path;
 use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
+use slatedb_common::SystemClock;
 
 use super::core::Core;
 use super::database::{DATABASE_PREFIX, database_path};
@@ -20,15 +22,33 @@ const MANIFESTS_AT_ONCE: usize = 8;
 
 /// SlateDB's administration of a range's database.
 pub(super) fn admin(core: &Core, range: RangeId) -> Admin {
-    AdminBuilder::new(database_path(range), Arc::clone(&core.context.home.store))
+    admin_of(
+        &core.context.home.store,
+        &clock(core),
+        &database_path(range),
+    )
+}
+
+/// The clock of all databases.
+pub(super) fn clock(core: &Core) -> Arc<dyn SystemClock> {
+    core.context.clock.clone()
+}
+
+/// SlateDB's administration of the database in a folder of the store.
+pub(super) fn admin_of(
+    store: &Arc<dyn ObjectStore>,
+    clock: &Arc<dyn SystemClock>,
+    folder: &str,
+) -> Admin {
+    AdminBuilder::new(folder.to_owned(), Arc::clone(store))
         .with_wal_admin(Arc::new(NoWal))
-        .with_system_clock(Arc::clone(&core.context.clock) as _)
+        .with_system_clock(Arc::clone(clock))
         .build()
 }
 
 /// The ranges that have a database, whole or in part, in ascending order.
-pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
-    let found = core.context.home.store.list_with_delimiter(None).await;
+pub(super) async fn list(store: &Arc<dyn ObjectStore>) -> Result<Vec<RangeId>, ChangeError> {
+    let found = store.list_with_delimiter(None).await;
     let mut ranges: Vec<RangeId> = found
         .map_err(store_error)?
         .common_prefixes
@@ -43,11 +63,13 @@ pub(super) async fn list(core: &Core) -> Result<Vec<RangeId>, ChangeError> {
 /// The newest manifest of each database, in any order; `None` if the manifest is missing. Reads several at the same
 /// time.
 pub(super) fn manifests(
-    core: &Core,
+    store: &Arc<dyn ObjectStore>,
+    clock: &Arc<dyn SystemClock>,
     ranges: Vec<RangeId>,
 ) -> impl Stream<Item = (RangeId, Result<Option<VersionedManifest>, ChangeError>)> + Unpin {
     let reads = ranges.into_iter().map(async |range| {
-        let manifest = admin(core, range).read_manifest(None).await;
+        let admin = admin_of(store, clock, &database_path(range));
+        let manifest = admin.read_manifest(None).await;
         (range, manifest.map_err(store_error))
     });
     let reading = futures::stream::iter(reads).buffer_unordered(MANIFESTS_AT_ONCE);

@@ -17,13 +17,13 @@ use super::home::Home;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, supervisor,
-    within_store_deadline,
+    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, stored, supervisor,
+    trash, within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
     ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId,
-    Pinned, PinnedRows, RangeId, Removal, Stats,
+    Pinned, PinnedRows, RangeId, Removal, Stats, StoredRanges,
 };
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
@@ -191,8 +191,16 @@ impl EngineSet for SlateEngineSet {
         within_store_deadline(removal::removable(&self.core, ranges)).await
     }
 
+    async fn sweep_trash(&self) -> Result<(), ChangeError> {
+        self.with_change_lock(trash::sweep(&self.core)).await
+    }
+
+    async fn stored(&self) -> Result<StoredRanges, ChangeError> {
+        within_store_deadline(stored::read(&self.core)).await
+    }
+
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError> {
-        admin::list(&self.core).await
+        admin::list(&self.core.context.home.store).await
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {

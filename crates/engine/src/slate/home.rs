@@ -33,6 +33,16 @@ impl Home {
         }
     }
 
+    /// Renames a folder of a directory in one step. Returns `false`, and changes nothing, if that is not possible.
+    pub(super) async fn rename_folder(&self, from: String, to: String) -> std::io::Result<bool> {
+        let Some(directory) = self.directory.clone() else {
+            return Ok(false);
+        };
+        let renaming =
+            partita_rt::threads::spawn_blocking(move || directory.rename_folder(&from, &to));
+        renaming.await.map_err(std::io::Error::other)?
+    }
+
     /// Removes the empty folders that the deleted objects under `prefix` leave in a directory.
     pub(super) async fn remove_empty_folders(&self, prefix: String) -> std::io::Result<()> {
         let Some(directory) = self.directory.clone() else {

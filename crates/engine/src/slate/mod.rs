@@ -45,8 +45,10 @@ mod removal;
 mod scan;
 mod settings;
 mod store_clock;
+mod stored;
 mod stored_times;
 mod supervisor;
+mod trash;
 mod wal_adapter;
 mod young_files;
 
@@ -63,6 +65,7 @@ use crate::{ChangeError, ReadError};
 pub use engine_set::SlateEngineSet;
 pub use home::Home;
 pub use settings::Settings;
+pub use stored::stored_ranges;
 
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);

@@ -1,19 +1,19 @@
-//! Removing databases whose files no clone and no pin reads.
+//! Removing databases whose files no clone and no pin reads: they go to the trash.
 
 use std::collections::HashSet;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use slatedb::VersionedManifest;
-use slatedb::object_store::path::Path;
 
 use super::admin::{self, admin};
 use super::core::Core;
 use super::database::database_path;
-use super::{pin, store_error};
+use super::{pin, store_error, trash};
 use crate::{ChangeError, RangeId, Removal};
 
-/// Removes the database of a closed range, unless a clone or a pin reads its files. An interrupted removal resumes with
-/// the next call.
+/// Moves the database of a closed range to the trash, unless a clone or a pin reads its files. An interrupted removal
+/// resumes with the next call. A folder without a manifest goes too: a removal was interrupted, or a compaction wrote a
+/// file after the database was removed.
 pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {
     if core.open_range(range).is_some() {
         return Err(ChangeError::State(range));
@@ -27,15 +27,11 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
             if References::read(core).await?.has_any(range, &lasting) {
                 return Ok(Removal::Needed);
             }
-            // If the process is killed during the removal of a clone, the checkpoint of the clone can stay.
-            tracing::info!(%range, checkpoints = ?lasting, "removing a database despite checkpoints that no clone uses");
+            // Clones in the trash, and clones whose creation was interrupted, leave their checkpoints.
+            tracing::debug!(%range, checkpoints = ?lasting, "removing a database despite checkpoints that no clone uses");
         }
     }
-    if manifest.is_some() {
-        admin.delete_db(true).await.map_err(store_error)?;
-    } else {
-        delete_files(core, range).await?;
-    }
+    trash::move_database(core, range).await?;
     if let Some(wal) = core.wal() {
         wal.release_all(range);
     }
@@ -48,18 +44,6 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     Ok(Removal::Gone)
 }
 
-/// Deletes the files of a database without a manifest, which SlateDB does not recognize: a removal was interrupted, or
-/// a compaction wrote a file after the database was removed.
-async fn delete_files(core: &Core, range: RangeId) -> Result<(), ChangeError> {
-    let store = &core.context.home.store;
-    let files = store.list(Some(&Path::from(database_path(range))));
-    let deleting = store.delete_stream(files.map_ok(|file| file.location).boxed());
-    deleting
-        .try_for_each(async |_| Ok(()))
-        .await
-        .map_err(store_error)
-}
-
 /// The databases that [`remove`] would remove if no new clone starts. Advisory; [`remove`] decides.
 pub(super) async fn removable(
     core: &Core,
@@ -68,7 +52,8 @@ pub(super) async fn removable(
     let closed = ranges.iter().copied();
     let closed = closed.filter(|range| core.open_range(*range).is_none());
     let (mut unread, mut cloned) = (Vec::new(), Vec::new());
-    let mut reading = admin::manifests(core, closed.collect());
+    let (store, clock) = (&core.context.home.store, admin::clock(core));
+    let mut reading = admin::manifests(store, &clock, closed.collect());
     while let Some((range, manifest)) = reading.next().await {
         let manifest = match manifest {
             Ok(manifest) => manifest,
@@ -127,7 +112,8 @@ impl References {
     /// Reads the manifest of every database.
     async fn read(core: &Core) -> Result<Self, ChangeError> {
         let mut references = HashSet::new();
-        let mut reading = admin::manifests(core, admin::list(core).await?);
+        let (store, clock) = (&core.context.home.store, admin::clock(core));
+        let mut reading = admin::manifests(store, &clock, admin::list(store).await?);
         while let Some((_, manifest)) = reading.next().await {
             let Some(manifest) = manifest? else { continue };
             for source in manifest.external_dbs() {

@@ -23,7 +23,7 @@ pub struct Settings {
     /// The largest commit group in bytes, unless a single batch is larger.
     pub group_bytes_max: usize,
     /// The age at which replaced files are deleted. Running scans may still read such a file; a scan that runs longer
-    /// than this may fail.
+    /// than this may fail. Also the age at which removed databases are deleted, up to a limit.
     pub garbage_age: Duration,
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.

@@ -9,6 +9,7 @@ mod bulk;
 mod commands;
 mod connect;
 mod damage;
+mod damaged_store;
 mod gate;
 mod log_commands;
 mod migrate_commands;

@@ -32,7 +32,7 @@ const FILTER_BYTES: usize = 1 << 20;
 /// The pause before [`Range::build_key_filter`] retries an unavailable engine.
 const FILTER_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// The key of flush markers, which are written only as deletions. No table or entity key begins with this byte.
-const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
+pub const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
 /// The range refuses writes: it is being split or merged, or was replaced. The partition map lists its replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

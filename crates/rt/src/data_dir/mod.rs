@@ -13,6 +13,7 @@
 mod building;
 mod error;
 mod lock;
+mod rename;
 mod stamp;
 mod sweep;
 mod sync;

@@ -57,7 +57,7 @@ settings! {
         ENTITY_CACHE_BYTES = "store.entity-cache-bytes", "entity-cache-bytes", One("BYTES"), "128MiB",
             "Memory for the cache of recently read entities";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
-            "How long unused files are kept for scans that started earlier";
+            "How long unused files are kept for scans that started earlier; removed databases stay in the trash as long, at most 3m";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",
             "Locations where backups and restored stores may be written: absolute paths and URLs, including everything below them";
         BALANCE = "ranges.balance", "balance", One("HOW"), "size",

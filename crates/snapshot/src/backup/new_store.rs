@@ -15,7 +15,7 @@ use partita_rt::data_dir::Building;
 use super::part::row_bytes;
 use super::{BackupError, Progress};
 use crate::{SnapshotReader, SnapshotScan};
-use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord};
+use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord, ServingRecord};
 
 /// The size in bytes at which a commit ends.
 const BATCH_BYTES: usize = 1 << 20;
@@ -98,7 +98,7 @@ impl NewStore {
         Ok(())
     }
 
-    /// Stores the map and closes the databases, which completes the store.
+    /// Stores the map and the serving records, and closes the databases, which completes the store.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -115,6 +115,10 @@ impl NewStore {
             record.next_range = id + 1;
         }
         self.map.save(&record).await?;
+        for range in record.specs() {
+            let serving = ServingRecord::new(&range, record.version);
+            self.map.save_serving(&serving).await?;
+        }
         self.databases.close().await;
         Ok(())
     }

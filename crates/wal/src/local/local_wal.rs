@@ -367,6 +367,10 @@ impl Wal for LocalWal {
         self.0.recovered.lock().remove(&range).unwrap_or_default()
     }
 
+    fn recovered_ranges(&self) -> Vec<RangeId> {
+        self.0.recovered.lock().keys().copied().collect()
+    }
+
     fn make_room(
         &self,
         records: &mut dyn Iterator<Item = RecordSize>,

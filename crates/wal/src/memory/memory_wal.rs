@@ -156,6 +156,10 @@ impl Wal for MemoryWal {
         state.recovered.remove(&range).unwrap_or_default()
     }
 
+    fn recovered_ranges(&self) -> Vec<RangeId> {
+        self.state.lock().recovered.keys().copied().collect()
+    }
+
     fn make_room(
         &self,
         records: &mut dyn Iterator<Item = RecordSize>,

@@ -63,6 +63,7 @@ impl World {
                 };
                 self.state.balance_with(Balancer::new(settings));
             }
+            "unchecked" => self.stored.as_mut().expect("a stored record").format = 1,
             "record" => self.output.push(record_text(self.state.record())),
             "stored" => {
                 let stored = self.stored.as_ref().map_or("nothing".into(), record_text);

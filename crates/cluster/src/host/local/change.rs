@@ -10,23 +10,26 @@
 //!  6  freeze the old ranges
 //!  7  copy the rest                                    one write of the WAL
 //!  8  record N+2: the new ranges replace the old ones  the point of no return
+//!     serving records of the new ranges                one small object each, at the same time
 //!  9  serve the new ranges; close each old range after its last reader ends
 //! ```
 //!
-//! Writes wait only for one write of the WAL and one of the map, not for the cloning of a database.
+//! Writes wait only for one write of the WAL and two to the store, not for the cloning of a database.
 //!
 //! Invariants:
 //! - the new ranges accept no client writes before step 8 is durable, the old ranges accept none after step 6: no row
 //!   is written in two places;
 //! - step 4 includes every write acknowledged before it; steps 5 and 7 copy the later writes in order, so the last
 //!   value of a row wins;
+//! - the serving records are stored before the first client write: a start that finds record N+1 as the newest, and a
+//!   serving record of a new range, knows that record N+2 was lost, and does not delete the new databases;
 //! - if a step before step 8 fails, the old ranges accept writes again and the controller deletes the new databases. A
 //!   start that finds record N+1 rolls back the same way.
 
 use super::{LocalHost, OpenRange, catch_up};
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
-use crate::map::{MapRecord, save_and_confirm};
+use crate::map::{MapRecord, ServingRecord, save_all_serving, save_and_confirm};
 use futures::future::join_all;
 use partita_engine::WriteError;
 use partita_range::{Follower, Range};
@@ -99,6 +102,11 @@ impl LocalHost {
                 return Err(rolled_back(why));
             }
         };
+        let new = change.new.iter();
+        let serving: Vec<ServingRecord> = new
+            .map(|new| ServingRecord::new(&new.spec, decision.version))
+            .collect();
+        save_all_serving(&*self.parts.store, &serving).await;
         drop(followers);
         self.serve(&old, opened);
         let transit = frozen.elapsed();

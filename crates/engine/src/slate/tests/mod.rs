@@ -3,6 +3,7 @@ mod damage;
 mod detaching;
 mod log_length;
 mod memory_home;
+mod trash;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;

@@ -1,0 +1,36 @@
+//! What a store holds of its ranges, read without opening a database.
+
+use std::sync::Arc;
+
+use crate::{KeyRange, RangeId};
+
+/// The traces of ranges in a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredRanges {
+    /// The databases, open or closed, whole or in part, in ascending order.
+    pub databases: Vec<StoredDatabase>,
+    /// Ranges with WAL records that no database has replayed in this process.
+    pub logged: Vec<RangeId>,
+    /// Ranges whose removed database is still in the trash.
+    pub trashed: Vec<RangeId>,
+}
+
+/// A database in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredDatabase {
+    /// Its range.
+    pub range: RangeId,
+    /// Its files.
+    pub files: StoredFiles,
+}
+
+/// The files of a stored database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoredFiles {
+    /// There is no manifest: the database was never completed, or a part of it was lost.
+    NoManifest,
+    /// The newest manifest cannot be read, for this reason.
+    Unreadable(Arc<str>),
+    /// The keys of each file that the newest manifest lists, clipped to those that the database shows.
+    Keys(Vec<KeyRange>),
+}
