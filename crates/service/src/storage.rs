@@ -3,7 +3,7 @@
 use crate::admission::Admission;
 use crate::targets::{Charged, Cost, Direction, Limited, Rates, ScopeNames, Targets};
 use crate::timestamps::Timestamps;
-use crate::{Busy, Error};
+use crate::{Busy, Error, MemoryBudget};
 use bytes::Bytes;
 use partita_cluster::{PartitionMap, Route};
 use partita_heat::Access;
@@ -24,10 +24,12 @@ pub struct Storage {
     pub admission: Admission,
     /// The targets; `None` for no limits.
     pub targets: Option<Box<Targets>>,
+    /// The memory for bodies and answers.
+    pub memory: Arc<MemoryBudget>,
 }
 
 impl Storage {
-    /// Storage over ranges, without targets.
+    /// Storage over ranges, without targets and without a limit of memory.
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -35,7 +37,15 @@ impl Storage {
             clock,
             admission: Admission::default(),
             targets: None,
+            memory: MemoryBudget::unlimited(),
         }
+    }
+
+    /// Bounds the memory for bodies and answers.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<MemoryBudget>) -> Self {
+        self.memory = memory;
+        self
     }
 
     /// Enforces scalability targets: `account` for each account; the targets of containers come with each request.
