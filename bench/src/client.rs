@@ -141,6 +141,31 @@ impl Client {
         self.receive()
     }
 
+    /// Sends a request without its last `missing` bytes and reads no answer: for clients that stall. The client must not be used
+    /// otherwise after that.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn send_and_stall(&mut self, request: &Request<'_>, missing: usize) -> io::Result<()> {
+        let mut bytes = self.encode(request);
+        bytes.truncate(bytes.len().saturating_sub(missing));
+        self.stream.write_all(&bytes)
+    }
+
+    /// Whether the server has closed the connection of a client that stalls. Takes no byte of an answer.
+    pub fn is_closed(&self) -> bool {
+        let mut byte = [0];
+        if self.stream.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let peeked = self.stream.peek(&mut byte);
+        let restored = self.stream.set_nonblocking(false);
+        match peeked {
+            Ok(count) => count == 0 || restored.is_err(),
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// Posts JSON to a path; the answer to an insert has no body.
     ///
     /// # Errors

@@ -15,6 +15,7 @@
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
 //! | `footprint` | measures memory and time to ready |
+//! | `stall` | measures an ordinary client beside clients that stop sending or receiving |
 
 #![allow(clippy::print_stdout, reason = "prints results")]
 #![allow(clippy::print_stderr, reason = "prints progress")]
@@ -31,6 +32,7 @@ mod pressure;
 mod range_changes;
 mod rows;
 mod setup;
+mod stall;
 
 use std::process::ExitCode;
 
@@ -59,6 +61,8 @@ enum Test {
     LatencyUnderChange(latency_under_change::Arguments),
     /// Split, merge, freeze, compact and kill while clients check every answer
     Pressure(pressure::Arguments),
+    /// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
+    Stall(stall::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
         Test::Footprint(arguments) => footprint::run(&arguments),
         Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
         Test::Pressure(arguments) => pressure::run(&arguments),
+        Test::Stall(arguments) => stall::run(&arguments),
     };
     project::exit_code("harness", outcome)
 }

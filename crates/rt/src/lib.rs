@@ -10,6 +10,7 @@
 //! - [`threads`]: threads with their own runtimes, and blocking work.
 //! - [`world`]: the real world, or a simulated world, in which no thread starts.
 //! - [`net`]: listeners and connections, real or simulated.
+//! - [`memory`]: the memory that the process may use.
 //! - [`place`]: other directories and object stores, by path or URL.
 //! - [`data_dir`]: the data directory, with its lock, its format version and its object store.
 
@@ -17,6 +18,7 @@ pub mod clock;
 pub mod data_dir;
 pub mod hash;
 mod log_limit;
+pub mod memory;
 pub mod net;
 pub mod place;
 pub mod random;

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::either::Either;
 
 /// The future of an operation of the network.
@@ -48,6 +48,24 @@ pub fn simulated(stream: impl SimulatedStream) -> Stream {
     Either::Right(Box::new(stream))
 }
 
+/// Waits until a connection has bytes to read, or has ended; a simulated connection counts as ready. Takes no bytes, so a
+/// silent connection needs no buffer. Cancel safe.
+///
+/// # Errors
+/// Those of the operating system.
+pub async fn readable(stream: &mut Stream) -> io::Result<()> {
+    match stream {
+        // Not `readable`, which may return although there is nothing to read.
+        Either::Left(stream) => stream.peek(&mut [0]).await.map(drop),
+        Either::Right(_) => Ok(()),
+    }
+}
+
+/// Connections that wait to be accepted. When the queue is full, the system drops the client's packets, and the client tries
+/// again after a second. The standard library asks for 128, of which a burst of clients leaves no place for others; Linux
+/// allows 4096 (`net.core.somaxconn`).
+const WAITING_MAX: u32 = 4096;
+
 /// The machine's network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineNetwork;
@@ -59,10 +77,28 @@ impl Network for MachineNetwork {
     )]
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Box<dyn Listener>> {
         Box::pin(async move {
-            let listener = TcpListener::bind((host, port)).await?;
-            Ok(Box::new(listener) as Box<dyn Listener>)
+            let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            for address in tokio::net::lookup_host((host, port)).await? {
+                match listen_at(address) {
+                    Ok(listener) => return Ok(Box::new(listener) as Box<dyn Listener>),
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
         })
     }
+}
+
+fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // A restarted server can listen although connections of the last one are still closing.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING_MAX)
 }
 
 impl Listener for TcpListener {
@@ -82,6 +118,10 @@ impl Listener for TcpListener {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::time::Duration;
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
@@ -113,6 +153,40 @@ mod tests {
         let client = client.unwrap();
         assert_eq!(client.local_addr().unwrap(), peer);
         echoes(stream, client).await;
+    }
+
+    #[tokio::test]
+    #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
+    async fn a_silent_connection_is_not_readable_until_its_first_byte() {
+        let listener = MachineNetwork.listen("localhost", 0).await.unwrap();
+        let address = listener.address().unwrap();
+        let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
+        let ((mut stream, _), mut client) = (accepted.unwrap(), client.unwrap());
+        {
+            let mut waiting = std::pin::pin!(readable(&mut stream));
+            let is_waiting =
+                poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context).is_pending()));
+            assert!(is_waiting.await);
+            client.write_all(b"ping").await.unwrap();
+            waiting.await.unwrap();
+        }
+        let mut bytes = [0; 4];
+        stream.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"ping");
+    }
+
+    /// The standard library's queue has 128 places; each further client would wait for a second.
+    #[tokio::test]
+    #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
+    async fn hundreds_of_clients_can_wait_to_be_accepted() {
+        let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
+        let address = listener.address().unwrap();
+        let mut clients = Vec::new();
+        for _ in 0..400 {
+            let connecting = TcpStream::connect(address);
+            let connected = tokio::time::timeout(Duration::from_millis(800), connecting).await;
+            clients.push(connected.expect("the queue is full").unwrap());
+        }
     }
 
     #[tokio::test]

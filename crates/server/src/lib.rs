@@ -1,10 +1,10 @@
 //! The server: HTTP front, settings, TLS, logging, metrics and the admin port. See ARCHITECTURE.md.
 
-mod accept;
 pub mod admin;
 pub mod backup;
 pub mod config;
 pub mod connect;
+mod connections;
 mod environment;
 pub mod explain;
 pub mod front;

@@ -3,8 +3,8 @@
 //! Every connection is an open file. If clients used all of them, the store could not open its own files and writes would fail.
 //! So connections get the limit less a reserve for the store.
 
-/// Files reserved for the store, its WAL, the admin port and the runtime.
-const FILES_RESERVED: u64 = 256;
+/// Files reserved for the store, its WAL, the admin port, connections that are being closed and the runtime.
+const FILES_RESERVED: u64 = 384;
 
 /// Connections allowed even if the limit is lower than the reserve.
 const CONNECTIONS_MIN: usize = 16;
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn files_are_reserved_for_the_store() {
         assert_eq!(connections(None, 5000), 5000);
-        assert_eq!(connections(Some(1024), 5000), 768);
+        assert_eq!(connections(Some(1024), 5000), 640);
         assert_eq!(connections(Some(1024), 100), 100);
         assert_eq!(connections(Some(64), 100), CONNECTIONS_MIN);
         assert_eq!(connections(Some(64), 4), 4);

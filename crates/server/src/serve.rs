@@ -24,9 +24,9 @@ use partita_heat::history::Archive;
 use partita_range::RowMemory;
 use partita_rt::net::{Listener, Network};
 use partita_rt::{Clock, DataDir, Tasks, data_dir};
-use partita_service::Storage;
+use partita_service::{MemoryBudget, Storage};
 use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
-use partita_table::{Service, ServiceSettings, TargetSettings};
+use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{Limits, Oauth, Place, Settings, Store, TableListener};
@@ -161,7 +161,7 @@ impl Server {
             let loaded = tls::load(&settings, &*clock)?;
             let (cluster, snapshots) =
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
-            let storage = storage(&cluster, Arc::clone(&clock), &settings.targets);
+            let storage = storage(&cluster, Arc::clone(&clock), &settings);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(storage, limits, targets));
             service.start(&background);
@@ -182,6 +182,7 @@ impl Server {
                 bearer: bearer_rules(&settings.oauth)?,
                 authorization_uri: authorization_uri(&settings.oauth),
                 limits: settings.limits.clone(),
+                memory: Arc::clone(&service.storage().memory),
                 keep_alive: settings.table.keep_alive,
                 tls,
                 metrics,
@@ -237,7 +238,7 @@ impl Server {
 }
 
 /// The storage that all services share.
-fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, targets: &TargetSettings) -> Arc<Storage> {
+fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, settings: &Settings) -> Arc<Storage> {
     let lag = cluster.engines().wall_clock_lag();
     if !lag.is_zero() {
         tracing::warn!(
@@ -246,11 +247,14 @@ fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, targets: &TargetSettings) -
              check the machine's clock"
         );
     }
+    let memory = MemoryBudget::new(settings.limits.memory_in_flight);
     let newest = cluster.engines().newest_row_time();
-    let storage = Storage::new(Arc::clone(cluster.map()), clock).with_timestamps_after(newest);
-    Arc::new(match targets.is_off() {
+    let storage = Storage::new(Arc::clone(cluster.map()), clock)
+        .with_timestamps_after(newest)
+        .with_memory(memory);
+    Arc::new(match settings.targets.is_off() {
         true => storage,
-        false => storage.with_targets(targets.account),
+        false => storage.with_targets(settings.targets.account),
     })
 }
 

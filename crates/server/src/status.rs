@@ -193,6 +193,13 @@ impl ServerStatus {
         cluster.map_or_else(Vec::new, |cluster| cluster.engines().damaged_files())
     }
 
+    /// The memory for bodies and answers: bytes in use, and the limit.
+    pub(crate) fn memory_in_flight(&self) -> (u64, u64) {
+        let memory = self.open().map(|store| &store.service.storage().memory);
+        let bytes = memory.map_or(0, |memory| memory.bytes());
+        (bytes, self.settings.limits.memory_in_flight)
+    }
+
     fn engine_health(&self) -> Option<Health> {
         Some(self.cluster()?.engines().health())
     }

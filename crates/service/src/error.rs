@@ -49,6 +49,8 @@ pub enum BusyReason {
     TableTarget,
     /// The account is over its target.
     AccountTarget(AccountLimit),
+    /// The memory for bodies and answers of all connections is in use.
+    Memory,
 }
 
 /// Which target of an account was exceeded: the service has a text for each.
@@ -64,31 +66,35 @@ pub enum AccountLimit {
 
 impl BusyReason {
     /// All reason codes, in the order of the metrics.
-    pub const WORDS: [&'static str; 5] = [
+    pub const WORDS: [&'static str; 6] = [
         "range-in-transit",
         "overloaded",
         "partition-target",
         "table-target",
         "account-target",
+        "memory",
     ];
 
     /// Its code in the header `x-partita-reason`.
     pub const fn as_str(self) -> &'static str {
-        let [in_transit, overloaded, partition, table, account] = Self::WORDS;
+        let [in_transit, overloaded, partition, table, account, memory] = Self::WORDS;
         match self {
             Self::RangeInTransit => in_transit,
             Self::Overloaded => overloaded,
             Self::PartitionTarget => partition,
             Self::TableTarget => table,
             Self::AccountTarget(_) => account,
+            Self::Memory => memory,
         }
     }
 
-    /// Whether the request exceeded a target; the server itself is healthy.
-    pub const fn is_target(self) -> bool {
+    /// Whether clients alone caused it, as often as they like: by exceeding a target, or by sending or receiving slowly.
+    pub const fn is_caused_by_clients(self) -> bool {
         match self {
             Self::RangeInTransit | Self::Overloaded => false,
-            Self::PartitionTarget | Self::TableTarget | Self::AccountTarget(_) => true,
+            Self::PartitionTarget | Self::TableTarget | Self::AccountTarget(_) | Self::Memory => {
+                true
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The parts that all storage services share: accounts, fair admission, scalability targets, Timestamps, service properties
-//! with CORS rules, stored access policies.
+//! with CORS rules, stored access policies, and the memory for bytes in flight.
 //!
 //! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate depends on
 //! no protocol, and uses only the prefixes of keys.
@@ -10,6 +10,7 @@
 mod accounts;
 mod admission;
 mod error;
+mod memory;
 mod policies;
 mod properties;
 mod record;
@@ -20,6 +21,7 @@ mod timestamps;
 pub use accounts::{Account, Accounts};
 pub use admission::{Admission, AdmissionQueue, Admitted, write_cost};
 pub use error::{AccountLimit, Busy, BusyReason, Error};
+pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
 pub use record::{decode_record, encode_record};
 pub use storage::Storage;

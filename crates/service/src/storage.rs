@@ -3,7 +3,7 @@
 use crate::admission::Admission;
 use crate::targets::{Charged, Cost, Direction, Limited, Rates, ScopeNames, Targets};
 use crate::timestamps::Timestamps;
-use crate::{Busy, Error};
+use crate::{Busy, Error, MemoryBudget};
 use bytes::Bytes;
 use partita_cluster::{PartitionMap, Route};
 use partita_heat::Access;
@@ -25,10 +25,12 @@ pub struct Storage {
     pub admission: Admission,
     /// The targets; `None` for no limits.
     pub targets: Option<Box<Targets>>,
+    /// The memory for bodies and answers.
+    pub memory: Arc<MemoryBudget>,
 }
 
 impl Storage {
-    /// Storage over empty ranges, without targets.
+    /// Storage over these ranges, without targets and without a memory limit.
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -36,6 +38,7 @@ impl Storage {
             clock,
             admission: Admission::default(),
             targets: None,
+            memory: MemoryBudget::unlimited(),
         }
     }
 
@@ -43,6 +46,13 @@ impl Storage {
     #[must_use]
     pub fn with_timestamps_after(mut self, time: SystemTime) -> Self {
         self.timestamps = Timestamps::after(Arc::clone(&self.clock), time);
+        self
+    }
+
+    /// Bounds the memory for bodies and answers.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<MemoryBudget>) -> Self {
+        self.memory = memory;
         self
     }
 

@@ -4,6 +4,7 @@
 //! - It needs no credentials, so it shows no keys and listens on loopback by default.
 //! - It accepts actions on loopback only, and only with a header that foreign web pages cannot send.
 //! - Its limits are separate: it still answers when the table port has reached its limit of connections.
+//! - It always takes a new connection, and answers probes whatever other clients do.
 
 mod answer;
 mod heat;
@@ -18,53 +19,80 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use partita_rt::Tasks;
-use partita_rt::net::{Listener, Stream};
+use partita_rt::net::{Listener, Stream, readable};
+use partita_service::MemoryBudget;
+use tokio::sync::Semaphore;
 
-use crate::accept::accept;
+use crate::connections::{self, Buffers, Evicts, Patience, Watch, Watched, accept};
 use crate::status::ServerStatus;
+use pages::PageContext;
 
-/// Open connections at a time.
-const CONNECTIONS_MAX: usize = 64;
+/// Open connections at a time. A new connection takes the place of the one that has waited longest, so the number is the
+/// number of further clients that a probe can have behind it before its request arrives.
+const CONNECTIONS_MAX: usize = 128;
 
-/// Time for the headers of one request.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Requests under way at a time, except probes. The other connections can be closed for a new one, so a probe always finds a
+/// place.
+const REQUESTS_MAX: usize = 32;
 
-/// Time for one connection, from open to close.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(300);
+/// Bytes of a request's head.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Operators and their programs are near, and a client that needs longer connects again. A running action has no limit.
+const PATIENCE: Patience = Patience {
+    head: Duration::from_secs(5),
+    idle: Duration::from_secs(5),
+    stall: Duration::from_secs(10),
+    rate_min: 2 << 10,
+    linger: Duration::ZERO,
+    evicts: Evicts::AllButWorking,
+};
 
 /// Serves the admin API until the shutdown of `tasks`. Connections run as tasks of the same set.
 pub async fn serve(listener: Box<dyn Listener>, status: Arc<ServerStatus>, tasks: Tasks) {
-    let open = |stream, _, permit| {
-        let (status, shutdown) = (Arc::clone(&status), tasks.shutdown());
+    let watch = Watch::new(PATIENCE);
+    let watching = Arc::clone(&watch).run(tasks.shutdown());
+    tasks.spawn("watch admin connections", watching);
+    let running = Arc::new(Semaphore::new(REQUESTS_MAX));
+    let open = |stream, _, watched| {
+        let (status, running, shutdown) =
+            (Arc::clone(&status), Arc::clone(&running), tasks.shutdown());
         tasks.spawn("admin connection", async move {
             tokio::select! {
                 () = shutdown.requested() => {}
-                // A client that disconnects, is slow or sends garbage is not an error of the server.
-                _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, status)) => {}
+                () = connection(stream, watched, &status, &running) => {}
             }
-            drop(permit);
         });
     };
-    accept(&*listener, CONNECTIONS_MAX, tasks.shutdown(), open).await;
+    accept(&*listener, &watch, CONNECTIONS_MAX, tasks.shutdown(), open).await;
 }
 
-async fn connection(stream: Stream, status: Arc<ServerStatus>) -> Result<(), hyper::Error> {
-    let answer = service_fn(|request| {
-        let status = Arc::clone(&status);
-        async move { Ok::<_, Infallible>(pages::answer(request, &status).await) }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(16 << 10)
-        .serve_connection(TokioIo::new(stream), answer)
-        .await
+async fn connection(
+    mut stream: Stream,
+    watched: Watched,
+    server: &ServerStatus,
+    running: &Semaphore,
+) {
+    let progress = &*watched.progress;
+    tokio::select! {
+        biased;
+        _ = readable(&mut stream) => {}
+        _ = progress.ordered_to_close() => return,
+    }
+    let context = PageContext {
+        server,
+        progress,
+        running,
+    };
+    let answer = |request| pages::answer(request, context);
+    let buffers = Buffers {
+        head_bytes_max: HEAD_BYTES_MAX,
+        memory: &MemoryBudget::unlimited(),
+    };
+    // A client that disconnects, is slow or sends garbage is not an error of the server.
+    connections::serve(stream, &watched, buffers, answer).await;
 }

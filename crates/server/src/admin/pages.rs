@@ -12,12 +12,14 @@ use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
 use partita_wire::admin::NoSuchPage;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::answer::{Answer, Answered};
 use super::snapshots::ActionContext;
 use super::{heat, hot, ranges, snapshots, status};
+use crate::connections::{Phase, Progress};
 use crate::metrics::{self, Surroundings};
-use crate::status::ServerStatus;
+use crate::status::{OpenStore, ServerStatus};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -41,11 +43,31 @@ const PAGES: [&str; 9] = [
     "/admin/v1/jobs",
 ];
 
+/// What a page is built from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageContext<'a> {
+    pub(super) server: &'a ServerStatus,
+    pub(super) progress: &'a Progress,
+    /// Has a permit for each request under way, except probes.
+    pub(super) running: &'a Semaphore,
+}
+
+impl<'a> PageContext<'a> {
+    /// A place among the requests under way, until it is dropped.
+    fn begin(self) -> Result<SemaphorePermit<'a>, Answer> {
+        self.running.try_acquire().map_err(|_| {
+            let message = "too many requests at a time; try again when some have ended";
+            Answer::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", message)
+        })
+    }
+}
+
 /// Answers one request. Reads the bodies of actions only.
 pub(super) async fn answer(
     request: Request<Incoming>,
-    server: &ServerStatus,
+    context: PageContext<'_>,
 ) -> Response<Full<Bytes>> {
+    let server = context.server;
     let path = request.uri().path().to_owned();
     let is_foreign = server.admin_is_local() && !names_this_machine(&request);
     if path.starts_with("/admin/") && is_foreign {
@@ -59,22 +81,41 @@ pub(super) async fn answer(
         false if !is_read => return wrong_method("GET, HEAD"),
         _ => {}
     }
-    match segments[..] {
-        ["healthz"] => health(server),
-        ["readyz"] => readiness(server),
-        ["metrics"] => page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server)),
+    let answered = match segments[..] {
+        ["healthz"] => return health(server),
+        ["readyz"] => return readiness(server),
+        ["metrics"] => match context.begin() {
+            Ok(_running) => {
+                return page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server));
+            }
+            Err(busy) => Err(busy),
+        },
+        [
+            "admin",
+            "v1",
+            section @ ("ranges" | "snapshots"),
+            id,
+            action,
+        ] => act(request, context, [section, id, action]).await,
         ["admin", "v1", ref path @ ..] => {
-            let answered = admin_page(request, path, server).await;
-            json_page(answered.unwrap_or_else(|refused| refused))
+            let query = request.uri().query();
+            read_page(path, query, context).await
         }
-        _ => json_page(no_such_page()),
-    }
+        _ => Err(no_such_page()),
+    };
+    json_page(answered.unwrap_or_else(|refused| refused))
 }
 
-/// Answers a request below `/admin/v1`.
-async fn admin_page(request: Request<Incoming>, path: &[&str], server: &ServerStatus) -> Answered {
-    let store = || server.open().ok_or_else(starting);
-    let query = request.uri().query();
+/// The open store, or the refusal while it is being opened.
+fn open_store(server: &ServerStatus) -> Result<&OpenStore, Answer> {
+    server.open().ok_or_else(starting)
+}
+
+/// Answers a read below `/admin/v1`.
+async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>) -> Answered {
+    let _running = context.begin()?;
+    let server = context.server;
+    let store = || open_store(server);
     match *path {
         ["status"] => Answer::ok(&status::status(server)),
         ["jobs"] => snapshots::jobs(server),
@@ -82,23 +123,29 @@ async fn admin_page(request: Request<Incoming>, path: &[&str], server: &ServerSt
         ["heat"] => heat::heat(store()?, query, server.now()).await,
         ["hot"] => hot::hot(store()?, query, server.balances()).await,
         ["ranges"] => ranges::list(store()?).await,
-        ["ranges", id, action] => {
-            let store = store()?;
-            let body = action_body(request, server).await?;
-            ranges::act(store, id, action, &body).await
-        }
         ["ranges", _] => {
             let message = "an action is /admin/v1/ranges/ID/ACTION";
             Err(Answer::not_found("NoSuchAction", message))
         }
         ["snapshots"] => snapshots::list(&store()?.snapshots).await,
         ["snapshots", name] => snapshots::show(&store()?.snapshots, name).await,
-        ["snapshots", name, action] => {
-            let store = store()?;
-            let body = action_body(request, server).await?;
-            snapshots::act(&ActionContext { server, store }, name, action, &body).await
-        }
         _ => Err(no_such_page()),
+    }
+}
+
+/// Performs an action, which begins when its whole body has arrived.
+async fn act(
+    request: Request<Incoming>,
+    context: PageContext<'_>,
+    [section, id, action]: [&str; 3],
+) -> Answered {
+    let server = context.server;
+    let store = open_store(server)?;
+    let body = action_body(request, context).await?;
+    let _running = context.begin()?;
+    match section {
+        "ranges" => ranges::act(store, id, action, &body).await,
+        _ => snapshots::act(&ActionContext { server, store }, id, action, &body).await,
     }
 }
 
@@ -116,10 +163,16 @@ fn starting() -> Answer {
 }
 
 /// The body of an action, if this caller may send one.
-async fn action_body(request: Request<Incoming>, server: &ServerStatus) -> Result<Bytes, Answer> {
-    check_caller(&request, server)?;
+async fn action_body(
+    request: Request<Incoming>,
+    context: PageContext<'_>,
+) -> Result<Bytes, Answer> {
+    check_caller(&request, context.server)?;
     let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
-    let body = body.collect().await.map_err(|_| {
+    context.progress.enter(Phase::Body);
+    let collected = body.collect().await;
+    context.progress.enter(Phase::Working);
+    let body = collected.map_err(|_| {
         let message = format!("the body is longer than {BODY_BYTES_MAX} bytes, or incomplete");
         Answer::invalid_body(message)
     })?;
@@ -195,6 +248,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         version: crate::VERSION,
         uptime: server.uptime(),
         ready: server.serves(),
+        memory_in_flight: server.memory_in_flight(),
         engine: server.engine_stats(),
         wall_clock_lag: server.wall_clock_lag(),
         damaged_files: server.damaged_files().len(),

@@ -52,10 +52,10 @@ settings! {
             "Data directory; created if missing", aliases: &["data"], short: Some('l');
         IN_MEMORY = "store.in-memory", "in-memory", Switch, "false",
             "Keep all data in memory; it is lost when the server stops", aliases: &["inMemoryPersistence"];
-        BLOCK_CACHE_BYTES = "store.block-cache-bytes", "block-cache-bytes", One("BYTES"), "256MiB",
-            "Memory for the block cache of the store";
-        ENTITY_CACHE_BYTES = "store.entity-cache-bytes", "entity-cache-bytes", One("BYTES"), "128MiB",
-            "Memory for the cache of recently read entities";
+        BLOCK_CACHE_BYTES = "store.block-cache-bytes", "block-cache-bytes", One("BYTES"), "auto",
+            "Memory for the block cache of the store; `auto` is an eighth of the available memory, at most 256MiB";
+        ENTITY_CACHE_BYTES = "store.entity-cache-bytes", "entity-cache-bytes", One("BYTES"), "auto",
+            "Memory for the cache of recently read entities; `auto` is a sixteenth of the available memory, at most 128MiB";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused files are kept for scans that started earlier; removed databases stay in the trash as long, at most 3m";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",
@@ -97,17 +97,21 @@ settings! {
 
     "Limits" {
         CONNECTIONS_MAX = "limits.connections-max", "connections-max", One("COUNT"), "1024",
-            "Open client connections; more connections wait until one closes";
+            "Open client connections; for one more, the connection that has waited longest for its client is closed";
         HEADER_BYTES_MAX = "limits.header-bytes-max", "header-bytes-max", One("BYTES"), "64KiB",
             "Size of the request line and the headers together";
         BODY_BYTES_MAX = "limits.body-bytes-max", "body-bytes-max", One("BYTES"), "4MiB",
             "Size of a request body; the protocol's own limits are lower";
+        MEMORY_IN_FLIGHT = "limits.memory-in-flight", "memory-in-flight", One("BYTES"), "auto",
+            "Memory for request bodies and answers of all connections; requests beyond it get 503; `auto` is a quarter of the available memory, from 32MiB to 1GiB";
         REQUEST_TIMEOUT = "limits.request-timeout", "request-timeout", One("TIME"), "30s",
             "Time from the end of a request's headers to the start of the answer";
         HEADER_TIMEOUT = "limits.header-timeout", "header-timeout", One("TIME"), "10s",
-            "Time for a client to send the headers of a request, and for the TLS handshake";
+            "Time for a client to send the headers of a request, for the first one since it connected; and for the TLS handshake";
         STALL_TIMEOUT = "limits.stall-timeout", "stall-timeout", One("TIME"), "20s",
             "Time within a request in which no byte is sent or received";
+        TRANSFER_RATE_MIN = "limits.transfer-rate-min", "transfer-rate-min", One("BYTES"), "16KiB",
+            "Bytes per second of a request body or an answer; a client that lags behind by more than --stall-timeout is disconnected";
         IDLE_TIMEOUT = "limits.idle-timeout", "idle-timeout", One("TIME"), "60s",
             "Time a connection may stay open between requests";
         DRAIN_TIMEOUT = "limits.drain-timeout", "drain-timeout", One("TIME"), "10s",

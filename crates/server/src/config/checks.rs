@@ -3,6 +3,7 @@
 //! Each error names the settings and the layers that gave them.
 
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -86,8 +87,8 @@ fn store(values: &Values) -> Result<Store, Error> {
             false => Place::Directory(directory.clone()),
         },
         location: directory,
-        block_cache_bytes: any_size(values, &c::BLOCK_CACHE_BYTES)?,
-        entity_cache_bytes: any_size(values, &c::ENTITY_CACHE_BYTES)?,
+        block_cache_bytes: size_or_share(values, &c::BLOCK_CACHE_BYTES, 8, 0..=256 << 20)?,
+        entity_cache_bytes: size_or_share(values, &c::ENTITY_CACHE_BYTES, 16, 0..=128 << 20)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
         backup_places: backup_places(values)?,
         balance: balance(values)?,
@@ -179,18 +180,39 @@ fn oauth(values: &Values) -> Result<Oauth, Error> {
 }
 
 fn limits(values: &Values) -> Result<Limits, Error> {
+    let body_bytes_max = size(values, &c::BODY_BYTES_MAX, 64)?;
     Ok(Limits {
         connections_max: count(values, &c::CONNECTIONS_MAX)?,
         header_bytes_max: size(values, &c::HEADER_BYTES_MAX, 8)?,
-        body_bytes_max: size(values, &c::BODY_BYTES_MAX, 64)?,
+        body_bytes_max,
+        memory_in_flight: memory_in_flight(values, body_bytes_max as u64)?,
         request_timeout: time(values, &c::REQUEST_TIMEOUT)?,
         header_timeout: time(values, &c::HEADER_TIMEOUT)?,
         stall_timeout: time(values, &c::STALL_TIMEOUT)?,
+        transfer_rate_min: size(values, &c::TRANSFER_RATE_MIN, 0)?.max(1) as u64,
         idle_timeout: idle_timeout(values)?,
         drain_timeout: time(values, &c::DRAIN_TIMEOUT)?,
         batches_max: count(values, &c::BATCHES_MAX)?,
     })
 }
+
+/// At least one request of any kind has to fit: a body takes its own bytes and about as many for the rows that are built from
+/// it, a page of 4 MiB takes those of its rows and those of its JSON.
+fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> {
+    let (setting, least) = (&c::MEMORY_IN_FLIGHT, MEMORY_MIN.max(2 * body_bytes_max));
+    let bytes = size_or_share(values, setting, 4, 32 << 20..=1 << 30)?;
+    if bytes >= least {
+        return Ok(bytes);
+    }
+    match values.of(setting).text.as_str() {
+        AUTO => Ok(least),
+        text => conflict(format!(
+            "--memory-in-flight ({text}) is too small: expected at least {least} bytes, which is 16MiB or twice --body-bytes-max"
+        )),
+    }
+}
+
+const MEMORY_MIN: u64 = 16 << 20;
 
 /// At least the timeout in the `Keep-Alive` header: a client that relies on it would otherwise send its next request on a
 /// closed connection.
@@ -302,6 +324,26 @@ fn size(values: &Values, setting: &'static Setting, min_kib: u64) -> Result<usiz
 
 fn any_size(values: &Values, setting: &'static Setting) -> Result<u64, Error> {
     values.read(setting, "a size such as 64KiB or 1GiB", quantity::bytes)
+}
+
+/// The value of a size that follows from the memory of the machine or container.
+const AUTO: &str = "auto";
+
+/// A size. `auto` is this share of the available memory, within the range.
+fn size_or_share(
+    values: &Values,
+    setting: &'static Setting,
+    share: u64,
+    range: RangeInclusive<u64>,
+) -> Result<u64, Error> {
+    let want = "`auto`, or a size such as 64KiB or 1GiB";
+    values.read(setting, want, |text| match text {
+        AUTO => {
+            let bytes = partita_rt::memory::available() / share;
+            Some(bytes.clamp(*range.start(), *range.end()))
+        }
+        text => quantity::bytes(text),
+    })
 }
 
 fn conflict<T>(text: impl Into<String>) -> Result<T, Error> {

@@ -151,18 +151,22 @@ pub enum Oauth {
 /// and defined with the protocol.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Open client connections; more connections wait in the listen queue.
+    /// Open client connections; for one more, the connection that has waited longest for its client is closed.
     pub connections_max: usize,
     /// Size of the request line and the headers together, in bytes.
     pub header_bytes_max: usize,
     /// Size of a request body, in bytes.
     pub body_bytes_max: usize,
+    /// Memory for request bodies and answers of all connections, in bytes.
+    pub memory_in_flight: u64,
     /// Time from the end of a request's headers to the start of the answer.
     pub request_timeout: Duration,
     /// Time for receiving the headers of a request, and for the TLS handshake.
     pub header_timeout: Duration,
     /// Time within a request without a byte sent or received.
     pub stall_timeout: Duration,
+    /// Bytes per second of a body or an answer, on average.
+    pub transfer_rate_min: u64,
     /// Time of a connection between requests.
     pub idle_timeout: Duration,
     /// Time for running requests at shutdown.

@@ -87,6 +87,27 @@ fn defaults_serve_this_machine() {
 }
 
 #[test]
+fn memory_follows_the_machine_or_the_setting() {
+    let settings = settings(Layers::default()).unwrap();
+    assert!((32 << 20..=1 << 30).contains(&settings.limits.memory_in_flight));
+    assert!(settings.store.block_cache_bytes <= 256 << 20);
+    let given = from_flags(&[("memory-in-flight", "17MiB"), ("block-cache-bytes", "1GiB")]);
+    assert_eq!(
+        (given.limits.memory_in_flight, given.store.block_cache_bytes),
+        (17 << 20, 1 << 30)
+    );
+    let large = from_flags(&[("body-bytes-max", "1GiB")]);
+    assert_eq!(large.limits.memory_in_flight, 2 << 30);
+    let text = refused(&[("memory-in-flight", "15MiB")]);
+    assert!(
+        text.contains("16777216") && text.contains("--body-bytes-max"),
+        "{text}"
+    );
+    let text = refused(&[("memory-in-flight", "much")]);
+    assert!(text.contains("`auto`"), "{text}");
+}
+
+#[test]
 fn each_layer_overrides_the_one_below() {
     let file = "[table]\nport = 1\nhost = '127.0.0.2'\nhost-suffixes = ['a.example', 'b.example']\n[limits]\nbatches-max = 3\n";
     let layers = || {

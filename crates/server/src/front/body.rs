@@ -1,36 +1,59 @@
-//! The body of a request: read, or skipped.
+//! The body of a request: read, skipped, or left unread.
 //!
-//! - Memory is bounded by the settings.
+//! - A body is bounded by the settings, and all bodies together by the memory budget. Memory is reserved as the body arrives:
+//!   an announced body costs nothing.
 //! - An unread body is skipped before the answer is sent, within bounds. Otherwise a client that is still sending would lose
 //!   the answer: its bytes reach a closed socket, and the TCP reset arrives before the client has read the answer.
+//! - A body that is too large is not skipped. The answer is sent at once, and the connection discards the rest for a short
+//!   time before it closes.
 //! - The body of a client that waits for `100 Continue` is not skipped: the client sends nothing, and gets the answer at once.
 
-use super::progress::{Phase, Progress};
+use super::Front;
+use super::busy::busy;
+use crate::connections::{Phase, Progress};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header;
 use hyper::http::request::Parts;
+use partita_service::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 use partita_wire::{ErrorCode, Failure};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Time for skipping: 4 MiB at 3.4 Mbit/s. (nginx skips for 30 s, its `lingering_time`, but after the answer.)
 const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// The most bytes to skip, as a multiple of the body limit: most bodies that are too large exceed the limit only a
-/// little.
-const SKIP_BODIES_MAX: usize = 4;
+/// The first size of the buffer for a body of several frames.
+const BUFFER_BYTES_MIN: usize = 64 << 10;
+
+/// A full buffer grows by this factor: a stalled body has reserved at most so many times the bytes that have arrived, and a
+/// third of a long body is copied twice.
+const BUFFER_GROWTH: usize = 4;
 
 /// The body of a request.
 #[derive(Debug)]
 pub(super) struct RequestBody<'a> {
     incoming: Incoming,
     progress: &'a Progress,
+    memory: &'a Arc<MemoryBudget>,
+    /// The memory of the body and of the rows that are built from it.
+    reserved: Reserved,
     bytes_max: usize,
     /// Whether a header announces a body.
     is_announced: bool,
     /// Whether the client waits for `100 Continue`, which hyper sends at the first read.
     is_held_back: bool,
+    is_too_large: bool,
+}
+
+/// What remains of a body after its request was handled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// Nothing that matters: the connection can serve the next request.
+    Read,
+    /// More than the server is willing to skip: the connection ends with the answer.
+    Unread,
 }
 
 impl<'a> RequestBody<'a> {
@@ -38,7 +61,7 @@ impl<'a> RequestBody<'a> {
         incoming: Incoming,
         head: &Parts,
         progress: &'a Progress,
-        bytes_max: usize,
+        front: &'a Front,
     ) -> Self {
         let headers = &head.headers;
         let expects =
@@ -46,74 +69,125 @@ impl<'a> RequestBody<'a> {
         Self {
             incoming,
             progress,
-            bytes_max,
+            memory: &front.parts.memory,
+            reserved: Reserved::default(),
+            bytes_max: front.parts.limits.body_bytes_max,
             is_announced: headers.contains_key(header::CONTENT_LENGTH)
                 || headers.contains_key(header::TRANSFER_ENCODING),
             is_held_back: headers.get(header::EXPECT).is_some_and(expects),
+            is_too_large: false,
         }
     }
 
-    /// The whole body, within the limits of size and time. If the future is dropped, the rest can still be skipped.
+    /// The whole body, within the limits of size, time and memory. If the future is dropped, the rest can still be skipped.
     pub(super) async fn read(&mut self) -> Result<Bytes, Failure> {
         if !self.is_announced {
             return Err(ErrorCode::MissingContentLengthHeader.into());
         }
-        if self.incoming.size_hint().lower() > self.bytes_max as u64 {
-            return Err(ErrorCode::RequestBodyTooLarge.into());
+        let announced = self.incoming.size_hint().lower();
+        if announced > self.bytes_max as u64 {
+            return Err(self.too_large());
         }
+        // Without a Content-Length only the limit is known.
+        let length_max = match announced as usize {
+            0 => self.bytes_max,
+            announced => announced,
+        };
         let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
+        if !self.incoming.is_end_stream() {
+            self.progress.enter(Phase::Body);
+        }
         while !self.incoming.is_end_stream() {
             self.is_held_back = false;
-            self.progress.enter(Phase::Body);
             let Some(frame) = self.incoming.frame().await else {
                 break;
             };
             let Ok(data) = frame.map_err(|_| ErrorCode::InvalidInput)?.into_data() else {
                 continue;
             };
-            if first.len() + whole.len() + data.len() > self.bytes_max {
-                return Err(ErrorCode::RequestBodyTooLarge.into());
+            let length = first.len() + whole.len() + data.len();
+            if length > self.bytes_max {
+                return Err(self.too_large());
             }
             // A body in one piece is not copied; most are.
             if first.is_empty() && whole.is_empty() {
                 first = data;
                 continue;
             }
-            if whole.is_empty() {
-                let rest = self.incoming.size_hint().lower() as usize;
-                whole.reserve(rest + first.len() + data.len());
-                whole.extend_from_slice(&std::mem::take(&mut first));
+            if length > whole.capacity() {
+                let mut larger = self.buffer(whole.capacity(), length, length_max)?;
+                larger.extend_from_slice(&std::mem::take(&mut first));
+                larger.extend_from_slice(&whole);
+                whole = larger;
             }
             whole.extend_from_slice(&data);
         }
         self.progress.enter(Phase::Working);
-        Ok(if whole.is_empty() {
+        let body = if whole.is_empty() {
             first
         } else {
             whole.freeze()
-        })
+        };
+        // The rows that are built from it take about as much again.
+        self.reserve(2 * body.len())?;
+        Ok(body)
     }
 
-    /// Reads and drops the rest, within the bounds.
-    pub(super) async fn skip(&mut self) {
-        if self.is_held_back || self.incoming.is_end_stream() {
-            return;
+    /// A larger buffer in place of a full one, for a body that is `length_max` bytes long at most.
+    fn buffer(
+        &mut self,
+        full: usize,
+        length: usize,
+        length_max: usize,
+    ) -> Result<BytesMut, Failure> {
+        let usual = (full * BUFFER_GROWTH).max(BUFFER_BYTES_MIN);
+        let capacity = usual.min(length_max).max(length);
+        self.reserve(capacity)?;
+        Ok(BytesMut::with_capacity(capacity))
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), Failure> {
+        if bytes <= UNCOUNTED_BYTES {
+            return Ok(());
         }
-        // After the timeout the connection is closed.
-        let _ = tokio::time::timeout(SKIP_TIME_MAX, self.skip_bytes()).await;
-        self.progress.enter(Phase::Working);
+        let reserved = self.reserved.grow_to(self.memory, bytes);
+        reserved.map_err(|refused| busy(&refused))
     }
 
-    async fn skip_bytes(&mut self) {
-        let mut left = self.bytes_max.saturating_mul(SKIP_BODIES_MAX);
-        self.progress.enter(Phase::Body);
+    fn too_large(&mut self) -> Failure {
+        self.is_too_large = true;
+        ErrorCode::RequestBodyTooLarge.into()
+    }
+
+    /// Gives back the memory, and skips the rest of the body within the bounds.
+    pub(super) async fn end(&mut self) -> BodyEnd {
+        self.reserved = Reserved::default();
+        if self.is_held_back || self.incoming.is_end_stream() {
+            return BodyEnd::Read;
+        }
+        let is_too_large = self.incoming.size_hint().lower() > self.bytes_max as u64;
+        if !self.is_too_large && !is_too_large {
+            self.progress.enter(Phase::Body);
+            let skipped = tokio::time::timeout(SKIP_TIME_MAX, self.skip_bytes()).await;
+            self.progress.enter(Phase::Working);
+            if skipped == Ok(true) {
+                return BodyEnd::Read;
+            }
+        }
+        self.progress.linger_after_answer();
+        BodyEnd::Unread
+    }
+
+    /// Returns whether the body is at its end.
+    async fn skip_bytes(&mut self) -> bool {
+        let mut left = self.bytes_max;
         while let Some(Ok(frame)) = self.incoming.frame().await {
             let read = frame.data_ref().map_or(0, Bytes::len);
             let Some(still) = left.checked_sub(read) else {
-                return;
+                return false;
             };
             left = still;
-            self.progress.enter(Phase::Body);
         }
+        true
     }
 }

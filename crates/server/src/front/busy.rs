@@ -4,8 +4,8 @@ use partita_service::{AccountLimit, Busy, BusyReason};
 use partita_wire::Failure;
 use std::borrow::Cow;
 
-/// 503 ServerBusy. Exceeded targets are logged at level debug only, because there may be tens of thousands a second;
-/// `/admin/v1/status` and metrics count them.
+/// 503 ServerBusy. What clients cause is logged at level debug only, because there may be tens of thousands a second;
+/// `/admin/v1/status` and metrics count it.
 pub(super) fn busy(busy: &Busy) -> Failure {
     let Busy {
         reason,
@@ -13,7 +13,7 @@ pub(super) fn busy(busy: &Busy) -> Failure {
         detail,
     } = busy;
     let word = reason.as_str();
-    if reason.is_target() {
+    if reason.is_caused_by_clients() {
         tracing::debug!(reason = word, %detail, "a request was not executed");
     } else {
         tracing::warn!(reason = word, %detail, "a request was not executed");
@@ -40,6 +40,7 @@ const fn account_text(reason: BusyReason) -> Option<&'static str> {
         BusyReason::RangeInTransit
         | BusyReason::Overloaded
         | BusyReason::PartitionTarget
-        | BusyReason::TableTarget => None,
+        | BusyReason::TableTarget
+        | BusyReason::Memory => None,
     }
 }

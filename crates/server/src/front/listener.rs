@@ -1,14 +1,19 @@
-//! Accepts the connections of one protocol: TLS handshake, then HTTP, each under watch.
+//! Serves the connections of one protocol: first byte, TLS handshake, then HTTP, all under watch.
 
-use super::progress::{ANSWER_TIME_MAX, Patience, Progress, Watch};
-use super::{Protocol, connection};
-use crate::accept::accept;
+use super::Protocol;
+use crate::connections::{self, Buffers, Ended, Evicts, Patience, Phase, Watch, Watched, accept};
 use crate::metrics::ConnectionFault;
 use partita_rt::Tasks;
-use partita_rt::net::{Listener, Stream};
-use std::net::SocketAddr;
+use partita_rt::net::{Listener, Stream, readable};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
+
+/// Time for a client to receive the answer to a body that was too large, while it still sends. nginx waits for 5 s
+/// (`lingering_timeout`).
+const LINGER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Accepts connections until shutdown. Connections are tasks of `tasks`: draining them waits for the requests under way.
 pub(super) async fn listen<P: Protocol>(
@@ -18,44 +23,113 @@ pub(super) async fn listen<P: Protocol>(
 ) {
     let limits = &protocol.front().parts.limits;
     let watch = Watch::new(Patience {
-        idle: limits.idle_timeout,
         head: limits.header_timeout,
+        idle: limits.idle_timeout,
         stall: limits.stall_timeout,
-        answer: ANSWER_TIME_MAX,
+        rate_min: limits.transfer_rate_min,
+        linger: LINGER_TIME_MAX,
+        evicts: Evicts::Waiting,
     });
     let watching = Arc::clone(&watch).run(tasks.shutdown());
     tasks.spawn("watch connections", watching);
     let tls = protocol.front().parts.tls.clone().map(TlsAcceptor::from);
-    let serve = |stream, peer, permit| {
-        let watched = watch.watch();
+    let serve = |stream, peer, watched| {
         let (protocol, tls) = (Arc::clone(&protocol), tls.clone());
-        tasks.spawn("connection", async move {
-            let progress = Arc::clone(&watched.progress);
-            open(protocol, tls, stream, peer, progress).await;
-            drop((watched, permit));
-        });
+        tasks.spawn("connection", open(protocol, tls, stream, peer, watched));
     };
-    accept(&*listener, limits.connections_max, tasks.shutdown(), serve).await;
+    let connections_max = limits.connections_max;
+    accept(&*listener, &watch, connections_max, tasks.shutdown(), serve).await;
 }
 
 async fn open<P: Protocol>(
     protocol: Arc<P>,
     tls: Option<TlsAcceptor>,
-    stream: Stream,
+    mut stream: Stream,
     peer: SocketAddr,
-    progress: Arc<Progress>,
+    watched: Watched,
 ) {
-    let address = Some(peer.ip());
-    let Some(tls) = tls else {
-        return connection::serve(protocol, stream, address, progress).await;
+    let metrics = Arc::clone(&protocol.front().parts.metrics);
+    let _open = metrics.connection();
+    let fault = match first_byte(&mut stream, &watched).await {
+        // In a box, so that a silent connection is small.
+        Ok(()) => Box::pin(serve(protocol, tls, stream, peer.ip(), &watched)).await,
+        Err(ended) => fault(ended),
     };
-    let front = protocol.front();
-    let handshake = tokio::time::timeout(front.parts.limits.header_timeout, tls.accept(stream));
-    match handshake.await {
-        Ok(Ok(stream)) => connection::serve(protocol, stream, address, progress).await,
-        failed => {
-            front.parts.metrics.connection_failed(ConnectionFault::Tls);
-            tracing::debug!(?failed, "a TLS handshake failed");
+    if let Some(fault) = fault {
+        metrics.connection_failed(fault);
+    }
+}
+
+/// Waits for the first byte.
+async fn first_byte(stream: &mut Stream, watched: &Watched) -> Result<(), Ended> {
+    tokio::select! {
+        biased;
+        readable = readable(stream) => readable.map_err(|_| Ended::Broken),
+        ended = watched.progress.ordered_to_close() => Err(ended),
+    }
+}
+
+/// Serves a connection whose client has sent something. Returns why it ended, unless by its client.
+async fn serve<P: Protocol>(
+    protocol: Arc<P>,
+    tls: Option<TlsAcceptor>,
+    stream: Stream,
+    peer: IpAddr,
+    watched: &Watched,
+) -> Option<ConnectionFault> {
+    let Some(tls) = tls else {
+        return serve_http(&*protocol, stream, peer, watched).await;
+    };
+    let shaken = tokio::select! {
+        biased;
+        shaken = tls.accept(stream) => shaken,
+        ended = watched.progress.ordered_to_close() => return fault(ended).map(as_tls),
+    };
+    match shaken {
+        Ok(stream) => {
+            watched.progress.enter(Phase::New);
+            serve_http(&*protocol, stream, peer, watched).await
         }
+        Err(error) => {
+            tracing::debug!(%error, "a TLS handshake failed");
+            Some(ConnectionFault::Tls)
+        }
+    }
+}
+
+async fn serve_http<P, S>(
+    protocol: &P,
+    stream: S,
+    peer: IpAddr,
+    watched: &Watched,
+) -> Option<ConnectionFault>
+where
+    P: Protocol,
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let parts = &protocol.front().parts;
+    let buffers = Buffers {
+        head_bytes_max: parts.limits.header_bytes_max,
+        memory: &parts.memory,
+    };
+    let answer = |request| protocol.answer(request, Some(peer), &watched.progress);
+    fault(connections::serve(stream, watched, buffers, answer).await)
+}
+
+const fn fault(ended: Ended) -> Option<ConnectionFault> {
+    match ended {
+        Ended::Closed => None,
+        Ended::Slow => Some(ConnectionFault::Slow),
+        Ended::Evicted => Some(ConnectionFault::Evicted),
+        Ended::Protocol => Some(ConnectionFault::Protocol),
+        Ended::Broken => Some(ConnectionFault::Broken),
+    }
+}
+
+/// A handshake that takes too long counts as a fault of TLS.
+fn as_tls(fault: ConnectionFault) -> ConnectionFault {
+    match fault {
+        ConnectionFault::Slow => ConnectionFault::Tls,
+        other => other,
     }
 }

@@ -4,8 +4,7 @@
 //! connection ─▶ head ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ service ─▶ reply
 //! ```
 //!
-//! This module holds the parts that all storage protocols share: watched connections, request heads and bodies, replies,
-//! CORS. A [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
+//! This module holds the parts that all storage protocols share: listeners, request heads and bodies, replies, CORS. A [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
 //! name. `wire` reads and writes the protocol's text, and the service's crate performs the operation.
 //!
 //! Invariants:
@@ -14,15 +13,16 @@
 //! - every answer has a request id, errors too, and shows no internal detail.
 
 mod accounts;
+mod answer_body;
 mod body;
 mod busy;
-mod connection;
 mod cors;
 mod listener;
-mod progress;
 mod protocol;
 mod reply;
 mod request_head;
+#[cfg(test)]
+mod stall_tests;
 pub mod table;
 #[cfg(test)]
 mod tests;

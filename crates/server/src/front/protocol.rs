@@ -1,15 +1,14 @@
 //! A storage protocol behind a listener, and the parts that all protocols of a server share.
 
-use super::progress::Progress;
+use super::answer_body::AnswerBody;
 use crate::config::Limits;
+use crate::connections::Progress;
 use crate::metrics::Metrics;
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 use partita_rt::Clock;
-use partita_service::Accounts;
+use partita_service::{Accounts, MemoryBudget};
 use partita_wire::{AccountKeys, BearerRules, Hosts};
 use rustls::ServerConfig;
 use std::fmt;
@@ -28,7 +27,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
         request: Request<Incoming>,
         peer: Option<IpAddr>,
         progress: &Progress,
-    ) -> impl Future<Output = Response<Full<Bytes>>> + Send;
+    ) -> impl Future<Output = Response<AnswerBody>> + Send;
 }
 
 /// The parts of a front.
@@ -43,6 +42,8 @@ pub struct FrontParts {
     pub authorization_uri: String,
     /// Bounds of time and size.
     pub limits: Limits,
+    /// The memory for bodies and answers of all connections.
+    pub memory: Arc<MemoryBudget>,
     /// The timeout in the `Keep-Alive` header.
     pub keep_alive: Duration,
     /// The TLS settings of HTTPS; `None` for HTTP.

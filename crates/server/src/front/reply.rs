@@ -1,7 +1,7 @@
 //! An answer before it is sent.
 
+use super::answer_body::AnswerBody;
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use partita_wire::ErrorCode;
@@ -24,7 +24,7 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(super) body: AnswerBody,
     /// The storage error code, if it is an error.
     pub(super) code: Option<ErrorCode>,
     /// The reason code, if the request was not executed.
@@ -40,7 +40,7 @@ impl Reply {
         Self {
             status,
             headers,
-            body: Bytes::new(),
+            body: AnswerBody::default(),
             code: None,
             busy: None,
             entities: 0,
@@ -58,11 +58,23 @@ impl Reply {
     }
 
     /// With a body.
-    pub(super) fn body(mut self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+    pub(super) fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        self.pieces(content_type, body.into().into())
+    }
+
+    /// With a body in pieces.
+    pub(super) fn pieces(mut self, content_type: &'static str, body: AnswerBody) -> Self {
         self.headers
             .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        self.body = body.into();
+        self.body = body;
         self
+    }
+
+    /// The last answer of its connection.
+    pub(super) fn close(&mut self) {
+        self.headers
+            .insert(header::CONNECTION, HeaderValue::from_static("close"));
+        self.headers.remove(&KEEP_ALIVE);
     }
 
     /// With a header whose value depends on the request. A value with characters that a header does not allow is omitted;
@@ -75,8 +87,8 @@ impl Reply {
     }
 
     /// The answer as hyper sends it.
-    pub(super) fn into_response(self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body));
+    pub(super) fn into_response(self) -> Response<AnswerBody> {
+        let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         response

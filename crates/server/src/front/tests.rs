@@ -14,14 +14,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 const ACCOUNT: &str = "devstoreaccount1";
-const ROW: &str = "/Tab(PartitionKey='p',RowKey='r')";
+pub(super) const ROW: &str = "/Tab(PartitionKey='p',RowKey='r')";
 
-async fn started() -> Server {
-    let flags = [
+pub(super) async fn started(more: &[(&str, &str)]) -> Server {
+    let mut flags = vec![
         ("in-memory", "true"),
         ("table-port", "0"),
         ("admin-port", "0"),
     ];
+    flags.extend_from_slice(more);
     Server::start(from_flags(&flags)).await.unwrap()
 }
 
@@ -40,11 +41,11 @@ fn signature(permissions: &str) -> String {
 }
 
 /// The head of a request with all permissions, without the blank line. The path may have a query.
-fn head(verb: &str, path: &str) -> Vec<u8> {
+pub(super) fn head(verb: &str, path: &str) -> Vec<u8> {
     head_signed(verb, path, &signature("rwdlacu"))
 }
 
-fn head_signed(verb: &str, path: &str, signature: &str) -> Vec<u8> {
+pub(super) fn head_signed(verb: &str, path: &str, signature: &str) -> Vec<u8> {
     let mark = if path.contains('?') { '&' } else { '?' };
     format!(
         "{verb} /{ACCOUNT}{path}{mark}{signature} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
@@ -54,7 +55,12 @@ fn head_signed(verb: &str, path: &str, signature: &str) -> Vec<u8> {
 }
 
 /// Sends a head, further header lines and a body; returns the status and the whole text of the answer.
-async fn ask(server: &Server, head: Vec<u8>, lines: &[&[u8]], body: &[u8]) -> (u16, String) {
+pub(super) async fn ask(
+    server: &Server,
+    head: Vec<u8>,
+    lines: &[&[u8]],
+    body: &[u8],
+) -> (u16, String) {
     let mut request = head;
     for line in lines {
         request.extend_from_slice(line);
@@ -72,8 +78,13 @@ async fn ask(server: &Server, head: Vec<u8>, lines: &[&[u8]], body: &[u8]) -> (u
 }
 
 /// A server with an empty table `Tab`.
-async fn with_table() -> Server {
-    let server = started().await;
+pub(super) async fn with_table() -> Server {
+    with_table_and(&[]).await
+}
+
+/// A server with these flags and an empty table `Tab`.
+pub(super) async fn with_table_and(flags: &[(&str, &str)]) -> Server {
+    let server = started(flags).await;
     let (status, answer) = ask(
         &server,
         head("POST", "/Tables"),
@@ -85,7 +96,7 @@ async fn with_table() -> Server {
     server
 }
 
-async fn put(server: &Server, path: &str, body: &[u8]) {
+pub(super) async fn put(server: &Server, path: &str, body: &[u8]) {
     let (status, answer) = ask(server, head("PUT", path), &[], body).await;
     assert_eq!(status, 204, "{answer}");
 }

@@ -48,17 +48,19 @@ pub struct Answered {
 pub enum ConnectionFault {
     /// The TLS handshake failed or took too long.
     Tls,
-    /// Headers did not arrive in time, or no byte was sent or received within a request.
+    /// Headers did not arrive in time, or a body or an answer moved too slowly.
     Slow,
     /// The bytes received are not HTTP, or exceed a size limit.
     Protocol,
     /// The connection broke.
     Broken,
+    /// All places were taken, and it had waited longest for its client.
+    Evicted,
 }
 
 impl ConnectionFault {
     /// The values of the label `reason`, in the order of the variants.
-    pub(crate) const REASONS: [&str; 4] = ["tls", "slow", "protocol", "broken"];
+    pub(crate) const REASONS: [&str; 5] = ["tls", "slow", "protocol", "broken", "evicted"];
 }
 
 /// The counters of a server. Shared by reference or `Arc`; every method may be called from any thread.
@@ -329,7 +331,7 @@ mod tests {
                 metrics.request(&busy);
             }
         }
-        assert_eq!(metrics.read().busy, [1, 2, 3, 4, 5]);
+        assert_eq!(metrics.read().busy, [1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

@@ -58,6 +58,9 @@ definitions! {
     CONNECTIONS_OPENED = Counter "partita_connections_opened_total" "Client connections taken.";
     CONNECTIONS_FAILED = Counter "partita_connections_failed_total" "Client connections ended by a fault or a limit, by reason.";
 
+    MEMORY_IN_FLIGHT = Gauge "partita_memory_in_flight_bytes" "Memory reserved for request bodies and answers.";
+    MEMORY_IN_FLIGHT_MAX = Gauge "partita_memory_in_flight_max_bytes" "Limit of the memory for request bodies and answers.";
+
     COMMIT_BATCHES = Counter "partita_commit_batches_total" "Engine batches that became durable.";
     COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows in engine batches that became durable.";
     COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes in engine batches that became durable.";

@@ -20,6 +20,8 @@ pub(crate) struct Surroundings {
     pub(crate) version: &'static str,
     pub(crate) uptime: Duration,
     pub(crate) ready: bool,
+    /// The memory for bodies and answers: bytes in use, and the limit.
+    pub(crate) memory_in_flight: (u64, u64),
     /// `None` until the data is open.
     pub(crate) engine: Option<Stats>,
     /// How far the wall clock is behind the newest stored row.
@@ -47,6 +49,9 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::WALL_CLOCK_LAG, lag);
     requests(&mut page, reading);
     connections(&mut page, reading);
+    let (bytes, bytes_max) = around.memory_in_flight;
+    page.single(&d::MEMORY_IN_FLIGHT, bytes);
+    page.single(&d::MEMORY_IN_FLIGHT_MAX, bytes_max);
     if let Some(stats) = &around.engine {
         engine(&mut page, stats);
         page.single(&d::DAMAGED_FILES, around.damaged_files);
@@ -263,6 +268,7 @@ mod tests {
             version: "1.2.3",
             uptime: Duration::from_millis(1500),
             ready: true,
+            memory_in_flight: (3, 8),
             engine: Some(stats()),
             wall_clock_lag: Duration::from_millis(2500),
             damaged_files: 1,
@@ -320,6 +326,8 @@ mod tests {
             "partita_wall_clock_lag_seconds 2.5",
             "partita_busy_total{reason=\"table-target\"} 1",
             "partita_busy_total{reason=\"overloaded\"} 0",
+            "partita_memory_in_flight_bytes 3",
+            "partita_memory_in_flight_max_bytes 8",
             "partita_response_bytes_total{operation=\"QueryEntity\"} 9",
             "partita_commit_group_batches_bucket{le=\"1\"} 1",
             "partita_commit_group_batches_bucket{le=\"2\"} 2",

@@ -1,7 +1,7 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, at its time or byte limit, when it exceeds a target, at the end of a range, or after
-//! the last row. The next page starts at the next matching row or, if the page ended early, at the next row to read.
+//! A page ends when it is full, at its time or byte limit, when it exceeds a target, when no memory is left for more rows,
+//! at the end of a range, or after the last row. The next page starts at the next matching row or, if the page ended early, at the next row to read.
 //! That position is a key, so it stays valid when rows or ranges change.
 
 use super::meter::Meter;
@@ -13,7 +13,7 @@ use partita_engine::{KeyRange, ScanHint};
 use partita_heat::Access;
 use partita_model::{EntityBound, EntityPosition, EntityRange, Filter, TableSpace};
 use partita_range::{Range, RangeId, RequestStats};
-use partita_service::Admitted;
+use partita_service::{Admitted, Busy, Reserved, UNCOUNTED_BYTES};
 use std::time::{Duration, Instant};
 
 /// A query.
@@ -32,7 +32,7 @@ pub struct Query<'a> {
 }
 
 /// A page of a query.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Page {
     /// The rows, in key order.
     pub rows: Vec<RowData>,
@@ -40,6 +40,8 @@ pub struct Page {
     pub next: Option<EntityPosition>,
     /// Its cost.
     pub report: ScanReport,
+    /// The memory of the rows.
+    pub memory: Reserved,
 }
 
 /// What a page cost, for the statistics that a client can request.
@@ -62,6 +64,10 @@ pub struct ScanReport {
 const CHUNK_ROWS_MAX: usize = 1024;
 /// The maximum bytes read at a time.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
+
+/// The memory of a page is reserved in pieces of this size, before rows fill it. (A chunk that is being read is not
+/// counted: the admission of scans bounds the number of chunks.)
+const RESERVED_STEP: usize = 64 << 10;
 
 impl Service {
     /// Returns one page of a query.
@@ -96,6 +102,7 @@ impl Service {
             deadline: began + self.settings.page_time_max,
             rows: Vec::new(),
             bytes_kept: 0,
+            memory: Reserved::default(),
             rows_read: 0,
             bytes_read: 0,
             first_read: None,
@@ -107,6 +114,7 @@ impl Service {
             rows_read,
             bytes_read,
             meter,
+            memory,
             ..
         } = reader;
         meter.finish(start);
@@ -122,6 +130,7 @@ impl Service {
                 bytes_read,
                 time,
             },
+            memory,
         })
     }
 }
@@ -166,6 +175,7 @@ struct PageReader<'a> {
     deadline: Instant,
     rows: Vec<RowData>,
     bytes_kept: usize,
+    memory: Reserved,
     rows_read: usize,
     bytes_read: usize,
     /// The first row read in this span.
@@ -308,10 +318,26 @@ impl<'a> PageReader<'a> {
         if full {
             return Ok(Some(row.key));
         }
+        match self.reserve(self.bytes_kept + bytes_on_page) {
+            Ok(()) => {}
+            // The next page is reserved anew.
+            Err(_busy) if !self.rows.is_empty() => return Ok(Some(row.key)),
+            Err(busy) => return Err(busy.into()),
+        }
         // A row that does not fit is charged to the next page.
         self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes_on_page;
         self.rows.push(row);
         Ok(None)
+    }
+
+    /// Reserves memory for this many bytes on the page.
+    fn reserve(&mut self, bytes: usize) -> Result<(), Busy> {
+        if bytes <= UNCOUNTED_BYTES {
+            return Ok(());
+        }
+        let budget = &self.service.storage().memory;
+        self.memory
+            .grow_to(budget, bytes.next_multiple_of(RESERVED_STEP))
     }
 }

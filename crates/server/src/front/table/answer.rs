@@ -1,19 +1,20 @@
 //! One request to the Table service, from its head to its answer.
 
 use super::super::Protocol;
-use super::super::body::RequestBody;
-use super::super::progress::Progress;
+use super::super::answer_body::AnswerBody;
+use super::super::body::{BodyEnd, RequestBody};
+use super::super::busy::busy;
 use super::super::reply::{CONTENT_MD5, X_MS_CLIENT_REQUEST_ID};
 use super::super::request_head::RequestHead;
 use super::authenticate::authenticate;
 use super::call::{AuthorizedRequest, Call};
 use super::headers::{PREFER, X_HTTP_METHOD};
 use super::{Outcome, Refused, TableFront, preflight};
+use crate::connections::Progress;
 use crate::front::Front;
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::{Request, Response, header};
 use partita_wire::table::{
@@ -32,12 +33,12 @@ impl Protocol for TableFront {
         request: Request<Incoming>,
         peer: Option<IpAddr>,
         progress: &Progress,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<AnswerBody> {
         let front = &self.front;
         let began = front.parts.clock.monotonic();
         let _in_flight = front.parts.metrics.in_flight();
         let (parts, body) = request.into_parts();
-        let mut body = RequestBody::new(body, &parts, progress, front.parts.limits.body_bytes_max);
+        let mut body = RequestBody::new(body, &parts, progress, front);
         let mut call = Call::new(self, RequestHead::new(front, &parts, peer));
         let handling = tokio::time::timeout(call.head.time_limit(), handle(&mut call, &mut body));
         let reply = match handling.await {
@@ -48,7 +49,9 @@ impl Protocol for TableFront {
             // The body did not arrive in time, so the operation did not start.
             Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
         };
-        let reply = call.complete(reply);
+        let mut reply = call.complete(reply);
+        // An executed write has happened, so its answer must not be refused.
+        reply.body.reserve_beyond_limit(&front.parts.memory);
         let answered = Answered {
             operation: call.operation,
             status: reply.status.as_u16(),
@@ -61,7 +64,9 @@ impl Protocol for TableFront {
         };
         front.parts.metrics.request(&answered);
         log(&call, &answered);
-        body.skip().await;
+        if body.end().await == BodyEnd::Unread {
+            reply.close();
+        }
         reply.into_response()
     }
 }
@@ -111,7 +116,13 @@ async fn handle(call: &mut Call<'_>, body: &mut RequestBody<'_>) -> Outcome {
     }
     call.bytes_in = request.body.len() as u64;
     call.is_executing = true;
-    let reply = super::run(call, &request).await;
+    let mut reply = super::run(call, &request).await;
+    if let Ok(done) = &mut reply
+        && !request.operation.is_write()
+        && let Err(refused) = done.body.reserve(&call.head.front.parts.memory)
+    {
+        reply = Err(busy(&refused).into());
+    }
     match call.head.header(&header::ORIGIN) {
         Some(origin) => {
             let reply = reply.unwrap_or_else(|Refused(failure)| call.refuse(&failure));

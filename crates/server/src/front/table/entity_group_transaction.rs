@@ -237,10 +237,11 @@ async fn query(call: &Call<'_>, request: &AuthorizedRequest<'_>, part: &Part<'_>
         partition_key,
         row_key: header(NEXT_ROW_KEY),
     });
+    let body = answer.body.whole();
     let outcome = PartOutcome::Found {
         etag: header(header::ETAG).and_then(|etag| ETag::parse(etag).ok()),
         next,
-        body: &answer.body,
+        body: &body,
         level,
     };
     let mut writer = new_query();
@@ -294,7 +295,7 @@ fn new_query() -> BatchWriter {
 fn reply(writer: BatchWriter) -> Reply {
     let reply = Reply::uncached(StatusCode::ACCEPTED);
     let mut reply = reply.header(header::CONTENT_TYPE, &writer.content_type());
-    reply.body = writer.finish().into();
+    reply.body = Bytes::from(writer.finish()).into();
     reply
 }
 

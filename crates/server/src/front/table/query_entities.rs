@@ -1,9 +1,10 @@
 //! Query Entities: one page, with a continuation token where more rows may follow.
 
+use super::super::answer_body::{AnswerBody, BodyWriter};
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, explain, find_table, page_options};
 use hyper::StatusCode;
-use partita_table::{Page, Query, Table};
+use partita_table::{Error, Page, Query, RowData, Table};
 use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};
 
 /// Estimated bytes of JSON of a row in addition to the stored bytes.
@@ -28,7 +29,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     };
     let page = call.service().query_entities(&table, query).await?;
     let body = write_page(call, request, &table, &page, select.as_ref())?;
-    let mut reply = Reply::uncached(StatusCode::OK).body(call.level.content_type(), body);
+    let mut reply = Reply::uncached(StatusCode::OK).pieces(call.level.content_type(), body);
     reply.entities = page.rows.len() as u64;
     if explain::is_requested(call) {
         let text = explain::page(call.service(), &table, &page);
@@ -51,19 +52,20 @@ fn write_page(
     table: &Table,
     page: &Page,
     select: Option<&Select>,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<AnswerBody, Refused> {
     let base = request.base(call);
     let writer = EntityWriter::new(&request.entity_format(call.level, &base, table, select));
     // Stored rows are a little smaller than their JSON.
-    let rows = page.rows.iter();
-    let stored: usize = rows
-        .map(|row| row.value.len() + row.key.len() + ROW_BYTES)
-        .sum();
-    let mut body = Vec::with_capacity(stored + ROW_BYTES);
-    writer.begin_page(&mut body);
+    let json_bytes = |row: &RowData| row.value.len() + row.key.len() + ROW_BYTES;
+    let expected = page.rows.iter().map(json_bytes).sum::<usize>() + ROW_BYTES;
+    let memory = &call.head.front.parts.memory;
+    let mut body = BodyWriter::new(memory, expected).map_err(Error::from)?;
+    writer.begin_page(body.buffer());
     for (index, row) in page.rows.iter().enumerate() {
-        writer.row(index == 0, &row.entity(&table.space)?, &mut body)?;
+        body.make_room(json_bytes(row)).map_err(Error::from)?;
+        let entity = row.entity(&table.space)?;
+        writer.row(index == 0, &entity, body.buffer())?;
     }
-    writer.end_page(&mut body);
-    Ok(body)
+    writer.end_page(body.buffer());
+    Ok(body.finish().map_err(Error::from)?)
 }

@@ -1,4 +1,5 @@
 mod heat;
+mod page_memory;
 mod properties;
 mod targets;
 
@@ -12,11 +13,16 @@ use partita_model::{
 };
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::{Clock, SystemClock};
-use partita_service::Storage;
+use partita_service::{MemoryBudget, Storage};
 use std::sync::Arc;
 
 /// A service over a first range and ranges with these start keys.
-fn service_split_at(mut starts: Vec<bytes::Bytes>) -> Service {
+fn service_split_at(starts: Vec<bytes::Bytes>) -> Service {
+    let (map, clock) = (map_split_at(starts), Arc::new(SystemClock));
+    service_over(map, clock, TargetSettings::default())
+}
+
+fn map_split_at(mut starts: Vec<bytes::Bytes>) -> PartitionMap {
     starts.sort();
     starts.dedup();
     let ends = starts.clone().into_iter().map(Some).chain([None]);
@@ -29,12 +35,20 @@ fn service_split_at(mut starts: Vec<bytes::Bytes>) -> Service {
             range: Arc::new(range),
         }
     };
-    let map = PartitionMap::new((1..).zip(starts.zip(ends)).map(served).collect()).unwrap();
-    service_over(map, Arc::new(SystemClock), TargetSettings::default())
+    PartitionMap::new((1..).zip(starts.zip(ends)).map(served).collect()).unwrap()
 }
 
 fn service_over(map: PartitionMap, clock: Arc<dyn Clock>, targets: TargetSettings) -> Service {
-    let mut storage = Storage::new(Arc::new(map), clock);
+    service_in(MemoryBudget::unlimited(), map, clock, targets)
+}
+
+fn service_in(
+    memory: Arc<MemoryBudget>,
+    map: PartitionMap,
+    clock: Arc<dyn Clock>,
+    targets: TargetSettings,
+) -> Service {
+    let mut storage = Storage::new(Arc::new(map), clock).with_memory(memory);
     if !targets.is_off() {
         storage = storage.with_targets(targets.account);
     }

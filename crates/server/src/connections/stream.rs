@@ -1,0 +1,148 @@
+//! A stream that reports its progress, and that discards what a client still sends after a refusal.
+
+use super::progress::{Phase, Progress};
+use partita_service::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The most bytes to discard: most bodies that are too large exceed the limit only a little.
+const DISCARDED_MAX: usize = 16 << 20;
+
+/// A stream that reports its progress.
+pub(super) struct WatchedStream<S> {
+    inner: S,
+    progress: Arc<Progress>,
+    memory: Arc<MemoryBudget>,
+    /// Bytes of the head under way.
+    head_bytes: usize,
+    /// The memory of a long head, until its answer.
+    head_memory: Reserved,
+    is_shut_down: bool,
+    discarded: usize,
+}
+
+impl<S> WatchedStream<S> {
+    pub(super) fn new(inner: S, progress: Arc<Progress>, memory: Arc<MemoryBudget>) -> Self {
+        Self {
+            inner,
+            progress,
+            memory,
+            head_bytes: 0,
+            head_memory: Reserved::default(),
+            is_shut_down: false,
+            discarded: 0,
+        }
+    }
+
+    /// Records received bytes. A head has no credentials yet, so a long one counts too. Its first bytes do not: most often
+    /// they are the whole head with a body behind it, whose refusal has an answer.
+    fn received(&mut self, bytes: usize) -> io::Result<()> {
+        let phase = self.progress.state().phase();
+        self.progress.read_bytes(bytes);
+        if phase != Phase::Head {
+            self.head_bytes = bytes;
+            return Ok(());
+        }
+        self.head_bytes += bytes;
+        if self.head_bytes <= UNCOUNTED_BYTES {
+            return Ok(());
+        }
+        let reserved = self.head_memory.grow_to(&self.memory, self.head_bytes);
+        reserved.map_err(|busy| io::Error::new(io::ErrorKind::OutOfMemory, busy))
+    }
+
+    fn wrote(&mut self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if self.head_memory.bytes() > 0 {
+            self.head_memory = Reserved::default();
+        }
+        match polled {
+            Poll::Ready(Ok(bytes)) => self.progress.wrote_bytes(bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.progress.has_to_write(),
+        }
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> WatchedStream<S> {
+    /// Reads and drops what the client sends, until it closes its side. If the server closed the connection while bytes
+    /// arrive, the client would get a reset instead of the answer.
+    fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut bytes = [0; 8 << 10];
+        while self.discarded < DISCARDED_MAX {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            let polled = ready!(Pin::new(&mut self.inner).poll_read(cx, &mut buffer));
+            let read = buffer.filled().len();
+            if polled.is_err() || read == 0 {
+                break;
+            }
+            self.discarded += read;
+        }
+        Poll::Ready(())
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            self.received(read)?;
+        }
+        polled
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.wrote(polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write_vectored(cx, bytes);
+        self.wrote(polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.inner).poll_flush(cx);
+        if let Poll::Ready(Ok(())) = polled {
+            self.progress.flushed();
+        }
+        polled
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.is_shut_down {
+            ready!(Pin::new(&mut self.inner).poll_shutdown(cx))?;
+            self.is_shut_down = true;
+            if self.progress.lingers() {
+                self.progress.enter(Phase::Linger);
+            }
+        }
+        if self.progress.lingers() {
+            ready!(self.poll_discard(cx));
+        }
+        Poll::Ready(Ok(()))
+    }
+}

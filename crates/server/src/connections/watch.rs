@@ -1,0 +1,320 @@
+//! Closes connections that take too long, and makes room for new ones.
+//!
+//! Once a second one task checks all connections: overdue connections get the order to break off, and at shutdown all get the
+//! order to end. So limits hold to within a second, and a request needs no timer.
+//!
+//! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate moves in
+//! [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single bytes little
+//! later, and small transfers are never affected. A rate over the whole transfer would not do: the system's buffers take the
+//! first megabytes of an answer at once, and a client could live on those for an hour.
+
+use super::progress::{Order, Phase, Progress, State};
+use parking_lot::Mutex;
+use partita_rt::Shutdown;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::MissedTickBehavior;
+
+/// Time limits of a connection, by phase, and which connections are closed for a new one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// Time from the first byte of a request until its head is complete. For the first request it begins with the
+    /// connection.
+    pub(crate) head: Duration,
+    /// Time until the first byte of a further request.
+    pub(crate) idle: Duration,
+    /// Time between two bytes of a body or of an answer.
+    pub(crate) stall: Duration,
+    /// Bytes of a body or an answer in a second, on average.
+    pub(crate) rate_min: u64,
+    /// Time for discarding a body that was refused unread.
+    pub(crate) linger: Duration,
+    /// Which connections are closed when a new one needs the place.
+    pub(crate) evicts: Evicts,
+}
+
+/// Which connections are closed when a new one needs the place: those that have waited longest for their client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicts {
+    /// Connections without a request: no complete head yet, or idle for at least [`IDLE_SECONDS_MIN`].
+    Waiting,
+    /// All connections except those with a request that is being executed.
+    AllButWorking,
+}
+
+/// Clients that send one request after the other keep their connections, also when there are too many clients: those are
+/// idle for milliseconds. In whole seconds of the watch.
+const IDLE_SECONDS_MIN: u32 = 2;
+
+impl Evicts {
+    /// Whether a connection in this phase may be closed for another.
+    fn covers(self, phase: Phase) -> bool {
+        match phase {
+            Phase::New | Phase::Head | Phase::Idle | Phase::Linger => true,
+            Phase::Body | Phase::Answer => self == Self::AllButWorking,
+            Phase::Working => false,
+        }
+    }
+
+    fn covers_now(self, state: State, second: u32) -> bool {
+        let is_recent = second.saturating_sub(state.began()) < IDLE_SECONDS_MIN;
+        let is_protected = self == Self::Waiting && state.phase() == Phase::Idle && is_recent;
+        self.covers(state.phase()) && !is_protected
+    }
+}
+
+/// Connections that have the order to make room and are not closed yet. Bounds how many more than the limit are open.
+const LEAVING_MAX: usize = 64;
+
+/// All open connections of a listener.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// Seconds since the watch began.
+    clock: Arc<AtomicU32>,
+    patience: Patience,
+    open: Mutex<Open>,
+    /// Notified when a connection was closed, and every second.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// By number, so in the order of their opening.
+    connections: BTreeMap<u64, Entry>,
+    next_number: u64,
+    /// The connections with the order to make room.
+    leaving: usize,
+    /// The connections that have waited longest, in this order, as found by the last search.
+    candidates: VecDeque<(u64, State)>,
+    /// Whether new connections get the order to end.
+    ending: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    progress: Arc<Progress>,
+    transfer: Transfer,
+    is_leaving: bool,
+}
+
+/// The body or answer under way, as of the last check.
+#[derive(Debug)]
+struct Transfer {
+    state: State,
+    moved: u64,
+    /// Bytes that it lags behind the lowest rate.
+    lag: u64,
+}
+
+impl Transfer {
+    fn of(progress: &Progress) -> Self {
+        Self {
+            state: progress.state(),
+            moved: progress.moved(),
+            lag: 0,
+        }
+    }
+
+    /// Takes a second into account; returns whether the transfer is too slow.
+    fn is_too_slow(&mut self, state: State, moved: u64, patience: &Patience) -> bool {
+        if self.state != state {
+            (self.state, self.lag) = (state, 0);
+        }
+        let more = moved.wrapping_sub(self.moved);
+        self.moved = moved;
+        self.lag = (self.lag + patience.rate_min).saturating_sub(more);
+        self.lag as f64 > patience.rate_min as f64 * patience.stall.as_secs_f64()
+    }
+}
+
+impl Entry {
+    fn is_overdue(&mut self, second: u32, patience: &Patience) -> bool {
+        let state = self.progress.state();
+        let waited = second.saturating_sub(state.began());
+        let waited = Duration::from_secs(u64::from(waited));
+        match state.phase() {
+            Phase::New | Phase::Head => waited > patience.head,
+            Phase::Idle => waited > patience.idle,
+            Phase::Linger => waited > patience.linger,
+            Phase::Working => false,
+            Phase::Body | Phase::Answer => {
+                let moved = self.progress.moved();
+                self.transfer.is_too_slow(state, moved, patience)
+            }
+        }
+    }
+}
+
+impl Open {
+    /// The connection that has waited longest, if any may be closed.
+    fn longest_waiting(&mut self, second: u32, evicts: Evicts) -> Option<&mut Entry> {
+        let number = match self.next_candidate() {
+            Some(number) => number,
+            None => {
+                self.find_candidates(second, evicts);
+                self.next_candidate()?
+            }
+        };
+        self.connections.get_mut(&number)
+    }
+
+    /// The next candidate that still waits. Connections that were not candidates began to wait later.
+    fn next_candidate(&mut self) -> Option<u64> {
+        while let Some((number, state)) = self.candidates.pop_front() {
+            let entry = self.connections.get(&number);
+            if entry.is_some_and(|entry| !entry.is_leaving && entry.progress.state() == state) {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Finds an eighth of the waiting connections at a time, so that the search costs little for each.
+    fn find_candidates(&mut self, second: u32, evicts: Evicts) {
+        let entries = self.connections.iter();
+        let waiting = entries.filter(|(_, entry)| !entry.is_leaving);
+        let waiting = waiting.map(|(number, entry)| (*number, entry.progress.state()));
+        let mut waiting: Vec<_> = waiting
+            .filter(|(_, state)| evicts.covers_now(*state, second))
+            .collect();
+        waiting.sort_unstable_by_key(|(number, state)| (state.began(), *number));
+        waiting.truncate(waiting.len().div_ceil(8));
+        self.candidates = waiting.into();
+    }
+}
+
+/// A watched connection; dropping it ends the watch.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    watch: Arc<Watch>,
+    number: u64,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Watched {
+    /// Whether the connection may be closed at once when another needs its place.
+    pub(super) fn may_be_evicted(&self) -> bool {
+        let phase = self.progress.state().phase();
+        self.watch.patience.evicts.covers(phase)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let mut open = self.watch.open.lock();
+        if let Some(entry) = open.connections.remove(&self.number)
+            && entry.is_leaving
+        {
+            open.leaving -= 1;
+        }
+        drop(open);
+        self.watch.changed.notify_one();
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(patience: Patience) -> Arc<Self> {
+        Arc::new(Self {
+            clock: Arc::new(AtomicU32::new(0)),
+            patience,
+            open: Mutex::default(),
+            changed: Notify::new(),
+        })
+    }
+
+    /// Watches a new connection.
+    pub(crate) fn watch(self: &Arc<Self>) -> Watched {
+        let progress = Arc::new(Progress::new(Arc::clone(&self.clock)));
+        let mut open = self.open.lock();
+        if open.ending {
+            progress.send(Order::End);
+        }
+        let number = open.next_number;
+        open.next_number += 1;
+        let entry = Entry {
+            transfer: Transfer::of(&progress),
+            progress: Arc::clone(&progress),
+            is_leaving: false,
+        };
+        open.connections.insert(number, entry);
+        drop(open);
+        Watched {
+            watch: Arc::clone(self),
+            number,
+            progress,
+        }
+    }
+
+    /// Waits until there is room for one more connection within `connections_max`; closes the connection that has waited
+    /// longest if necessary. Waits only while all connections have requests under way. One caller at a time. Cancel safe.
+    pub(super) async fn make_room(&self, connections_max: usize) {
+        // Each change leaves a permit, so none is missed between the check and the wait.
+        while !self.try_make_room(connections_max) {
+            self.changed.notified().await;
+        }
+    }
+
+    fn try_make_room(&self, connections_max: usize) -> bool {
+        let mut open = self.open.lock();
+        let count = open.connections.len();
+        let is_full = count - open.leaving >= connections_max;
+        count < connections_max + LEAVING_MAX && (!is_full || self.evict_from(&mut open))
+    }
+
+    /// Closes the connection that has waited longest; returns whether there is one.
+    pub(super) fn evict(&self) -> bool {
+        self.evict_from(&mut self.open.lock())
+    }
+
+    fn evict_from(&self, open: &mut Open) -> bool {
+        let second = self.clock.load(Ordering::Relaxed);
+        let Some(entry) = open.longest_waiting(second, self.patience.evicts) else {
+            return false;
+        };
+        entry.is_leaving = true;
+        entry.progress.send(Order::MakeRoom);
+        open.leaving += 1;
+        true
+    }
+
+    /// Checks all connections once a second until shutdown, and then orders them to end.
+    pub(crate) async fn run(self: Arc<Self>, shutdown: Shutdown) {
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        // After a pause of the whole process, clients get the time that the process did not have.
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => return self.end(),
+                _ = seconds.tick() => self.tick(),
+            }
+        }
+    }
+
+    /// Advances the clock by a second and orders overdue connections to break off.
+    pub(super) fn tick(&self) {
+        let second = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
+        for entry in self.open.lock().connections.values_mut() {
+            if entry.is_overdue(second, &self.patience) {
+                entry.progress.send(Order::BreakOff);
+            }
+        }
+        self.changed.notify_one();
+    }
+
+    /// Sends all connections, also later ones, the order to end.
+    pub(super) fn end(&self) {
+        let mut open = self.open.lock();
+        open.ending = true;
+        for entry in open.connections.values() {
+            entry.progress.send(Order::End);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn connections(&self) -> usize {
+        self.open.lock().connections.len()
+    }
+}

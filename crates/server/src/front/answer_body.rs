@@ -1,0 +1,278 @@
+//! The body of an answer: pieces, each of which gives its memory back when the client's socket has taken it.
+//!
+//! An answer of up to [`UNCOUNTED_BYTES`] is one piece and does not touch the memory budget.
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// The size of a piece of a page. A row is never divided, so pieces may be larger.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The body of an answer.
+#[derive(Debug, Default)]
+pub(super) struct AnswerBody {
+    first: Bytes,
+    rest: VecDeque<Bytes>,
+    /// Whether its memory is reserved, or too small to be counted.
+    is_counted: bool,
+}
+
+impl From<Bytes> for AnswerBody {
+    fn from(first: Bytes) -> Self {
+        Self {
+            is_counted: first.len() <= UNCOUNTED_BYTES,
+            first,
+            rest: VecDeque::new(),
+        }
+    }
+}
+
+impl AnswerBody {
+    /// The number of bytes that are not taken yet.
+    pub(super) fn len(&self) -> usize {
+        self.first.len() + self.rest.iter().map(Bytes::len).sum::<usize>()
+    }
+
+    /// All bytes in one piece.
+    pub(super) fn whole(&self) -> Cow<'_, [u8]> {
+        if self.rest.is_empty() {
+            return Cow::Borrowed(&self.first);
+        }
+        let mut whole = Vec::with_capacity(self.len());
+        whole.extend_from_slice(&self.first);
+        for piece in &self.rest {
+            whole.extend_from_slice(piece);
+        }
+        Cow::Owned(whole)
+    }
+
+    /// Reserves the memory of the body until it is sent.
+    ///
+    /// # Errors
+    /// [`Busy`] if the budget has no room.
+    pub(super) fn reserve(&mut self, memory: &Arc<MemoryBudget>) -> Result<(), Busy> {
+        if !self.is_counted {
+            let mut reserved = Reserved::default();
+            reserved.grow_to(memory, self.first.len())?;
+            self.hold(reserved);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::reserve`], beyond the limit if necessary: the operation has happened, and its answer must not say that it
+    /// has not.
+    pub(super) fn reserve_beyond_limit(&mut self, memory: &Arc<MemoryBudget>) {
+        if !self.is_counted {
+            let mut reserved = Reserved::default();
+            reserved.grow_beyond_limit(memory, self.first.len());
+            self.hold(reserved);
+        }
+    }
+
+    fn hold(&mut self, memory: Reserved) {
+        let bytes = std::mem::take(&mut self.first);
+        self.first = Bytes::from_owner(Counted { bytes, memory });
+        self.is_counted = true;
+    }
+}
+
+/// Bytes with their memory, given back when the last reference to them is dropped.
+struct Counted<B> {
+    bytes: B,
+    #[allow(dead_code, reason = "held until the bytes are dropped")]
+    memory: Reserved,
+}
+
+impl<B: AsRef<[u8]>> AsRef<[u8]> for Counted<B> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = self.rest.pop_front().unwrap_or_default();
+        let piece = std::mem::replace(&mut self.first, next);
+        Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.len() as u64)
+    }
+}
+
+/// Writes a long body in pieces. The memory of a piece is reserved before it is written.
+#[derive(Debug)]
+pub(super) struct BodyWriter<'m> {
+    memory: &'m Arc<MemoryBudget>,
+    pieces: VecDeque<Bytes>,
+    piece: Vec<u8>,
+    reserved: Reserved,
+    /// Bytes that are still expected.
+    expected: usize,
+}
+
+impl<'m> BodyWriter<'m> {
+    /// A body of about `expected` bytes.
+    ///
+    /// # Errors
+    /// [`Busy`] if the budget has no room.
+    pub(super) fn new(memory: &'m Arc<MemoryBudget>, expected: usize) -> Result<Self, Busy> {
+        let mut writer = Self {
+            memory,
+            pieces: VecDeque::new(),
+            piece: Vec::new(),
+            reserved: Reserved::default(),
+            expected,
+        };
+        writer.begin_piece()?;
+        Ok(writer)
+    }
+
+    fn begin_piece(&mut self) -> Result<(), Busy> {
+        let capacity = self.expected.min(PIECE_BYTES);
+        if capacity > UNCOUNTED_BYTES || !self.pieces.is_empty() {
+            self.reserved.grow_to(self.memory, capacity)?;
+        }
+        self.piece = Vec::with_capacity(capacity);
+        self.expected -= capacity;
+        Ok(())
+    }
+
+    /// Where to write next.
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.piece
+    }
+
+    /// Ends the piece unless about `bytes` more fit into it. Call it between rows.
+    ///
+    /// # Errors
+    /// [`Busy`] if the budget has no room.
+    pub(super) fn make_room(&mut self, bytes: usize) -> Result<(), Busy> {
+        let fits = self.piece.len() + bytes <= self.piece.capacity().max(UNCOUNTED_BYTES);
+        if fits || self.piece.is_empty() {
+            return Ok(());
+        }
+        self.end_piece()?;
+        self.expected = self.expected.max(bytes);
+        self.begin_piece()
+    }
+
+    fn end_piece(&mut self) -> Result<(), Busy> {
+        // Rows may have become longer than expected.
+        self.reserved.grow_to(self.memory, self.piece.capacity())?;
+        let bytes = std::mem::take(&mut self.piece);
+        let memory = std::mem::take(&mut self.reserved);
+        self.pieces
+            .push_back(Bytes::from_owner(Counted { bytes, memory }));
+        Ok(())
+    }
+
+    /// The body.
+    ///
+    /// # Errors
+    /// [`Busy`] if the budget has no room.
+    pub(super) fn finish(mut self) -> Result<AnswerBody, Busy> {
+        if self.pieces.is_empty() && self.piece.capacity() <= UNCOUNTED_BYTES {
+            return Ok(Bytes::from(self.piece).into());
+        }
+        self.end_piece()?;
+        let first = self.pieces.pop_front().unwrap_or_default();
+        Ok(AnswerBody {
+            first,
+            rest: self.pieces,
+            is_counted: true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+
+    const ROW: usize = 10_000;
+
+    fn written(memory: &Arc<MemoryBudget>, rows: usize) -> Result<AnswerBody, Busy> {
+        let mut writer = BodyWriter::new(memory, rows * ROW)?;
+        for row in 0..rows {
+            writer.make_room(ROW)?;
+            let bytes = [row as u8 + 1; ROW];
+            writer.buffer().extend_from_slice(&bytes);
+        }
+        writer.finish()
+    }
+
+    #[tokio::test]
+    async fn a_long_body_gives_back_its_memory_piece_by_piece() {
+        let memory = MemoryBudget::new(4 << 20);
+        let mut body = written(&memory, 100).unwrap();
+        let whole = body.whole().into_owned();
+        assert_eq!((body.len(), whole.len()), (100 * ROW, 100 * ROW));
+        let held = memory.bytes();
+        assert!((1_000_000..1_100_000).contains(&held), "{held}");
+        let (mut received, mut before) = (Vec::new(), held);
+        while let Some(frame) = body.frame().await {
+            let piece = frame.unwrap().into_data().unwrap();
+            received.extend_from_slice(&piece);
+            assert_eq!(memory.bytes(), before, "the piece is still held");
+            drop(piece);
+            assert!(memory.bytes() < before);
+            before = memory.bytes();
+        }
+        assert!(received == whole && body.is_end_stream());
+        assert_eq!(memory.bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_short_body_is_one_piece_and_not_counted() {
+        let memory = MemoryBudget::new(0);
+        let mut body = written(&memory, 1).unwrap();
+        body.reserve(&memory).unwrap();
+        let piece = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(piece.len(), ROW);
+        assert!(body.is_end_stream() && body.frame().await.is_none());
+    }
+
+    #[test]
+    fn a_body_without_memory_is_refused_and_gives_everything_back() {
+        let memory = MemoryBudget::new(300 << 10);
+        assert!(written(&memory, 100).is_err());
+        assert_eq!(memory.bytes(), 0);
+        let mut whole = AnswerBody::from(Bytes::from(vec![0; 301 << 10]));
+        assert!(whole.reserve(&memory).is_err());
+        whole.reserve_beyond_limit(&memory);
+        assert_eq!((memory.bytes(), whole.len()), (301 << 10, 301 << 10));
+        drop(whole);
+        assert_eq!(memory.bytes(), 0);
+    }
+
+    /// Escapes make JSON up to six times as long as stored rows.
+    #[test]
+    fn a_body_longer_than_expected_is_counted_as_it_is() {
+        let memory = MemoryBudget::new(4 << 20);
+        let mut writer = BodyWriter::new(&memory, 100).unwrap();
+        writer.make_room(100).unwrap();
+        writer.buffer().resize(1 << 20, 1);
+        let body = writer.finish().unwrap();
+        assert_eq!(body.len(), 1 << 20);
+        assert!(memory.bytes() >= 1 << 20);
+    }
+}

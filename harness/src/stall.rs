@@ -1,0 +1,284 @@
+//! `cargo harness stall`: an ordinary client beside clients that stop sending or receiving.
+//!
+//! The ordinary client gets single entities over one connection, first alone, then beside each kind of stalling client:
+//!
+//! - *silent*: connects and sends nothing;
+//! - *reading*: asks for a page of 4 MiB and does not read it;
+//! - *pipelining*: asks for twenty such pages at once and reads none;
+//! - *writing*: sends a signed upload of 4 MB without its last 100 kB.
+//!
+//! A client whose connection is closed stalls again at once. The table shows the latency of the gets, and the memory of the
+//! server beyond what it took before.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::client::{Client, Request};
+use partita_bench::{Account, ServerProcess, create_table, park_for, partita_command};
+
+use crate::setup::{self, ServerProgram, scratch};
+
+const TABLE: &str = "stalled";
+
+/// Rows of 30 KB: more than a page of 4 MiB.
+const ROWS: usize = 160;
+
+/// Bytes of an unfinished upload, and the bytes that it lacks.
+const UPLOAD_BYTES: usize = 4_000_000;
+const UPLOAD_MISSING: usize = 100_000;
+
+/// Requests that a pipelining client sends at once.
+const PIPELINED: usize = 20;
+
+/// Threads that open stalling connections.
+const THREADS: usize = 4;
+
+/// Time between two looks at the server's memory.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The bound of the issue: the p99 of the ordinary client's gets.
+const P99_MAX: Duration = Duration::from_millis(50);
+
+/// Memory beyond the budget that other parts of the server may take.
+const SPARE: f64 = 1.2;
+
+/// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Stalling clients of each kind
+    #[arg(long, default_value_t = 1_000)]
+    clients: usize,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// The server's --memory-in-flight, MiB
+    #[arg(long, default_value_t = 256)]
+    memory_mib: u64,
+    /// Fail when the p99 exceeds 50 ms, or the memory the budget by a fifth
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    server: ServerProgram,
+}
+
+/// What a client does before it stalls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Silent,
+    Reading,
+    Pipelining,
+    Writing,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Silent, Self::Reading, Self::Pipelining, Self::Writing];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Silent => "silent",
+            Self::Reading => "reading",
+            Self::Pipelining => "pipelining",
+            Self::Writing => "writing",
+        }
+    }
+
+    /// Sends what a client of this kind sends. Fails when the server closes the connection.
+    fn stall(self, client: &mut Client, upload: &[u8]) -> std::io::Result<()> {
+        let page = Request::new("GET", "/stalled()");
+        match self {
+            Self::Silent => Ok(()),
+            Self::Reading => client.send_and_stall(&page, 0),
+            Self::Pipelining => {
+                for _ in 0..PIPELINED {
+                    client.send_and_stall(&page, 0)?;
+                }
+                Ok(())
+            }
+            Self::Writing => {
+                let batch = Request {
+                    content_type: "multipart/mixed; boundary=b",
+                    body: upload,
+                    ..Request::new("POST", "/$batch")
+                };
+                client.send_and_stall(&batch, UPLOAD_MISSING)
+            }
+        }
+    }
+}
+
+/// The gets of the ordinary client.
+#[derive(Debug, Default)]
+struct Gets {
+    latencies: Vec<Duration>,
+    /// Connections that the server closed, or answers other than 200.
+    failed: u64,
+}
+
+impl Gets {
+    fn percentile(&self, per_mille: usize) -> Duration {
+        let rank = self.latencies.len() * per_mille / 1_000;
+        let last = self.latencies.len().saturating_sub(1);
+        let latency = self.latencies.get(rank.min(last));
+        latency.copied().unwrap_or_default()
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = arguments.server.path()?;
+    let account = Account::well_known();
+    println!("| clients | gets/s | failed | p50 ms | p99 ms | max ms | memory MiB |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let mut faults = Vec::new();
+    for kind in [None].into_iter().chain(Kind::ALL.map(Some)) {
+        let directory = scratch("stall")?;
+        let server = start(&program, directory.path(), arguments)?;
+        fill(server.addr(), &account)?;
+        let before = server.rss_mib()?;
+        let (gets, most) = measure(arguments, &server, &account, kind)?;
+        let title = kind.map_or("none", Kind::title);
+        let ms = |latency: Duration| latency.as_secs_f64() * 1_000.0;
+        println!(
+            "| {} {title} | {} | {} | {:.1} | {:.1} | {:.1} | {before:.0} + {:.0} |",
+            kind.map_or(0, |_| arguments.clients),
+            gets.latencies.len() as u64 / arguments.seconds.max(1),
+            gets.failed,
+            ms(gets.percentile(500)),
+            ms(gets.percentile(990)),
+            ms(gets.percentile(1_000)),
+            most - before
+        );
+        if gets.percentile(990) > P99_MAX {
+            faults.push(format!("{title}: p99 {:?}", gets.percentile(990)));
+        }
+        if most - before > arguments.memory_mib as f64 * SPARE {
+            faults.push(format!("{title}: {:.0} MiB", most - before));
+        }
+    }
+    ensure!(
+        !arguments.check || faults.is_empty(),
+        "over the limits: {}",
+        faults.join("; ")
+    );
+    Ok(())
+}
+
+fn start(program: &Path, directory: &Path, arguments: &Arguments) -> anyhow::Result<ServerProcess> {
+    let mut command = partita_command(program, directory);
+    let memory = format!("{}MiB", arguments.memory_mib);
+    command.args(["--memory-in-flight", &memory]);
+    setup::start_command(command)
+}
+
+fn fill(addr: SocketAddr, account: &Account) -> anyhow::Result<()> {
+    let mut client = Client::connect(addr, account.clone())?;
+    create_table(&mut client, TABLE)?;
+    let entity = format!("{{\"A\":\"{}\"}}", "a".repeat(30_000));
+    for row in 0..ROWS {
+        let path = format!("/{TABLE}(PartitionKey='p',RowKey='{row:03}')");
+        client.put(&path, &[], entity.as_bytes())?.expect(204)?;
+    }
+    let path = format!("/{TABLE}(PartitionKey='q',RowKey='r')");
+    client.put(&path, &[], b"{}")?.expect(204)?;
+    Ok(())
+}
+
+/// The gets beside the stalling clients, and the most memory that the server took.
+fn measure(
+    arguments: &Arguments,
+    server: &ServerProcess,
+    account: &Account,
+    kind: Option<Kind>,
+) -> anyhow::Result<(Gets, f64)> {
+    let (ended, addr) = (&AtomicBool::new(false), server.addr());
+    let seconds = Duration::from_secs(arguments.seconds);
+    std::thread::scope(|scope| {
+        if let Some(kind) = kind {
+            for thread in 0..THREADS {
+                let count = (arguments.clients + thread) / THREADS;
+                scope.spawn(move || keep_stalling(addr, account, kind, count, ended));
+            }
+        }
+        let getting = scope.spawn(move || get(addr, account, ended));
+        let (began, mut most) = (Instant::now(), 0.0_f64);
+        while began.elapsed() < seconds {
+            park_for(LOOK);
+            most = most.max(server.rss_mib()?);
+        }
+        ended.store(true, Ordering::Relaxed);
+        let gets = getting.join();
+        let mut gets = gets.map_err(|_| anyhow::anyhow!("the ordinary client panicked"))?;
+        ensure!(!gets.latencies.is_empty(), "no get was answered");
+        gets.latencies.sort_unstable();
+        Ok((gets, most))
+    })
+    .with_context(|| format!("beside {kind:?} clients"))
+}
+
+/// Keeps this many stalling connections. The server may close each at any time.
+fn keep_stalling(
+    addr: SocketAddr,
+    account: &Account,
+    kind: Kind,
+    count: usize,
+    ended: &AtomicBool,
+) {
+    let upload = vec![b' '; UPLOAD_BYTES];
+    let mut clients: Vec<Option<Client>> = Vec::new();
+    clients.resize_with(count, || None);
+    while !ended.load(Ordering::Relaxed) {
+        for place in &mut clients {
+            if ended.load(Ordering::Relaxed) {
+                return;
+            }
+            if place.as_ref().is_some_and(|client| !client.is_closed()) {
+                continue;
+            }
+            *place = None;
+            // A refused connection is tried again in the next round.
+            let Ok(mut client) = Client::connect(addr, account.clone()) else {
+                continue;
+            };
+            if kind.stall(&mut client, &upload).is_ok() {
+                *place = Some(client);
+            }
+        }
+        park_for(LOOK);
+    }
+}
+
+/// Gets one entity after the other until the end.
+fn get(addr: SocketAddr, account: &Account, ended: &AtomicBool) -> Gets {
+    let mut gets = Gets::default();
+    let mut client = None;
+    while !ended.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        match get_once(addr, account, &mut client) {
+            Ok(()) => gets.latencies.push(began.elapsed()),
+            Err(_) => {
+                gets.failed += 1;
+                client = None;
+            }
+        }
+        // About 500 a second.
+        park_for(Duration::from_millis(2));
+    }
+    gets
+}
+
+fn get_once(
+    addr: SocketAddr,
+    account: &Account,
+    client: &mut Option<Client>,
+) -> anyhow::Result<()> {
+    let client = match client {
+        Some(client) => client,
+        None => client.insert(Client::connect(addr, account.clone())?),
+    };
+    client
+        .get("/stalled(PartitionKey='q',RowKey='r')")?
+        .expect(200)?;
+    Ok(())
+}
