@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         ServicePropertiesUpdate::read(&xml)
             .expect("a written document is valid")
             .apply(&mut again);
-        assert_eq!(again, properties);
+        assert_eq!(in_any_order(again), in_any_order(properties));
     }
     if let Ok(identifiers) = read_signed_identifiers(data, POLICY_PERMISSIONS) {
         let mut xml = Vec::new();
@@ -31,3 +31,12 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(again, identifiers);
     }
 });
+
+/// The properties without the order of headers, because literal headers are written before prefixes.
+fn in_any_order(mut properties: ServiceProperties) -> ServiceProperties {
+    for rule in &mut properties.cors {
+        rule.allowed_headers.sort_unstable();
+        rule.exposed_headers.sort_unstable();
+    }
+    properties
+}

@@ -291,7 +291,7 @@ mod tests {
     async fn store() -> (CheckedStore, Arc<Damage>, Path) {
         let (inner, file) = (Arc::new(InMemory::new()), Path::from("range-1/a.sst"));
         inner.put(&file, "0123456789".into()).await.unwrap();
-        let damage: Arc<Damage> = Arc::default();
+        let damage = Arc::new(Damage::new(Arc::new(partita_rt::SystemClock)));
         let checked = CheckedStore::new(inner, Arc::clone(&damage), RangeId(1));
         (checked, damage, file)
     }

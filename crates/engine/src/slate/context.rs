@@ -31,10 +31,10 @@ impl Context {
     pub(super) fn new(home: Home, settings: Settings) -> Self {
         Self {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
+            damage: Arc::new(Damage::new(Arc::clone(&home.clock))),
             home,
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
-            damage: Arc::default(),
             known: Mutex::default(),
         }
     }

@@ -5,10 +5,11 @@
 //! last two.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use partita_rt::{Clock, LogLimit, SystemClock};
+use partita_rt::{Clock, LogLimit};
 use slatedb::object_store::path::Path;
 use slatedb::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
@@ -18,8 +19,9 @@ use crate::{DamagedFile, RangeId};
 const FILES_MAX: usize = 100;
 
 /// The damaged files of the open databases.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Damage {
+    clock: Arc<dyn Clock>,
     files: Mutex<BTreeMap<(RangeId, Path), Noted>>,
     lines: LogLimit,
 }
@@ -50,6 +52,15 @@ pub(super) async fn version_of(store: &dyn ObjectStore, file: &Path) -> Option<O
 }
 
 impl Damage {
+    /// No damaged files; `clock` gives the time of each note.
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            files: Mutex::default(),
+            lines: LogLimit::default(),
+        }
+    }
+
     /// Notes a damaged file that `range` reads, and names it in the log, once a minute.
     pub(super) fn note(
         &self,
@@ -59,7 +70,7 @@ impl Damage {
         version: Option<ObjectMeta>,
     ) {
         let name = path_in_directory(file);
-        if self.lines.permits(&name, SystemClock.monotonic()) {
+        if self.lines.permits(&name, self.clock.monotonic()) {
             tracing::error!(
                 %range, file = name, problem,
                 "a file of the store is damaged, and its rows cannot be read; restore the file from a copy of this data \
@@ -73,7 +84,7 @@ impl Damage {
         } else if files.len() < FILES_MAX {
             let noted = Noted {
                 problem,
-                since: SystemClock.now(),
+                since: self.clock.now(),
                 version,
             };
             files.insert(key, noted);
@@ -121,7 +132,7 @@ impl Damage {
         if files.get(&key).is_some_and(is_same) {
             files.remove(&key);
             let file = path_in_directory(file);
-            tracing::info!(%range, file, "a damaged file was replaced, or is no longer read");
+            tracing::info!(%range, file, "a damaged file is no longer listed: it was replaced, or its range does not read it any more");
         }
     }
 }

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 pub struct PartitionRow {
     /// Its indivisible prefix.
     pub partition: Bytes,
-    /// For each column, the sum over its time, or the percentile. `None` if there is no data for that time, if the
-    /// partition was not among the hottest, or if a percentile has no requests.
+    /// The sum or percentile of each column. `None` if the history has no data of the column's time, if the partition
+    /// was not among the hottest, or if a percentile has no requests.
     pub values: Vec<Option<f64>>,
 }
 

@@ -30,7 +30,7 @@ impl Element {
     /// Reads a document whose root has this name.
     pub(super) fn parse(body: &[u8], root: &str) -> Result<Self, Failure> {
         let text = std::str::from_utf8(body).map_err(|_| invalid())?;
-        if text.len() > DOCUMENT_BYTES_MAX {
+        if text.len() > DOCUMENT_BYTES_MAX || !text.chars().all(is_xml_char) {
             return Err(invalid());
         }
         let mut reader = Reader::from_str(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text));
@@ -122,7 +122,7 @@ fn last(open: &mut [Element]) -> Result<&mut Element, Failure> {
 
 fn resolve(reference: &BytesRef<'_>) -> Result<String, Failure> {
     if let Some(c) = reference.resolve_char_ref().map_err(|_| invalid())? {
-        return Ok(c.to_string());
+        return is_xml_char(c).then(|| c.to_string()).ok_or_else(invalid);
     }
     resolve_predefined_entity(reference)
         .map(str::to_owned)
@@ -176,10 +176,13 @@ pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
             '&' => out.extend_from_slice(b"&amp;"),
             '\t' | '\n' => out.push(c as u8),
             '\r' => out.extend_from_slice(b"&#xD;"),
-            '\0'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => {
-                out.extend_from_slice("\u{FFFD}".as_bytes())
-            }
+            c if !is_xml_char(c) => out.extend_from_slice("\u{FFFD}".as_bytes()),
             _ => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
+}
+
+/// Whether XML 1.0 allows the character in a document, literal or as a reference (XML 1.0, production 2, `Char`).
+fn is_xml_char(c: char) -> bool {
+    !matches!(c, '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}')
 }

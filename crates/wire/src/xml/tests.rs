@@ -230,6 +230,10 @@ fn bad_properties_are_refused() {
         cors(&rule.replace("<ExposedHeaders/>", "")),
         cors(&rule.replace(">0<", ">-1<")),
         cors(&rule.replace(">0<", ">2147483648<")),
+        // Characters that no XML document may contain; an answer could not repeat them.
+        cors(&rule.replace(">*<", ">a\u{1}<")),
+        cors(&rule.replace(">*<", ">a&#1;<")),
+        cors(&rule.replace(">*<", ">a&#xFFFE;<")),
     ] {
         assert_eq!(update(&bad), Err(ErrorCode::InvalidXmlDocument), "{bad}");
     }

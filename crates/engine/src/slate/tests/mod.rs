@@ -316,16 +316,19 @@ async fn a_damaged_wal_is_refused_with_its_file_name() {
     );
 }
 
-/// A database whose WAL is missing has lost rows, so it must not open.
-#[tokio::test]
-async fn a_missing_wal_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let engine = open_in(directory.path()).await;
+async fn write_one_flushed_and_one_logged_row(directory: &Path) {
+    let engine = open_in(directory).await;
     commit(&*engine, put("a", "1")).await.unwrap();
     engine.flush().await.unwrap();
     commit(&*engine, put("b", "2")).await.unwrap();
     engine.close().await;
-    drop(engine);
+}
+
+/// A database whose WAL is missing has lost rows, so it must not open.
+#[tokio::test]
+async fn a_missing_wal_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    write_one_flushed_and_one_logged_row(directory.path()).await;
     std::fs::remove_dir_all(directory.path().join("log")).unwrap();
     let text = refusal_to_open(directory.path()).await;
     assert!(text.contains("the WAL is missing"), "{text}");
@@ -335,12 +338,7 @@ async fn a_missing_wal_is_refused() {
 #[tokio::test]
 async fn a_lost_only_segment_is_refused_with_its_file_name() {
     let directory = tempfile::tempdir().unwrap();
-    let engine = open_in(directory.path()).await;
-    commit(&*engine, put("a", "1")).await.unwrap();
-    engine.flush().await.unwrap();
-    commit(&*engine, put("b", "2")).await.unwrap();
-    engine.close().await;
-    drop(engine);
+    write_one_flushed_and_one_logged_row(directory.path()).await;
     let log = directory.path().join("log");
     std::fs::remove_file(log.join("00000000000000000001.log")).unwrap();
     let text = refusal_to_open(directory.path()).await;

@@ -35,7 +35,7 @@ impl<W: Write> Records<W> {
         Ok(self.0.write_field(text)?)
     }
 
-    /// Writes a cell and its type. Both cells are empty if there is no value.
+    /// Writes two cells, the value and its type; `None` writes two empty cells.
     ///
     /// # Errors
     /// The error of `out`.

@@ -111,7 +111,7 @@ impl Fetch {
         let path = self.work.directory.join(&part.file);
         self.manifest.rows += rows;
         self.manifest.columns.clone_from(&self.columns);
-        // After the last part there is no token. A saved manifest without a token would restart the scan, so `finish`
+        // The last part has no continuation token. A saved manifest without a token would restart the scan, so `finish`
         // saves it together with the new progress.
         let is_end = resume.is_none();
         self.manifest.resume = resume.map(|token| token.to_string());
