@@ -99,7 +99,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// The clock of the machine, which a test moves and sets. Clones share the shift.
+/// The machine's clock plus a shift that a test sets. Clones share the shift.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug, Default)]
 pub struct ShiftedClock {

@@ -85,8 +85,8 @@ impl Tasks {
         self.inner.tracker.close();
     }
 
-    /// Signals shutdown and waits until all tasks have ended, at most for `deadline`. Returns the names of the tasks that still run, one
-    /// for each task. Cancel safe.
+    /// Signals shutdown and waits until all tasks have ended, at most for `deadline`. Returns the names of the tasks
+    /// that still run, one for each task. Cancel safe.
     pub async fn drain(&self, deadline: Duration) -> Vec<&'static str> {
         self.shut_down();
         // A timeout is not an error: the result lists the unfinished tasks.

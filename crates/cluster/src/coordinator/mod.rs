@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The partition map lists the ranges; the coordinator maps each range to its host. The assignments need no
-//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps it in memory.
+//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps them in memory.
 //!
 //! Guarantees of every coordinator:
 //! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one

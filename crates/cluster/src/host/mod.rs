@@ -23,7 +23,8 @@ pub use local::{LocalHost, LocalHostParts};
 /// A host. Used as `Arc<dyn Host>`.
 #[async_trait]
 pub trait Host: Send + Sync + 'static {
-    /// Opens the databases of these ranges and serves them, once the coordinator has activated each assignment. Not cancel safe.
+    /// Opens the databases of these ranges and serves them, once the coordinator has activated each assignment. Not
+    /// cancel safe.
     ///
     /// # Errors
     /// [`HostError::Open`], [`HostError::NotActivated`]; some of the ranges may be open.
@@ -45,8 +46,8 @@ pub trait Host: Send + Sync + 'static {
     /// [`ChangeRefused::NoSplitKey`], [`ChangeRefused::NoSuchRange`], [`ChangeRefused::Failed`].
     async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused>;
 
-    /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the record with the
-    /// new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
+    /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the
+    /// record with the new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
     ///
     /// # Errors [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
     async fn change(

@@ -55,8 +55,8 @@ pub enum LockError {
 /// The map from each key to exactly one range.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty before the
-    /// host has opened its ranges.
+    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty
+    /// before the host has opened its ranges.
     ranges: ArcSwap<Vec<Served>>,
     /// Notified when ranges are replaced, and when a frozen range takes writes again.
     notify: watch::Sender<()>,
@@ -116,8 +116,8 @@ impl PartitionMap {
         }
     }
 
-    /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit, and for other
-    /// writers of the keys without a limit. Cancel safe.
+    /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit,
+    /// and for other writers of the keys without a limit. Cancel safe.
     ///
     /// # Errors [`LockError`]; no key is locked.
     pub async fn lock<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {

@@ -202,8 +202,8 @@ impl MapRecord {
         self.format == FORMAT_WITHOUT_CHECKSUM
     }
 
-    /// Whether the record was written after the version `before`, which has the number before it. Versions without a
-    /// checksum name no version.
+    /// Whether the record states the checksum of `before`, the version before it; if it states none, whether `before`
+    /// has none.
     pub(super) fn follows(&self, before: &Self) -> bool {
         match self.previous {
             Some(previous) => previous == before.checksum(),

@@ -1,4 +1,4 @@
-//! Storage of the partition map: one object per version, created only if absent. And of the serving records: one object
+//! Storage of the partition map, one object per version, created only if absent; and of the serving records, one object
 //! per served range.
 //!
 //! So a change of the map is one transaction: if two processes hold version N, only one of them can create N + 1.
@@ -363,7 +363,7 @@ mod tests {
         ));
     }
 
-    /// One flipped bit in the text of a range's first key hid hundreds of rows before the map had a checksum.
+    /// Without a checksum, one flipped bit in the text of a range's first key could hide hundreds of rows.
     #[test]
     fn every_flipped_bit_of_a_version_is_noticed() {
         let record = MapRecord::first().begin(split());
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Stores of earlier programs have such versions.
+    /// Earlier versions of Partita stored versions of the map without a checksum.
     #[test]
     fn a_version_without_a_checksum_is_read_and_followed() {
         let text = r#"{"format": 1, "version": 7, "next_range": 4, "next_epoch": 3,

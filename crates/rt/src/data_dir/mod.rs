@@ -45,8 +45,8 @@ impl DataDir {
     /// for a new directory.
     ///
     /// # Errors
-    /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this binary cannot read
-    /// its data, else [`Error::Io`].
+    /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this
+    /// binary cannot read its data, else [`Error::Io`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         sync::create_dir(&path)?;

@@ -22,9 +22,9 @@ pub enum Place {
 /// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// The text is neither an absolute path nor a URL.
+    /// The text is not an absolute path or a URL, or contains `..`, a password or a query.
     #[error(
-        "invalid place {0}: neither an absolute path nor a URL without `..`, password and query"
+        "invalid place {0}: use an absolute path or a URL, without `..`, password or query"
     )]
     Invalid(String),
     /// The URL's scheme is unknown.

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// The level of one rate. The rate itself comes with each call, because settings can change.
+/// The tokens left of one rate. The caller passes the rate each time, because settings can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bucket {
     /// Billionths of a token; below zero is a debt.

@@ -12,7 +12,7 @@ use super::bucket::Bucket;
 use super::rates::Rates;
 use std::collections::HashMap;
 
-/// The buckets of one scope.
+/// The buckets of all partitions, all containers or all accounts.
 #[derive(Debug)]
 pub(super) struct Buckets {
     slots: Vec<Slot>,

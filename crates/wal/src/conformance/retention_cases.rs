@@ -83,8 +83,8 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
     // One segment more than the limit, because the open segment does not count.
     let last = fill(&*wal, 2, FLUSH_AFTER_SEGMENTS + 1).await;
     assert!(wal.is_due(SECOND, WalId(0)));
-    assert!(!wal.is_due(SECOND, WalId(last)), "it flushes already");
-    assert!(!wal.is_due(FIRST, WalId(0)), "it keeps nothing");
+    assert!(!wal.is_due(SECOND, WalId(last)), "the running flush includes all records");
+    assert!(!wal.is_due(FIRST, WalId(0)), "the range has no records");
 }
 
 pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Subject) {
@@ -102,7 +102,7 @@ pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Sub
     assert!(!wal.is_due(FIRST, WalId(0)));
     assert_eq!(wal.stragglers(), [FIRST]);
     assert!(!wal.is_due(FIRST, WalId(2)));
-    assert!(wal.stragglers().is_empty(), "it flushes now");
+    assert!(wal.stragglers().is_empty(), "the range is flushing");
     drop(wal);
 
     let wal = open(subject).await;

@@ -158,7 +158,7 @@ fn check(wal: &dyn Wal, range: u64, written: &Written) {
         .map_or(last + 1, |record| record.header.wal_id.0);
     assert!(
         first <= written.released_up_to + 1,
-        "range {range} lost {first}"
+        "range {range} lost record {first}"
     );
     assert_eq!(records.len() as u64, last + 1 - first);
     for (id, record) in (first..).zip(&records) {

@@ -33,7 +33,7 @@ pub trait Disk: Send + Sync + 'static {
     fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()>;
 }
 
-/// The disk of the machine.
+/// The file operations of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsDisk;
 
