@@ -49,7 +49,7 @@ fn raise() -> Option<u64> {
     }
 }
 
-/// On other systems sockets are not files.
+/// On other systems sockets do not count as open files.
 #[cfg(not(unix))]
 fn raise() -> Option<u64> {
     None

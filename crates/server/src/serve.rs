@@ -40,7 +40,7 @@ use crate::{admin, open_files, tls};
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// Added to the longest time that a request can take, before the rows of a dropped table are deleted.
+/// The rows of a dropped table are deleted this long after the longest time that a request can take.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
 /// The folder of the store for the heat history.
@@ -52,9 +52,9 @@ pub enum Error {
     /// An address is not available for listening.
     #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
     Bind {
-        /// The value of the settings.
+        /// The configured host.
         host: String,
-        /// The value of the settings.
+        /// The configured port.
         port: u16,
         /// The flag that changes the port.
         flag: &'static str,
@@ -110,8 +110,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the future is
-    /// dropped, tasks already started run until the runtime ends.
+    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the
+    /// future is dropped, tasks already started run until the runtime ends.
     ///
     /// # Errors
     /// See [`Error`].

@@ -1,8 +1,8 @@
 //! Health and parts of the server, as the admin port reports them.
 //!
 //! A server is *starting* until its data is open, then *ready*; *degraded* while it refuses writes and serves reads, or
-//! cannot read a damaged file; *unavailable* while it serves neither; *stopping* after a request to stop. The state is computed from the parts at each
-//! request, so it is never stale.
+//! cannot read a damaged file; *unavailable* while it serves neither; *stopping* after a request to stop. The state is
+//! computed from the parts at each request, so it is never stale.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -167,7 +167,7 @@ impl ServerStatus {
         cluster.map_or(Duration::ZERO, |cluster| cluster.engines().wall_clock_lag())
     }
 
-    /// Whether requests are worth sending.
+    /// Whether clients should send requests: the server is ready or degraded.
     pub fn serves(&self) -> bool {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
     }

@@ -12,7 +12,7 @@
 //! - an invalid value is an error that names the setting, its layer and what is expected;
 //! - no error and no output shows an account key or a password.
 //!
-//! `docs/design/0004-libraries.md` says why this is not figment.
+//! `docs/design/0004-libraries.md` explains why the library figment is not used.
 
 mod accounts;
 mod catalog;

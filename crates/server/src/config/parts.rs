@@ -19,7 +19,7 @@ pub struct Settings {
     pub store: Store,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
-    /// Protection of the table port.
+    /// HTTP or HTTPS on the table port.
     pub tls: Tls,
     /// Bearer tokens.
     pub oauth: Oauth,

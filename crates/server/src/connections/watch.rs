@@ -45,8 +45,9 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// Clients that send one request after the other keep their connections, also when there are too many clients: those are
-/// idle for milliseconds. In whole seconds of the watch.
+/// A connection that is idle for less than this is not closed for a new one, in seconds of the watch. Clients that send
+/// one request after the other are idle for milliseconds, so they keep their connections even if there are too many
+/// clients.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {
@@ -283,7 +284,7 @@ impl Watch {
     /// Checks all connections once a second until shutdown, and then orders them to end.
     pub(crate) async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
-        // After a pause of the whole process, clients get the time that the process did not have.
+        // A pause of the whole process does not count against the clients.
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! Serves the connections of one protocol: first byte, TLS handshake, then HTTP, all under watch.
+//! Accepts the connections of one protocol: first byte, TLS handshake, then HTTP, all with time limits.
 
 use super::Protocol;
 use crate::connections::{self, Buffers, Ended, Evicts, Patience, Phase, Watch, Watched, accept};

@@ -54,7 +54,7 @@ pub struct FrontParts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A protocol's front without its service.
+/// The parts of a protocol's front that do not depend on its service.
 pub struct Front {
     pub(super) parts: FrontParts,
     /// The value of the `Keep-Alive` header.

@@ -1,4 +1,4 @@
-//! Requests as raw bytes over a real socket: what no client library would send.
+//! Tests requests that no client library would send, as raw bytes over a real socket.
 
 #![allow(
     clippy::disallowed_methods,
@@ -26,7 +26,7 @@ pub(super) async fn started(more: &[(&str, &str)]) -> Server {
     Server::start(from_flags(&flags)).await.unwrap()
 }
 
-/// A signature of the account with these permissions.
+/// The query of a shared access signature for the account, with these permissions.
 fn signature(permissions: &str) -> String {
     let terms = AccountSasTerms {
         permissions: permissions.to_owned(),

@@ -92,7 +92,7 @@ fn named(name: &str) -> DistinguishedName {
     distinguished
 }
 
-/// Starts a day ago, for clients whose clock is slow.
+/// The period in which a certificate is valid. It starts a day ago, for clients whose clock is behind.
 fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDateTime) {
     ((now - DAY).into(), (now + DAY * days).into())
 }

@@ -64,7 +64,7 @@ type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 /// What the table port needs to serve HTTPS.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// For the acceptor.
+    /// The TLS settings of the table port.
     pub config: Arc<ServerConfig>,
     /// The authority certificate that clients have to trust; with `--tls dev` only.
     pub authority: Option<PathBuf>,
@@ -104,8 +104,8 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings directory, so
-/// that clients that trust it keep working.
+/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings
+/// directory. So it outlives a restart, and clients that trust it keep working.
 pub(crate) fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
         let absolute = |name: &str| {

@@ -12,7 +12,8 @@ use crate::{Wal, WalId};
 const RECORDS_IN_A_SEGMENT: u64 = 2;
 const RECORD_BYTES: usize = 3_000;
 
-/// Appends records until `range` has written `segments` segments. Returns the number of the last record.
+/// Appends records to the range [`SECOND`], numbered from `first`, until they fill `segments` segments. Returns the
+/// number of the last record.
 async fn fill(wal: &dyn Wal, first: u64, segments: u64) -> u64 {
     let end = first + segments * RECORDS_IN_A_SEGMENT;
     for id in first..end {

@@ -20,7 +20,7 @@ use partita_wire::{AccountKeys, Failure, Target, Version};
 /// recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
-/// A request that is being answered, with the parts parsed so far. An error is formatted by them.
+/// A request that is being answered, with the parts parsed so far. They determine the format of an error.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'r> {
     pub(super) head: RequestHead<'r>,
@@ -44,7 +44,7 @@ pub(super) struct AuthorizedRequest<'r> {
     pub(super) operation: Operation,
     /// `If-Match`
     pub(super) if_match: Option<&'r str>,
-    /// Empty until it is read, and for operations without a body.
+    /// The body; empty until it is read, and for operations without a body.
     pub(super) body: Bytes,
 }
 
@@ -78,8 +78,8 @@ impl AuthorizedRequest<'_> {
         self.resource.table().unwrap_or_default()
     }
 
-    /// The name of the table of an operation on tables. The service's own tables, which are absent, are the only ones with an
-    /// invalid name.
+    /// The name of the table of an operation on tables. A path with an invalid name was refused before, except for the
+    /// names of the service's own tables, which do not exist.
     pub(super) fn table_name(&self) -> Result<TableName, Refused> {
         Ok(TableName::new(self.table()).map_err(|_| Error::TableNotFound)?)
     }

@@ -9,7 +9,7 @@ use partita_table::Error;
 use partita_wire::table::{code_of_limit, invalid_name};
 use partita_wire::{ErrorCode, Failure};
 
-/// Every request that needs a damaged row meets the same fault.
+/// Limits the log lines about damaged data: every request that needs a damaged row fails in the same way.
 static CORRUPT: LogLimit = LogLimit::new();
 
 /// A refused request, with the failure that its answer shows. Errors of the service become failures by one total function.
