@@ -38,9 +38,9 @@ const CLOUDS: [&str; 4] = [
     "core.cloudapi.de",
 ];
 
-// Why a token is refused. Public issues quote the service's texts of an expired token (azure-sdk-for-net 42859,
-// azure-sdk-for-java 8667), the audience (AzureStor 119) and the issuer (azure-docs 11564). The other two validations have the
-// texts of the .NET library.
+// Why a token is refused. Public issues quote the service's messages for an expired token (azure-sdk-for-net 42859,
+// azure-sdk-for-java 8667), a wrong audience (AzureStor 119) and a wrong issuer (azure-docs 11564). The messages for a
+// wrong signature and for a token that is not yet valid are those of the .NET library.
 const MALFORMED: &str = "The bearer token is malformed.";
 const SIGNATURE: &str = "Signature validation failed. Signature verification failed.";
 const NOT_YET_VALID: &str = "Lifetime validation failed. The token is not yet valid.";

@@ -4,7 +4,8 @@ use super::key::Signature;
 use super::{AccountSas, SharedKey, challenged};
 use crate::{ErrorCode, Failure, Query, Version, split};
 
-/// The parameters of shared access signatures. Given twice, one value could be signed and the other one used.
+/// The parameters of shared access signatures. Each may be given only once: of two values, one could be signed and the
+/// other one used.
 const SAS_PARAMETERS: [&str; 16] = [
     "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "ses", "sig", "tn", "si", "spk", "srk",
     "epk", "erk",

@@ -6,8 +6,8 @@
 //! 2012-02-12 to 2015-02-21: sp st se canonical si         sv spk srk epk erk
 //! canonical: /table/account/table since 2015-02-21, before that /account/table; the table in lower case
 //! ```
-//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A row key
-//! without its partition key bounds nothing that its issuer can have meant, so the signature is refused.
+//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A
+//! RowKey bound without its PartitionKey has no meaning, so the signature is refused.
 
 use super::Access;
 use crate::auth::{
@@ -176,7 +176,7 @@ impl VerifiedTableSas<'_> {
     ///
     /// # Errors
     /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
-    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if both give a part.
+    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if the signature and the policy both set a term.
     pub fn access(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! Reads the answers to the operations of a batch, as slices of the body that [`super::BatchWriter`] wrote.
+//! Reads the answers to the operations of a batch, as slices of the response body.
 
 use super::content_type::boundary;
 use super::sections::{Sections, inner_boundary, skip_blank_lines, take_header, take_line};

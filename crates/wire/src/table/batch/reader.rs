@@ -71,9 +71,9 @@ pub struct Part<'a> {
     pub body: &'a [u8],
 }
 
-/// A `Content-ID` and its place. The answer repeats it in the same place: recorded answers have an operation's `Content-ID` among
-/// the headers of the answer (cosmosdbpython--test_table_batch_test_batch_all_operations_together), but not that of a part
-/// (python--test_table_batch_test_batch_all_operations_together).
+/// A `Content-ID` and its place. The answer repeats it in the same place: recorded answers have an operation's
+/// `Content-ID` among the headers of the answer (cosmosdbpython--test_table_batch_test_batch_all_operations_together),
+/// but not that of a part (python--test_table_batch_test_batch_all_operations_together).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentId<'a> {
     /// Among the operation's headers.
@@ -111,9 +111,9 @@ const NO_END: &str = "The batch request ends without its closing boundary.";
 /// reads 101 operations.
 ///
 /// # Errors
-/// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not a request;
-/// there is more than one change set, more than one query, or a query beside a change set; a boundary is not closed; a URL is
-/// too long; two headers that select the effect differ.
+/// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not
+/// a request; there is more than one change set, more than one query, or a query together with a change set; a boundary
+/// is not closed; a URL is too long; two headers that select the effect differ.
 pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
     let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
     let mut batch: Option<Batch<'a>> = None;
