@@ -32,8 +32,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Waits while too much is in flight, a few seconds at most. Cancel safe: a dropped future reserves nothing, a
     /// dropped permit frees its reservation.
     ///
-    /// # Errors Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or
-    /// batch too large.
+    /// # Errors
+    /// Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or batch too
+    /// large.
     async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError>;
 
     /// The value of `key`, or `None`. Cancel safe.
@@ -86,8 +87,8 @@ pub trait Engine: Send + Sync + 'static {
     /// [`ChangeError`]; it can be retried.
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError>;
 
-    /// Closes the engine: finishes the submitted batches, refuses later calls, stops background work. Idempotent. Dropping an engine
-    /// without closing it loses no acknowledged batch.
+    /// Closes the engine: finishes the submitted batches, refuses later calls, stops background work. Idempotent.
+    /// Dropping an engine without closing it loses no acknowledged batch.
     async fn close(&self);
 }
 

@@ -69,6 +69,7 @@ pub trait Coordinator: Send + Sync + 'static {
     /// Records a decided change in one transaction: removes the old ranges and adds the new ranges, which the host of
     /// the change already serves.
     ///
-    /// # Errors [`CoordinatorError`]; nothing was recorded.
+    /// # Errors
+    /// [`CoordinatorError`]; nothing was recorded.
     async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) -> Result<(), CoordinatorError>;
 }

@@ -49,7 +49,8 @@ pub trait Host: Send + Sync + 'static {
     /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the
     /// record with the new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
     ///
-    /// # Errors [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
+    /// # Errors
+    /// [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
     async fn change(
         &self,
         change: &RangeChange,
@@ -60,7 +61,8 @@ pub trait Host: Send + Sync + 'static {
     /// less after a [`RangeAction::FlushMost`]. With several hosts, each would have to block its writes first. Not
     /// cancel safe: an abandoned pin may still be created.
     ///
-    /// # Errors [`ChangeError`]; some of the ranges may be pinned, now or later.
+    /// # Errors
+    /// [`ChangeError`]; some of the ranges may be pinned, now or later.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
     /// Releases a pin of a served or replaced range. Succeeds if the pin does not exist.

@@ -278,7 +278,8 @@ impl MapRecord {
 
 /// Checks that ranges with these start keys cover the key space: the first key is empty, and the keys ascend.
 ///
-/// # Errors A description of the fault.
+/// # Errors
+/// A description of the fault.
 pub fn check_starts<'k>(starts: impl Iterator<Item = &'k Bytes>) -> Result<(), &'static str> {
     let starts: Vec<&Bytes> = starts.collect();
     if starts.first().is_none_or(|first| !first.is_empty()) {

@@ -49,8 +49,9 @@ pub trait MapStore: Send + Sync + 'static {
 
     /// Stores a version, durably, if it is absent.
     ///
-    /// # Errors [`MapError::Conflict`]: the version exists, from another process or an earlier attempt.
-    /// [`MapError::Store`]: it may be stored or not.
+    /// # Errors
+    /// [`MapError::Conflict`]: the version exists, from another process or an earlier attempt. [`MapError::Store`]: it
+    /// may be stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
 
     /// Stores the serving record of a range, durably. Replaces an older one.

@@ -1,4 +1,4 @@
-//! The object store of one database, which tells damaged files from failures that pass.
+//! The object store of one database, which distinguishes damaged files from temporary failures.
 //!
 //! SlateDB repeats a failed call of its store without limit, because a full disk or a short outage must not close a
 //! database. A read beyond the end of a cut file would be repeated for ever. So this store marks such errors as final,
@@ -103,7 +103,7 @@ impl CheckedStore {
             },
             Err(error) => Failure::from(error),
         };
-        // A read that begins beyond the end fails without a type that tells this.
+        // The error for a read that begins beyond the end of the file has no type of its own.
         if let Failure::Passing(_) = failure
             && let Ok(meta) = self.store.head(file).await
             && let Some(problem) = cut(&meta, &wanted)
@@ -159,7 +159,7 @@ fn find_io<'e>(mut error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error>
     }
 }
 
-/// Whether a read that failed so fails until the file or the disk is repaired.
+/// Whether a read with this error fails again until the file or the disk is repaired.
 fn is_final(error: &io::Error) -> bool {
     let Some(errno) = Errno::from_io_error(error) else {
         return false;

@@ -109,7 +109,7 @@ async fn within_store_deadline<T>(
 }
 
 fn read_error(error: slatedb::Error) -> ReadError {
-    // SlateDB takes all errors of the store for unavailability, except for a missing file.
+    // SlateDB reports all errors of the store as unavailability, except for a missing file.
     if NonRetryable::find(&error).is_some() {
         return ReadError::Corrupt(Arc::new(error));
     }

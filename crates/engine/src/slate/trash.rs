@@ -73,7 +73,7 @@ async fn move_files(
     Ok(())
 }
 
-/// Deletes the databases that have been in the trash long enough. One failure does not keep the others.
+/// Deletes the databases that have been in the trash long enough. If one cannot be deleted, the others still are.
 pub(super) async fn sweep(core: &Core) -> Result<(), ChangeError> {
     let context = &core.context;
     let now = admin::clock(core).now().timestamp();

@@ -42,7 +42,8 @@ pub trait Subject {
 
 /// Checks every guarantee, each on a new, empty storage.
 ///
-/// # Panics At the first guarantee that does not hold.
+/// # Panics
+/// At the first guarantee that does not hold.
 pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
     macro_rules! cases {
         ($($module:ident: $($case:ident)*;)*) => {$($($module::$case(&*make()).await;)*)*};

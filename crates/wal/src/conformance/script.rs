@@ -52,7 +52,8 @@ type Model = BTreeMap<u64, Written>;
 
 /// Runs `steps` on an empty storage.
 ///
-/// # Panics When an acknowledged record that was not released is missing, or an unexpected record is read back.
+/// # Panics
+/// When an acknowledged record that was not released is missing, or an unexpected record is read back.
 pub(crate) async fn play(subject: &dyn Subject, steps: &[Step]) {
     let mut model = Model::new();
     let mut wal = open(subject).await;

@@ -21,7 +21,7 @@ pub(super) struct RangeInit {
     pub(super) wal: Arc<dyn Wal>,
     pub(super) barrier: Arc<GroupBarrier>,
     pub(super) range: RangeId,
-    /// Whether it was opened or cloned in this process.
+    /// Whether this process has already opened or cloned the range's database.
     pub(super) is_known: bool,
     /// The clock of the database, which the replay moves past the times of the rows.
     pub(super) clock: Arc<StoreClock>,
