@@ -13,12 +13,12 @@ use crate::{ChangeError, Health, Permit, ReadError, WriteError};
 /// # Guarantees of every engine
 /// - **Order.** Keys compare as bytes. Batches take effect in the order they were submitted, and their completions are
 ///   called in that order.
-/// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory engine:
-///   for as long as it lives).
+/// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory
+///   engine: for as long as it lives).
 /// - **Only durable answers.** `get` and `scan` show only batches whose completion was called with `Ok` or is about to
 ///   be. A crash never undoes these batches.
-/// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the batch,
-///   also when it starts inside that completion.
+/// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the
+///   batch, also when it starts inside that completion.
 /// - **Atomicity.** No reader sees a part of a batch.
 /// - **Refused or unknown.** See [`WriteError`]. A batch that was refused never takes effect.
 ///

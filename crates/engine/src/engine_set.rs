@@ -133,8 +133,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was replaced,
-    /// and when its range is reopened. Empty for engines without files.
+    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was
+    /// replaced, and when its range is reopened. Empty for engines without files.
     fn damaged_files(&self) -> Vec<DamagedFile> {
         Vec::new()
     }

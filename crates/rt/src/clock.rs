@@ -78,7 +78,8 @@ impl ManualClock {
         *self.processor.lock() += time;
     }
 
-    /// Sets the wall time, forward or back, as when an operator sets the machine's clock. Monotonic time does not change.
+    /// Sets the wall time, forward or back, as when an operator sets the machine's clock. Monotonic time does not
+    /// change.
     pub fn set_wall(&self, now: SystemTime) {
         self.time.lock().0 = now;
     }

@@ -48,8 +48,8 @@ pub fn simulated(stream: impl SimulatedStream) -> Stream {
     Either::Right(Box::new(stream))
 }
 
-/// Waits until a connection has bytes to read, or has ended; a simulated connection counts as ready. Takes no bytes, so a
-/// silent connection needs no buffer. Cancel safe.
+/// Waits until a connection has bytes to read, or has ended; a simulated connection counts as ready. Takes no bytes, so
+/// a silent connection needs no buffer. Cancel safe.
 ///
 /// # Errors
 /// Those of the operating system.

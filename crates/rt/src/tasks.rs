@@ -36,7 +36,8 @@ impl Tasks {
         Self::default()
     }
 
-    /// Starts `future` on the current tokio runtime and keeps it under `name`. Dropping the handle does not end the task.
+    /// Starts `future` on the current tokio runtime and keeps it under `name`. Dropping the handle does not end the
+    /// task.
     ///
     /// # Panics
     /// When called outside a tokio runtime.

@@ -1,7 +1,7 @@
 //! The limit of open files, divided between connections and the store.
 //!
-//! Every connection is an open file. If clients used all of them, the store could not open its own files and writes would fail.
-//! So connections get the limit less a reserve for the store.
+//! Every connection is an open file. If clients used all of them, the store could not open its own files and writes
+//! would fail. So connections get the limit less a reserve for the store.
 
 /// Files reserved for the store, its WAL, the admin port, connections that are being closed and the runtime.
 const FILES_RESERVED: u64 = 384;
@@ -9,8 +9,8 @@ const FILES_RESERVED: u64 = 384;
 /// Connections allowed even if the limit is lower than the reserve.
 const CONNECTIONS_MIN: usize = 16;
 
-/// Raises the limit of open files as far as the system allows, and returns how many of the wanted connections fit. Logs a
-/// warning if that is fewer.
+/// Raises the limit of open files as far as the system allows, and returns how many of the wanted connections fit. Logs
+/// a warning if that is fewer.
 pub(crate) fn room_for(connections_wanted: usize) -> usize {
     let limit = raise();
     let room = connections(limit, connections_wanted);

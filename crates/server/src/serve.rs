@@ -5,8 +5,9 @@
 //! stop:  close the table port → wait for running requests (drain timeout) → end background work → close the data
 //! ```
 //!
-//! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the progress
-//! of opening the data. Clients that connect early wait in the listen queue. After a stop, every acknowledged write is durable.
+//! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the
+//! progress of opening the data. Clients that connect early wait in the listen queue. After a stop, every acknowledged
+//! write is durable.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -221,8 +222,8 @@ impl Server {
         self.cluster.close().await;
     }
 
-    /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the names
-    /// of tasks that did not end in time; even then no acknowledged write is lost.
+    /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
+    /// names of tasks that did not end in time; even then no acknowledged write is lost.
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
             let timeout = self.status.settings.limits.drain_timeout;

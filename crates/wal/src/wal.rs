@@ -40,15 +40,15 @@ pub enum Resume {
 /// [`Wal::append_group`]. The other methods may be called at any time.
 ///
 /// # Guarantees of every WAL
-/// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read back whole or
-///   not at all.
+/// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read
+///   back whole or not at all.
 /// - **Order.** Of unacknowledged groups, at most the last one is read back, and only if all groups before it are.
 /// - **Failure.** A failed append *poisons* the WAL: it accepts no more records, because the outcome of the group is
 ///   unknown. Reopening the WAL shows the outcome.
 /// - **Room.** After [`Wal::make_room`] the next group does not run out of space.
 /// - **Retention.** A record is kept until its range has released it.
-/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened, and so is a missing part
-///   that may hold acknowledged records.
+/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened, and so is a missing
+///   part that may hold acknowledged records.
 pub trait Wal: Send + Sync + 'static {
     /// Whether this open created the WAL.
     fn is_new(&self) -> bool;

@@ -1,4 +1,5 @@
-//! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate hours.
+//! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate
+//! hours.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
 //! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above

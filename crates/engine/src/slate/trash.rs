@@ -1,9 +1,9 @@
 //! The trash: removed databases keep their files for a while.
 //!
 //! A removal moves the files of a database to the folder `trash/<seconds>-range-<id>/`, where `<seconds>` is the Unix
-//! time of the removal. Maintenance deletes them after [`AGE_MAX`], or after [`super::Settings::garbage_age`] if that is
-//! shorter. Until then an operator can move the folder back: a removed clone keeps its checkpoints on its sources, so
-//! its files stay complete. `docs/format/store.md` describes the folder.
+//! time of the removal. Maintenance deletes them after [`AGE_MAX`], or after [`super::Settings::garbage_age`] if that
+//! is shorter. Until then an operator can move the folder back: a removed clone keeps its checkpoints on its sources,
+//! so its files stay complete. `docs/format/store.md` describes the folder.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -151,8 +151,8 @@ settings! {
     }
 }
 
-/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are not
-/// served, every API version is accepted, and there is no telemetry.
+/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are
+/// not served, every API version is accepted, and there is no telemetry.
 pub static ACCEPTED: &[(&str, Takes)] = &[
     ("blobHost", One("HOST")),
     ("blobPort", One("PORT")),

@@ -1,8 +1,8 @@
 //! The layers in which settings are given: defaults, file, environment, flags; each overrides the previous one.
 //!
-//! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only a
-//! warning: container platforms set such names for a service called "partita". Values stay text in this module: three of the
-//! four layers have texts, and the numbers, lists and tables of the file are converted to the text of a flag.
+//! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only
+//! a warning: container platforms set such names for a service called "partita". Values stay text in this module: three
+//! of the four layers have texts, and the numbers, lists and tables of the file are converted to the text of a flag.
 
 use std::path::{Path, PathBuf};
 

@@ -147,8 +147,8 @@ pub enum Oauth {
     },
 }
 
-/// Bounds of what clients can use. The protocol's own limits (entity size, filter depth, operations of a batch) are fixed
-/// and defined with the protocol.
+/// Bounds of what clients can use. The protocol's own limits (entity size, filter depth, operations of a batch) are
+/// fixed and defined with the protocol.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Open client connections; for one more, the connection that has waited longest for its client is closed.

@@ -21,7 +21,8 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// The parts shared with other protocols.
     fn front(&self) -> &Front;
 
-    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still completes.
+    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still
+    /// completes.
     fn answer(
         &self,
         request: Request<Incoming>,

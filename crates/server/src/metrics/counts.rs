@@ -1,7 +1,7 @@
 //! Counters of requests and connections: atomics created at start, changed by relaxed additions only.
 //!
-//! Each thread counts in a shard, so that cores do not contend for cache lines; reading sums the shards. A reading is not a
-//! snapshot of one instant: counts may differ by the requests that end while it is taken.
+//! Each thread counts in a shard, so that cores do not contend for cache lines; reading sums the shards. A reading is
+//! not a snapshot of one instant: counts may differ by the requests that end while it is taken.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};

@@ -64,8 +64,8 @@ impl Latencies {
         self.counts.as_slice().iter().sum()
     }
 
-    /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too high.
-    /// `None` without requests.
+    /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too
+    /// high. `None` without requests.
     pub(crate) fn percentile_us(&self, per_mille: u32) -> Option<u64> {
         let quantile = f64::from(per_mille) / 1000.0;
         let bucket = self.counts.quantile_bucket(quantile).ok()??;

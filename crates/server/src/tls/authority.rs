@@ -1,8 +1,8 @@
 //! The local certificate authority of `--tls dev`: created once, it signs a new server certificate at each start.
 //!
-//! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new one always has
-//! the current host names and never expires, and its key exists in memory only. The authority's key is readable by its owner
-//! only: with it, any site can be impersonated towards clients that trust the authority.
+//! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new
+//! one always has the current host names and never expires, and its key exists in memory only. The authority's key is
+//! readable by its owner only: with it, any site can be impersonated towards clients that trust the authority.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -30,8 +30,8 @@ const AUTHORITY_DAYS: u32 = 3650;
 /// Apple's clients refuse server certificates that are valid for more than 825 days.
 const SERVER_DAYS: u32 = 820;
 
-/// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the path of
-/// the authority's certificate.
+/// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the
+/// path of the authority's certificate.
 pub(super) fn issue(
     directory: &Path,
     names: &[String],

@@ -1,7 +1,7 @@
 //! HTTPS on the table port: certificates from PEM or PFX files, or from a local authority that the server creates.
 //!
-//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key that do not
-//! match are refused at start; no error shows a password or a key.
+//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key
+//! that do not match are refused at start; no error shows a password or a key.
 
 mod authority;
 mod files;
@@ -70,7 +70,8 @@ pub struct Loaded {
     pub authority: Option<PathBuf>,
 }
 
-/// Loads the certificate of the settings, or creates it. `None` for plain HTTP. Blocking: reads and writes a few small files.
+/// Loads the certificate of the settings, or creates it. `None` for plain HTTP. Blocking: reads and writes a few small
+/// files.
 ///
 /// # Errors
 /// See [`Error`].

@@ -1,9 +1,9 @@
 //! The buckets of very many partitions in bounded memory.
 //!
-//! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each new
-//! bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is dropped: its
-//! partition gets a full bucket again and may exceed its target a little, but never gets less. Hot partitions have the
-//! emptiest buckets, so they are not affected.
+//! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each
+//! new bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is
+//! dropped: its partition gets a full bucket again and may exceed its target a little, but never gets less. Hot
+//! partitions have the emptiest buckets, so they are not affected.
 //!
 //! Keys are hashed with a seed of the process: two keys with the same hash (of 2^64) share a bucket.
 

@@ -13,14 +13,17 @@
 //! the database's large files in small synced pieces (no difference).
 //!
 //! How it implements the guarantees of [`Wal`]:
-//! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an error.
+//! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an
+//!   error.
 //! - A record longer than a segment gets a segment of its length.
 //!
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` begins only after group `n` is on the disk.
-//! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written again.
+//! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written
+//!   again.
 //! - A file has its final name only once its header is on the disk, and takes records only once the head lists it.
-//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is noticed.
+//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is
+//!   noticed.
 //!
 //! `docs/format/log.md` describes the bytes.
 

@@ -126,8 +126,9 @@ impl BearerRules {
     /// Checks a token for the addressed account and service, in a request of `version`.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; the failure of [`challenged`] for a malformed token, and for a wrong signature,
-    /// time, audience or issuer; with verified rules, 403 AuthorizationPermissionMismatch for a token without roles.
+    /// 403 AuthenticationFailed without TLS; the failure of [`challenged`] for a malformed token, and for a wrong
+    /// signature, time, audience or issuer; with verified rules, 403 AuthorizationPermissionMismatch for a token
+    /// without roles.
     pub fn verify(
         &self,
         token: &str,
@@ -230,8 +231,8 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The failure of missing credentials and of refused bearer tokens: 401 InvalidAuthenticationInfo with a challenge since
-/// version 2019-12-12, before that 403 AuthenticationFailed (azure-sdk-for-python, recording
+/// The failure of missing credentials and of refused bearer tokens: 401 InvalidAuthenticationInfo with a challenge
+/// since version 2019-12-12, before that 403 AuthenticationFailed (azure-sdk-for-python, recording
 /// test_challenge_auth_unsupported_version, of version 2019-07-07).
 pub fn challenged(version: Option<Version>, reason: &'static str) -> Failure {
     let code = match version {

@@ -41,8 +41,8 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     ///
     /// # Errors
     /// Without credentials: 401 with a challenge since version 2019-12-12, before that 403 AuthenticationFailed. For a
-    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader. For
-    /// a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
+    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader.
+    /// For a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
         query: Query<'a>,

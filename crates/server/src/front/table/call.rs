@@ -16,8 +16,8 @@ use partita_wire::table::{
 };
 use partita_wire::{AccountKeys, Failure, Target, Version};
 
-/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An older
-/// recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
+/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An
+/// older recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
 /// A request that is being answered, with the parts parsed so far. They determine the format of an error.
@@ -102,8 +102,8 @@ impl<'r> Call<'r> {
         &self.table.service
     }
 
-    /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count as
-    /// absent, and of two different conditions none may be ignored.
+    /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count
+    /// as absent, and of two different conditions none may be ignored.
     ///
     /// # Errors
     /// 400 InvalidInput for a value that is not text, and for several values that differ.
@@ -182,8 +182,9 @@ impl<'r> Call<'r> {
     }
 
     /// A preference is confirmed on success, and on errors of POST (recordings
-    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table, gostorage--StorageEntitySuite_TestMerge), except
-    /// 404 TableNotFound (recording python--test_table_batch_test_new_non_existent_table, inside a batch).
+    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table,
+    /// gostorage--StorageEntitySuite_TestMerge), except 404 TableNotFound (recording
+    /// python--test_table_batch_test_new_non_existent_table, inside a batch).
     fn applies_preference(&self, status: StatusCode) -> bool {
         match self.operation {
             Some(Operation::InsertEntity | Operation::CreateTable) => {

@@ -1,5 +1,5 @@
-//! Explained queries: a request with the header `x-partita-explain: true` is answered with a header of the same name and
-//! compact JSON, and `partita explain` prints the same for a filter offline.
+//! Explained queries: a request with the header `x-partita-explain: true` is answered with a header of the same name
+//! and compact JSON, and `partita explain` prints the same for a filter offline.
 
 use super::call::Call;
 use super::headers::X_PARTITA_EXPLAIN;

@@ -103,8 +103,8 @@ impl<'a> ServiceSas<'a> for TableSas<'a> {
 }
 
 impl<'a> TableSas<'a> {
-    /// Checks the signature against the keys of the addressed account, and that each row key has its partition key (service
-    /// document "Create a service SAS": `startPk` must accompany `startRk`, `endPk` must accompany `endRk`).
+    /// Checks the signature against the keys of the addressed account, and that each row key has its partition key
+    /// (service document "Create a service SAS": `startPk` must accompany `startRk`, `endPk` must accompany `endRk`).
     ///
     /// # Errors
     /// 403 AuthenticationFailed.
