@@ -87,7 +87,9 @@ pub enum OpenError {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ChangeError {
     /// The range is open although the operation needs a closed range, or closed although it needs an open one.
-    #[error("range {0} is open and must be closed for this operation, or is closed and must be open")]
+    #[error(
+        "range {0} is open and must be closed for this operation, or is closed and must be open"
+    )]
     State(crate::RangeId),
     /// The range does not have this pin.
     #[error("pin not found in range {0}")]

@@ -135,7 +135,10 @@ async fn windows_are_closed_while_the_balancer_waits() {
     let range = Arc::clone(&cluster.map().ranges()[0].range);
     range.get(&key(1)).await.unwrap();
     pass(10).await;
-    assert!(cluster.record().change.is_some(), "the split is still running");
+    assert!(
+        cluster.record().change.is_some(),
+        "the split is still running"
+    );
     let window = cluster.last_window(RangeId(1)).unwrap();
     assert_eq!(window.counts.requests(), 1);
     pass(30).await;
@@ -146,6 +149,10 @@ async fn windows_are_closed_while_the_balancer_waits() {
         "the range is not split again for a while"
     );
     pass(60).await;
-    assert_eq!(cluster.record().next_range, 6, "the range is split again later");
+    assert_eq!(
+        cluster.record().next_range,
+        6,
+        "the range is split again later"
+    );
     assert_eq!(cluster.balance_counts(), (0, 0));
 }

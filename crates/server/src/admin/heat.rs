@@ -119,7 +119,9 @@ impl MapQuery {
         let usual = (to - from).div_ceil(COLUMNS).next_multiple_of(STEP_S_MIN);
         let step_s = params.number("step", STEP_S_MIN..=KEPT_S)?.unwrap_or(usual);
         if !step_s.is_multiple_of(STEP_S_MIN) {
-            return Err(InvalidParams("step must be a multiple of 10 seconds".to_owned()));
+            return Err(InvalidParams(
+                "step must be a multiple of 10 seconds".to_owned(),
+            ));
         }
         let rows = params.number("rows", 1..=512)?.unwrap_or(ROWS);
         let from_s = from - from % step_s;

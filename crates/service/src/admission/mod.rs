@@ -120,7 +120,7 @@ impl AdmissionQueue {
         };
         match tokio::time::timeout(WAIT_MAX, waiting.admission()).await {
             Ok(()) => Ok(waiting.into_admitted()),
-            Err(_elapsed) => Err(Busy::overloaded("not admitted within 5s: too much work is queued")),
+            Err(_elapsed) => Err(Busy::overloaded("not admitted within 5s: overloaded")),
         }
     }
 

@@ -84,7 +84,10 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
     // One segment more than the limit, because the open segment does not count.
     let last = fill(&*wal, 2, FLUSH_AFTER_SEGMENTS + 1).await;
     assert!(wal.is_due(SECOND, WalId(0)));
-    assert!(!wal.is_due(SECOND, WalId(last)), "the running flush includes all records");
+    assert!(
+        !wal.is_due(SECOND, WalId(last)),
+        "the running flush includes all records"
+    );
     assert!(!wal.is_due(FIRST, WalId(0)), "the range has no records");
 }
 
