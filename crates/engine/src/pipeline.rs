@@ -30,7 +30,7 @@ pub(crate) trait Intake: Send + Sync {
     fn take(&self, queued: Queued);
 }
 
-/// Room in the pipeline for one batch. Dropping it returns the room.
+/// Room in the pipeline for one batch. Dropping the permit releases the room.
 #[must_use = "a permit does nothing until a batch is submitted"]
 pub struct Permit {
     pub(crate) intake: Arc<dyn Intake>,

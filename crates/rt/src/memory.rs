@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_all_groups_above_count() {
+    fn limits_of_all_parent_cgroups_apply() {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), "a/memory.max", "900\n");
         write(root.path(), "a/b/memory.max", "max\n");

@@ -41,7 +41,7 @@ use crate::{admin, open_files, tls};
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// The rows of a dropped table are deleted this long after the longest time that a request can take.
+/// The rows of a dropped table are kept for the longest time that a request can take, plus this time.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
 /// The folder of the store for the heat history.

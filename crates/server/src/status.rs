@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 pub struct Listening {
     /// The table service.
     pub table: SocketAddr,
-    /// The admin port, unless switched off.
+    /// The admin port; `None` if it is disabled.
     pub admin: Option<SocketAddr>,
 }
 
@@ -148,7 +148,7 @@ impl ServerStatus {
         }
     }
 
-    /// What an operator should know although the server may be ready.
+    /// Warnings for the operator, which do not make the server unready.
     pub fn notes(&self) -> Vec<String> {
         let lag = self.wall_clock_lag();
         if lag.is_zero() {

@@ -92,7 +92,7 @@ impl Storage {
         Ok(self.map.lock(keys).await?)
     }
 
-    /// As [`Self::lock`], but refuses instead of waiting for a range in transit.
+    /// Like [`Self::lock`], but refuses instead of waiting for a range in transit.
     ///
     /// # Errors
     /// [`Error::Busy`].

@@ -74,7 +74,7 @@ mod tests {
     use partita_rt::ManualClock;
 
     #[test]
-    fn timestamps_increase_when_the_clock_stands_or_goes_back() {
+    fn timestamps_increase_when_the_clock_stops_or_goes_back() {
         let start = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let clock = ManualClock::new(start);
         let timestamps = Timestamps::new(Arc::new(clock.clone()));

@@ -29,7 +29,7 @@ pub enum Resume {
     /// The process started. The recovered records are durable.
     AfterStop,
     /// An append failed in this process. The last group may be readable without being durable. So the caller must make
-    /// the rows of recovered records durable elsewhere before any reader sees them.
+    /// the rows of recovered records durable elsewhere before it serves reads.
     AfterFailure,
 }
 

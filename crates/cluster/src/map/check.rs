@@ -22,9 +22,9 @@ pub struct StoreCheck {
     pub newest: Option<MapRecord>,
     /// The faults, those of the map first.
     pub findings: Vec<Finding>,
-    /// The serving records that served ranges lack: written by a start.
+    /// The missing serving records of served ranges. A start writes them.
     pub serving_missing: Vec<ServingRecord>,
-    /// The ranges whose serving record is outdated: deleted by a start.
+    /// The ranges whose serving record is outdated. A start deletes the record.
     pub serving_outdated: Vec<RangeId>,
 }
 

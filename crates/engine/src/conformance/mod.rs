@@ -78,7 +78,7 @@ pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
 /// Writes `batch` and waits for its outcome.
 ///
 /// # Errors
-/// The outcome.
+/// The batch was refused, or its outcome is unknown.
 ///
 /// # Panics
 /// When the completion is never called.

@@ -1,7 +1,7 @@
 //! The object store of one database, which distinguishes damaged files from temporary failures.
 //!
 //! SlateDB repeats a failed call of its store without limit, because a full disk or a short outage must not close a
-//! database. A read beyond the end of a cut file would be repeated for ever. So this store marks such errors as final,
+//! database. A read beyond the end of a cut file would be repeated forever. So this store marks such errors as final,
 //! and notes the file in [`Damage`]. A read whose content fails its checksum is repeated once by SlateDB, with a mark
 //! that this store sees.
 //!
@@ -123,7 +123,7 @@ impl CheckedStore {
     }
 }
 
-/// What is wrong with a file that has fewer bytes than a read wants.
+/// The problem of a file that has fewer bytes than a read needs; `None` if it has enough.
 fn cut(meta: &ObjectMeta, wanted: &Range<u64>) -> Option<String> {
     let ObjectMeta { size, .. } = meta;
     (wanted.end > *size).then(|| {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn only_failures_that_cannot_pass_are_damage() {
+    fn only_permanent_failures_count_as_damage() {
         for errno in [Errno::IO, Errno::ACCESS, Errno::BADMSG] {
             assert!(matches!(failure(errno), Failure::Damaged(_)), "{errno}");
         }

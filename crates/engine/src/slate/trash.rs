@@ -21,7 +21,7 @@ use crate::{ChangeError, RangeId};
 const TRASH: &str = "trash";
 
 /// How long a removed database is kept at most. A replaced database is removed up to six minutes after the change, and
-/// its space must return within ten.
+/// its space must be free within ten minutes.
 const AGE_MAX: Duration = Duration::from_secs(180);
 
 /// A removed database.

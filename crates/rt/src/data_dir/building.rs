@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::{DataDir, Error, sync};
 
-/// A data directory under a temporary name beside its target. An unfinished directory stays after the drop, and the
+/// A data directory under a temporary name next to its target. An unfinished directory stays after the drop, and the
 /// next attempt removes it.
 #[derive(Debug)]
 pub struct Building {

@@ -143,7 +143,7 @@ async fn other_pages_and_verbs_are_refused() {
 }
 
 #[tokio::test]
-async fn a_running_server_shows_everything_but_keys() {
+async fn a_running_server_shows_its_status_without_keys() {
     let accounts = "abc:c2VjcmV0a2V5";
     let flags = [
         ("in-memory", "true"),

@@ -139,7 +139,7 @@ impl Progress {
     pub(super) async fn next_order(&self, known: Order) -> Order {
         poll_fn(|context| {
             self.waker.register(context.waker());
-            // Read after the registration: an order in between would not wake this task.
+            // Read after the registration: an order given before it would not wake this task.
             let order = self.order();
             if order == known {
                 Poll::Pending

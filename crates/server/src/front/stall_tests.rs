@@ -75,7 +75,7 @@ fn refused_for_memory(server: &Server) -> u64 {
 }
 
 #[tokio::test]
-async fn silent_connections_do_not_keep_others_out() {
+async fn silent_connections_do_not_block_new_clients() {
     let server = with_table_and(&[("connections-max", "8")]).await;
     let mut silent = Vec::new();
     for _ in 0..40 {

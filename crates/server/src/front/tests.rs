@@ -141,7 +141,7 @@ async fn the_update_permission_does_not_insert_under_an_unreadable_condition() {
 }
 
 #[tokio::test]
-async fn unreadable_headers_that_decide_are_refused() {
+async fn unreadable_decisive_headers_are_refused() {
     let server = with_table().await;
     let entity = br#"{"PartitionKey":"p","RowKey":"r"}"#;
     let (status, answer) = ask(

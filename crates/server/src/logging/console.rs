@@ -42,7 +42,7 @@ pub struct Writing {
 /// Starts the thread, writing to `sink`.
 #[allow(
     clippy::disallowed_methods,
-    reason = "a simulation takes the log itself and starts no console"
+    reason = "a simulation collects the log and starts no console"
 )]
 pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<(Console, Writing)> {
     let (lines, handed_over) = sync_channel(LINES_MAX);

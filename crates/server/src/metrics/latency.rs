@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_on_the_bound_is_within_it() {
+    fn a_latency_on_a_bucket_bound_counts_in_that_bucket() {
         let recorder = Recorder::default();
         for nanos in [0, 1, 64_000, 64_001, 128_000, 90_000_000_000] {
             recorder.record(Duration::from_nanos(nanos));

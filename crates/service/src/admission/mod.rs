@@ -120,7 +120,7 @@ impl AdmissionQueue {
         };
         match tokio::time::timeout(WAIT_MAX, waiting.admission()).await {
             Ok(()) => Ok(waiting.into_admitted()),
-            Err(_elapsed) => Err(Busy::overloaded("not admitted within 5s: overloaded")),
+            Err(_elapsed) => Err(Busy::overloaded("not admitted within 5s")),
         }
     }
 
@@ -216,7 +216,7 @@ impl<'a> Admitted<'a> {
         self.sample = Some(WorkSample { took, ended });
     }
 
-    /// Releases the cost, and yields to a request that is thereby admitted. For tasks with long work ahead and no await
+    /// Releases the cost, and yields to a request that this admits. For tasks with long work ahead and no await
     /// in it: tokio puts the woken task into this thread's slot, from which other threads do not steal it. Cancel safe.
     pub async fn hand_over(mut self) {
         if self.release() {

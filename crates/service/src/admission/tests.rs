@@ -69,7 +69,7 @@ fn longest_wait(abuser: Option<Flow>) -> u64 {
 }
 
 #[test]
-fn an_abusive_account_delays_a_modest_one_by_a_request_not_a_queue() {
+fn an_abusive_account_delays_a_modest_one_by_few_requests() {
     let alone = longest_wait(None);
     assert!(alone <= 10 * 2, "{alone}");
     let beside = longest_wait(Some(flow(99, 0)));
@@ -123,7 +123,7 @@ fn a_small_request_does_not_wait_for_large_ones_of_many_partitions() {
 }
 
 #[test]
-fn small_requests_do_not_delay_a_large_one_for_ever() {
+fn small_requests_do_not_delay_a_large_one_forever() {
     let mut simulation = Simulation::new();
     simulation.ask(flow(1, 0), 100);
     for partition in 1..=10 {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 const IDLE_MAX: usize = 64;
 
 /// Virtual time has this many binary digits below one unit of cost, so that the share of a small request is above zero.
-/// That leaves 48 bits: 2^48 bytes between two moments at which the queue is empty.
+/// That leaves 48 bits, for 2^48 bytes between two times at which the queue is empty.
 const FRACTION_BITS: u32 = 16;
 
 /// Which flow is next.

@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_window_sees_more_than_rate_and_burst(
+        fn no_period_admits_more_than_rate_and_burst(
             tokens in 1_u32..5_000,
             asked in prop::collection::vec((0_u64..400_000_000, 1_u64..200), 1..120),
         ) {

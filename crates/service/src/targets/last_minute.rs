@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_stay_when_there_are_too_many() {
+    fn the_most_frequent_scopes_are_kept_beyond_the_limit() {
         let mut minute = LastMinute::default();
         for _ in 0..1_000 {
             minute.note(Scope::Partition, 1, 0, || names(1));

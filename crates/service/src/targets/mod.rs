@@ -278,7 +278,7 @@ impl From<Exceeded> for Busy {
         Self {
             reason,
             retry_after: exceeded.wait,
-            detail: format!("over the target of {unit} a second").into(),
+            detail: format!("exceeds the target of {unit} per second").into(),
         }
     }
 }

@@ -144,7 +144,7 @@ impl Fence {
     }
 }
 
-/// Lists the segments that were found in the head. Creates the head of a new WAL, or of a WAL of an earlier version,
+/// Records in the head which segments were found. Creates the head of a new WAL, or of a WAL of an earlier version,
 /// before the first segment of this version exists.
 fn list_all(
     directory: &Path,

@@ -9,7 +9,7 @@
 //!   segment is recycled as soon as all its records are released, and the next group may be the first in its segment.
 //! - Segments after the last record are empty and ready for use.
 //!
-//! The [`Head`](super::head) tells a WAL that lost a file from one whose records were released:
+//! The [`Head`](super::head) distinguishes a WAL that lost a file from one whose records were released:
 //! - A listed segment must exist. An unlisted segment before the listed ones has only released records and is removed;
 //!   after them it has no records.
 //! - The last group that the head records as written must be there, unless its segment was released.

@@ -29,7 +29,7 @@ pub(super) struct DetachRequest {
 }
 
 impl DetachRequest {
-    /// For a database that is compacted in one job if it has at most `at_once_bytes`.
+    /// No request yet. A database of at most `at_once_bytes` is compacted in one job.
     pub(super) fn new(at_once_bytes: u64) -> Self {
         Self {
             state: Arc::default(),

@@ -42,7 +42,7 @@ impl RangeInit {
             }
             last = record.header.wal_id;
         }
-        // The database was opened twice in this process, with writes in between: their rows would be lost.
+        // The database was written since it was first opened in this process: opening it again would lose these rows.
         if self
             .wal
             .last_of(self.range)

@@ -221,7 +221,7 @@ fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option
             .detail("QueryParameterName", name)
             .detail(
                 "Reason",
-                "it is given by the signature and by its stored policy",
+                "the signature and its stored policy both set this parameter",
             )),
         (given, stored) => Ok(given.or(stored)),
     }

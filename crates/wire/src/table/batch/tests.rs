@@ -322,7 +322,7 @@ fn etag() -> ETag {
 }
 
 #[test]
-fn answers() {
+fn answers_equal_the_golden_file() {
     let failure = Failure::new(ErrorCode::InvalidDuplicateRow);
     let occurrence = occurrence(1);
     let quiet = Some(Prefer::ReturnNoContent);
