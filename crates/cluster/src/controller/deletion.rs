@@ -13,7 +13,7 @@ use super::phase::{AfterSave, Exclusive};
 use super::{Action, JobId, Outcome, Removed, State};
 use partita_range::RangeId;
 
-/// The number of databases deleted before the lock goes to the next job.
+/// The number of databases deleted in one go, before the lock goes to the next job.
 const DELETED_AT_ONCE: usize = 8;
 
 /// The step of a round.

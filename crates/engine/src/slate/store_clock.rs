@@ -26,7 +26,8 @@ use parking_lot::Mutex;
 use partita_rt::Clock;
 use slatedb_common::{SystemClock, SystemClockTicker};
 
-/// A smaller difference between two readings is not a step: the two clocks of the machine are not read at one instant.
+/// The smallest change that counts as a step, in microseconds. The two clocks of the machine are not read at one
+/// instant, so smaller differences occur between two readings.
 const STEP_US: i64 = 1_000_000;
 
 /// The end of the year 9999. No stored time is later, except in damaged data.

@@ -39,7 +39,7 @@ const CONNECTIONS_MAX: usize = 128;
 /// probe always finds a place.
 const REQUESTS_MAX: usize = 32;
 
-/// Bytes of a request's head.
+/// The maximum number of bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// The time limits are short: operators' programs are on a near network, and a client that needs longer can connect

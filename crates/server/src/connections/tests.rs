@@ -5,7 +5,7 @@ use super::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes a second that a body or an answer needs.
+/// The minimum rate of a body or an answer in these tests, in bytes per second.
 const RATE: usize = 1_000;
 
 fn patience(evicts: Evicts) -> Patience {

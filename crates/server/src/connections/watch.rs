@@ -67,7 +67,8 @@ impl Evicts {
     }
 }
 
-/// Connections that have the order to make room and are not closed yet. Bounds how many more than the limit are open.
+/// The maximum number of connections with the order to make room that are not closed yet. Bounds how many connections
+/// more than the limit are open.
 const LEAVING_MAX: usize = 64;
 
 /// All open connections of a listener.

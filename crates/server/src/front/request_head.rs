@@ -11,7 +11,7 @@ use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Query, Target, Versio
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Longer values are not returned (protocol: at most 1,024 characters).
+/// The maximum length of a client request id in bytes; longer ones are not returned (protocol: 1,024 characters).
 const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
 
 const SERVER: HeaderValue =

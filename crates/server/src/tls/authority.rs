@@ -27,7 +27,7 @@ const KEY: &str = "ca-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);
 const AUTHORITY_DAYS: u32 = 3650;
-/// Apple's clients refuse server certificates that are valid for more than 825 days.
+/// The validity of a server certificate in days. Apple's clients refuse more than 825.
 const SERVER_DAYS: u32 = 820;
 
 /// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the

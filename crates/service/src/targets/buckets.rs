@@ -29,7 +29,8 @@ struct Slot {
     bytes: Bucket,
 }
 
-/// Buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is checked next.
+/// The number of buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is
+/// checked next.
 const SWEPT: usize = 4;
 /// When the number of buckets is at its bound, the fullest of this many buckets is dropped.
 const CANDIDATES: usize = 8;

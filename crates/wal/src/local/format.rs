@@ -31,7 +31,7 @@ const HEAD_VERSION: u32 = 1;
 /// Bytes of a slot before the numbers of the segments.
 const HEAD_FIXED_BYTES: usize = 40;
 
-/// The most segments that fit into a slot before its checksum.
+/// The maximum number of segments that fit into a slot before its checksum.
 const HEAD_SEGMENTS_MAX: usize = (HEAD_SLOT_BYTES - 4 - HEAD_FIXED_BYTES) / 8;
 
 /// Bytes of a record before its rows.

@@ -37,7 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How long writes may wait for a change before it is rolled back.
+/// How long freezing the old ranges and copying their last writes may take. A slower change is rolled back. Writes wait
+/// in the meantime.
 const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
 /// The deadline for creating a new range. Usually it takes a tenth of a second, but on a full disk SlateDB retries
@@ -47,6 +48,7 @@ pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
 
 /// If a flush is shorter than this, few unflushed rows are left.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
+/// The maximum number of flushes before a change.
 const FLUSHES_MAX: usize = 4;
 
 /// Why a new range was not created.
