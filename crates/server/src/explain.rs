@@ -16,7 +16,7 @@ pub struct Explained(Plan);
 
 /// The text is not a valid filter.
 #[derive(Debug, thiserror::Error)]
-#[error("not a filter: {0}")]
+#[error("invalid filter: {0}")]
 pub struct InvalidFilter(String);
 
 /// The maximum number of key ranges that are listed; more are only counted.

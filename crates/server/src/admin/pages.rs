@@ -188,7 +188,7 @@ fn check_caller(request: &Request<Incoming>, server: &ServerStatus) -> Result<()
         return Err(forbidden("NotLocal", message));
     }
     if !request.headers().contains_key(X_PARTITA_ADMIN) {
-        let message = "an action needs the header x-partita-admin";
+        let message = "an action needs the header x-partita-admin, with any value";
         return Err(forbidden("HeaderMissing", message));
     }
     Ok(())

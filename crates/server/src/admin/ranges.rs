@@ -149,7 +149,7 @@ fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartit
 /// Runs an action on a range.
 pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answered {
     let id = id.parse().map(RangeId).map_err(|_| {
-        let message = "not a range id: expected a number";
+        let message = "invalid range id: expected a number";
         Answer::not_found("NoSuchRange", message)
     })?;
     let params: RangeActionParams = read_params(body)?;
@@ -174,7 +174,7 @@ pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) 
         }
         _ => {
             let actions = "split, merge, flush, checkpoint, compact, collect or freeze";
-            let message = format!("expected {actions}");
+            let message = format!("unknown action: expected {actions}");
             return Err(Answer::not_found("NoSuchAction", message));
         }
     }
@@ -229,7 +229,7 @@ async fn split_key(service: &Service, params: RangeActionParams) -> Result<Optio
         }
         (None, None, None) => Ok(None),
         _ => Err(Answer::invalid_body(
-            "account, table and partition_key go together",
+            "account, table and partition_key must be given together",
         )),
     }
 }

@@ -219,12 +219,12 @@ fn merge_variables(
         match setting {
             Some(setting) => values.set(setting, text.clone(), Source::Variable(name.clone())),
             None if name == FILE_VARIABLE => {}
-            None => warnings.push(format!("variable {name} names no setting{}", hint(ours))),
+            None => warnings.push(format!("unknown environment variable {name}{}", hint(ours))),
         }
     }
 }
 
-/// A suggestion for a variable that names no setting; `ours` is its name without the prefix.
+/// A suggestion for an unknown variable; `ours` is its name without the prefix.
 fn hint(ours: &str) -> String {
     let variables: Vec<String> = catalog::ALL.iter().map(|known| known.variable()).collect();
     let names = variables.iter();
