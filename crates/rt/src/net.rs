@@ -55,7 +55,7 @@ pub fn simulated(stream: impl SimulatedStream) -> Stream {
 /// Those of the operating system.
 pub async fn readable(stream: &mut Stream) -> io::Result<()> {
     match stream {
-        // Not `readable`, which may return although there is nothing to read.
+        // Not tokio's `readable`, which may return although there is nothing to read.
         Either::Left(stream) => stream.peek(&mut [0]).await.map(drop),
         Either::Right(_) => Ok(()),
     }

@@ -227,7 +227,7 @@ impl EngineSet for MemoryEngineSet {
         }
     }
 
-    /// 1970: the rows end with the process, and the callers' own times are in order within a process.
+    /// Returns 1970: the rows end with the process, and the callers' own times never go back within a process.
     fn newest_row_time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH
     }

@@ -247,7 +247,8 @@ fn log(values: &Values) -> Result<Log, Error> {
     })
 }
 
-/// Refuses the public key on an address that other machines reach: they could read and delete all data.
+/// Refuses the public key on an address that other machines reach, because any client there could read and delete all
+/// data.
 fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
     let mut accounts = settings.accounts.iter();
     let is_known = |account: &&Account| account.keys.iter().any(AccountKey::is_well_known);

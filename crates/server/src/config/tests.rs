@@ -1,4 +1,4 @@
-//! Layers, typed settings and the rules between them; the document and its example.
+//! Tests the layers, the typed settings and the rules between them, and `docs/settings.md` with its example.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

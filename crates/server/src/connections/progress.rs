@@ -150,7 +150,7 @@ impl Progress {
         .await
     }
 
-    /// Waits for any order, for the time before the connection speaks HTTP: then every order means to close. Cancel safe.
+    /// Waits for any order. Used before the connection speaks HTTP, when every order means to close. Cancel safe.
     pub(crate) async fn ordered_to_close(&self) -> Ended {
         match self.next_order(Order::GoOn).await {
             Order::GoOn | Order::End => Ended::Closed,

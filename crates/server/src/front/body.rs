@@ -51,7 +51,7 @@ pub(super) struct RequestBody<'a> {
 /// What remains of a body after its request was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyEnd {
-    /// Nothing that matters: the connection can serve the next request.
+    /// Nothing, or the rest was skipped: the connection can serve the next request.
     Read,
     /// More than the server is willing to skip: the connection ends with the answer.
     Unread,

@@ -304,7 +304,7 @@ async fn an_invalid_timeout_is_refused() {
 const ENTITY: &[u8] = br#"{"PartitionKey":"p","RowKey":"r"}"#;
 const JSON: &[u8] = b"Content-Type: application/json";
 
-/// Sends a change set of these operations, whose texts end in their bodies.
+/// Sends a change set of these operations, each with its headers and body, and then `end`.
 async fn change_set(server: &Server, operations: &[&str], end: &str) -> (u16, String) {
     let mut body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
     for operation in operations {

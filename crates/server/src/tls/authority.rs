@@ -1,8 +1,9 @@
 //! The local certificate authority of `--tls dev`: created once, it signs a new server certificate at each start.
 //!
 //! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new
-//! one always has the current host names and never expires, and its key exists in memory only. The authority's key is
-//! readable by its owner only: with it, any site can be impersonated towards clients that trust the authority.
+//! one at each start has the current host names and a full period of validity, and its key exists in memory only. The
+//! authority's key is readable by its owner only: with it, any site can be impersonated towards clients that trust the
+//! authority.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};

@@ -1,4 +1,4 @@
-//! Copies of a snapshot outside the store: backups, and data directories. A job each.
+//! Copies of a snapshot outside the store: backups, and data directories. Each copy is a job.
 //!
 //! The server writes them, because only it can read the snapshot; the caller may be on another machine. It writes only
 //! below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not be able to

@@ -12,8 +12,8 @@ use partita_wire::{ErrorCode, Failure};
 /// Limits the log lines about damaged data: every request that needs a damaged row fails in the same way.
 static CORRUPT: LogLimit = LogLimit::new();
 
-/// A refused request, with the failure that its answer shows. Errors of the service become failures by one total
-/// function. Internal detail is logged, not sent.
+/// A refused request, with the failure that its answer shows. One function turns every error of the service into a
+/// failure. Internal detail is logged, not sent.
 #[derive(Debug)]
 pub(super) struct Refused(pub(super) Failure);
 
