@@ -37,7 +37,7 @@ pub struct BalanceSettings {
     pub cold_for: Duration,
     /// The time during which a new range is not split by load.
     pub cool_down: Duration,
-    /// The number of ranges above which the balancer does not split.
+    /// The balancer does not split when there are this many ranges.
     pub ranges_max: usize,
 }
 

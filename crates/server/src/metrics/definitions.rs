@@ -42,7 +42,7 @@ macro_rules! definitions {
 definitions! {
     BUILD_INFO = Gauge "partita_build_info" "Always 1; the version is a label.";
     UPTIME = Gauge "partita_uptime_seconds" "Time since the process started.";
-    READY = Gauge "partita_ready" "1 when reads and writes are served, else 0.";
+    READY = Gauge "partita_ready" "1 in the states ready and degraded, else 0.";
     WALL_CLOCK_LAG = Gauge "partita_wall_clock_lag_seconds" "How far the wall clock is behind the newest stored row.";
 
     REQUESTS = Counter "partita_requests_total" "Requests answered, by operation and class of status.";
