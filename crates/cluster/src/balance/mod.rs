@@ -61,7 +61,7 @@ impl Default for BalanceSettings {
 /// The observations of a range in one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// Which range.
+    /// The id of the range.
     pub id: RangeId,
     /// The bytes of its files.
     pub bytes: u64,

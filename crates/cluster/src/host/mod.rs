@@ -128,7 +128,7 @@ pub struct NewRange {
 /// Why a host did not complete a change.
 #[derive(Debug, Clone)]
 pub struct ChangeFailed {
-    /// Why.
+    /// The failure.
     pub why: ChangeRefused,
     /// The state of the new databases.
     pub leftover: Leftover,
@@ -164,7 +164,7 @@ pub struct HostReport {
 /// The load of a range.
 #[derive(Debug, Clone)]
 pub struct RangeReport {
-    /// Which range.
+    /// The id of the range.
     pub id: RangeId,
     /// Its keys.
     pub bounds: Bounds,

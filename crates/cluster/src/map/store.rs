@@ -76,9 +76,9 @@ pub enum MapError {
     /// The stored record is invalid.
     #[error("version {version} of the partition map is invalid: {reason}")]
     Invalid {
-        /// Which version.
+        /// The number of the version.
         version: u64,
-        /// Why.
+        /// What is wrong with the record.
         reason: String,
     },
     /// The store failed.

@@ -33,7 +33,7 @@ const STEP_US: i64 = 1_000_000;
 /// The end of the year 9999. No stored time is later, except in damaged data.
 const LAST_US: i64 = 253_402_300_799_999_999;
 
-/// See the module. All times are microseconds since 1970.
+/// The clock that the module describes. All times are microseconds since 1970.
 #[derive(Debug)]
 pub(super) struct StoreClock {
     machine: Arc<dyn Clock>,

@@ -46,7 +46,7 @@ fn check(directory: &Path, text: &str) -> Result<(), Error> {
             let (key, value) = line.split_once('=')?;
             (key.trim() == "format").then(|| value.trim().to_owned())
         })
-        .unwrap_or_else(|| "no number".to_owned());
+        .unwrap_or_else(|| "(not a number)".to_owned());
     if found == FORMAT_VERSION.to_string() {
         return Ok(());
     }

@@ -130,7 +130,7 @@ fn every_directory_with_a_new_name_is_synced() {
 fn an_unknown_format_is_refused() {
     for (text, found) in [
         ("format = 2\n", "2"),
-        ("# only a comment\n", "no number"),
+        ("# only a comment\n", "(not a number)"),
         ("format = \"1\"\n", "\"1\""),
     ] {
         let directory = tempfile::tempdir().unwrap();

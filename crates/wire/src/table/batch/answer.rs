@@ -61,7 +61,7 @@ pub enum PartOutcome<'a> {
     Failed {
         /// The `Prefer` of an insert, update or merge.
         prefer: Option<Prefer>,
-        /// Why.
+        /// The failure of the operation.
         failure: &'a Failure,
         /// Request, time, and the operation's index if the text must name it.
         occurrence: Occurrence<'a>,
