@@ -139,7 +139,7 @@ impl Progress {
     pub(super) async fn next_order(&self, known: Order) -> Order {
         poll_fn(|context| {
             self.waker.register(context.waker());
-            // Read after the registration: an order given before it would not wake this task.
+            // Read after the registration: an order in between would not wake this task.
             let order = self.order();
             if order == known {
                 Poll::Pending
@@ -150,7 +150,7 @@ impl Progress {
         .await
     }
 
-    /// Waits for any order. Used before the connection speaks HTTP, when every order means to close. Cancel safe.
+    /// Waits for any order, for the time before the connection speaks HTTP: then every order means to close. Cancel safe.
     pub(crate) async fn ordered_to_close(&self) -> Ended {
         match self.next_order(Order::GoOn).await {
             Order::GoOn | Order::End => Ended::Closed,

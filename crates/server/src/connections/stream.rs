@@ -37,9 +37,8 @@ impl<S> WatchedStream<S> {
         }
     }
 
-    /// Records received bytes, and reserves memory for a long head: its sender has shown no credentials yet. The first
-    /// bytes are not counted: most often they are the whole head and the start of a body, which can be refused with an
-    /// answer.
+    /// Records received bytes. A head has no credentials yet, so a long one counts too. Its first bytes do not: most often
+    /// they are the whole head with a body behind it, whose refusal has an answer.
     fn received(&mut self, bytes: usize) -> io::Result<()> {
         let phase = self.progress.state().phase();
         self.progress.read_bytes(bytes);

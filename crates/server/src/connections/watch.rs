@@ -45,9 +45,8 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// A connection that is idle for less than this is not closed for a new one, in seconds of the watch. Clients that send
-/// one request after the other are idle for milliseconds, so they keep their connections even if there are too many
-/// clients.
+/// Clients that send one request after the other keep their connections, also when there are too many clients: those are
+/// idle for milliseconds. In whole seconds of the watch.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {
