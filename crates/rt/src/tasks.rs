@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,8 @@ impl Tasks {
         F::Output: Send + 'static,
     {
         let running = Running::enter(&self.inner, name);
+        // Boxed, so that Tokio's code of a task is compiled once per type of output instead of once per task.
+        let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         self.inner.tracker.spawn(async move {
             let output = future.await;
             drop(running);
