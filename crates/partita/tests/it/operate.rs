@@ -131,7 +131,7 @@ fn the_heat_map_needs_a_known_table_and_time() {
     let world = World::new();
     for (line, expected) in [
         ("heat --table pets", "TableNotFound: there is no table pets"),
-        ("heat --to yesterday", "InvalidQuery: to is a time"),
+        ("heat --to yesterday", "InvalidQuery: to must be a time"),
         ("heat --last 25h", "from 10s to 24h"),
         ("heat --metric joy", "joy"),
     ] {
