@@ -4,17 +4,20 @@ use bytes::Bytes;
 use partita_engine::PinId;
 use partita_model::DateTime;
 use partita_range::{Bounds, RangeId};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::SnapshotName;
-use partita_cluster::{Epoch, check_starts, key_text};
+use partita_cluster::{Epoch, check_starts, checksum, key_text};
 
-/// The format that this version writes and reads.
-const FORMAT: u32 = 1;
+/// The format that this version writes.
+const FORMAT: u32 = 2;
+
+/// The format without a checksum. It is read.
+const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
 
 /// A snapshot: the databases that hold it, and their pins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SnapshotRecord {
     /// The format of the record.
     pub format: u32,
@@ -87,9 +90,39 @@ impl SnapshotRecord {
         })
     }
 
+    /// The stored text.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        checksum::encode(self)
+    }
+
+    /// Reads a stored record.
+    ///
+    /// # Errors
+    /// The text was changed, or it is not a record that this version can read.
+    pub(crate) fn decode(text: &[u8]) -> Result<Self, String> {
+        /// The members that tell the formats apart.
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+            checksum: Option<IgnoredAny>,
+        }
+        let parsed = |error: serde_json::Error| error.to_string();
+        let head: Head = serde_json::from_slice(text).map_err(parsed)?;
+        let record: Self = match head {
+            Head {
+                format: FORMAT_WITHOUT_CHECKSUM,
+                checksum: None,
+            } => serde_json::from_slice(text).map_err(parsed)?,
+            Head { format: FORMAT, .. } => checksum::decode(text)?,
+            _ => return Err("unknown format".to_owned()),
+        };
+        record.check()?;
+        Ok(record)
+    }
+
     /// Checks that this version can read the record: format and order of the ranges.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        if self.format != FORMAT {
+        if !(FORMAT_WITHOUT_CHECKSUM..=FORMAT).contains(&self.format) {
             return Err("unknown format");
         }
         check_starts(self.ranges.iter().map(|range| &range.start))
@@ -120,14 +153,28 @@ mod tests {
                 range(3, b" a\0", "01f0c7a2-8d3b-6c42-8a6e-9b0c1d2e3f40"),
             ],
         };
-        record.check().unwrap();
-        let text = serde_json::to_string_pretty(&record).unwrap();
+        let text = String::from_utf8(record.encode()).unwrap();
         let document = include_str!("../../../docs/format/snapshot.md");
         assert!(document.contains(&text), "{text}");
-        assert_eq!(
-            serde_json::from_str::<SnapshotRecord>(&text).unwrap(),
-            record
-        );
+        assert_eq!(SnapshotRecord::decode(text.as_bytes()).unwrap(), record);
+        for bit in 0..text.len() * 8 {
+            let mut damaged = text.clone().into_bytes();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let read = SnapshotRecord::decode(&damaged);
+            assert!(read.is_err(), "bit {bit}: {read:?}");
+        }
+    }
+
+    /// Stores of earlier versions have such records.
+    #[test]
+    fn a_record_without_a_checksum_is_read() {
+        let text = r#"{"format": 1, "name": "a", "id": "0", "created": "2026-11-21T03:00:00Z", "map_version": 1,
+            "bytes": 1, "ranges": [{"id": 1, "epoch": 1, "start": "", "pin": "0"}]}"#;
+        let record = SnapshotRecord::decode(text.as_bytes()).unwrap();
+        assert_eq!((record.format, record.ranges.len()), (1, 1));
+        let disguised = text.replace("\"bytes\"", "\"checksum\": \"00000000\", \"bytes\"");
+        let refused = SnapshotRecord::decode(disguised.as_bytes());
+        assert!(refused.is_err(), "{refused:?}");
     }
 
     #[test]
@@ -146,7 +193,7 @@ mod tests {
         assert!(record.check().is_err());
         record.ranges.pop();
         record.check().unwrap();
-        record.format = 2;
+        record.format = 3;
         assert!(record.check().is_err());
     }
 }

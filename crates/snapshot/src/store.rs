@@ -148,11 +148,7 @@ fn parse(object: &Path, bytes: &[u8]) -> Result<SnapshotRecord, UnreadableSnapsh
         object: object.to_string(),
         reason,
     };
-    let record: SnapshotRecord =
-        serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
-    record
-        .check()
-        .map_err(|reason| invalid(reason.to_owned()))?;
+    let record = SnapshotRecord::decode(bytes).map_err(invalid)?;
     if path(&record.name) != *object {
         return Err(invalid(
             "the name in the record differs from the object name".to_owned(),
@@ -190,14 +186,10 @@ impl SnapshotStore for ObjectSnapshotStore {
 
     async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError> {
         let path = path(&record.name);
-        let bytes =
-            serde_json::to_vec_pretty(record).map_err(|error| SnapshotStoreError::Invalid {
-                object: path.to_string(),
-                reason: error.to_string(),
-            })?;
+        let text = record.encode();
         let put = self
             .store
-            .put_opts(&path, bytes.into(), PutMode::Create.into());
+            .put_opts(&path, text.into(), PutMode::Create.into());
         match put.await {
             Ok(_) => Ok(()),
             Err(object_store::Error::AlreadyExists { .. }) => {

@@ -60,7 +60,8 @@ fn body(record: &impl Serialize) -> Vec<u8> {
 }
 
 /// The text of a record, with its checksum.
-pub(crate) fn encode(record: &impl Serialize) -> Vec<u8> {
+#[must_use]
+pub fn encode(record: &impl Serialize) -> Vec<u8> {
     let mut text = body(record);
     let checksum = Checksum(crc32fast::hash(&text));
     text.extend(checksum.tail());
@@ -71,7 +72,7 @@ pub(crate) fn encode(record: &impl Serialize) -> Vec<u8> {
 ///
 /// # Errors
 /// The text was changed, or it is not such a record.
-pub(crate) fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let tail_bytes = Checksum(0).tail().len();
     let body = text.len().checked_sub(tail_bytes);
     let (body, tail) = body

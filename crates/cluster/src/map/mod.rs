@@ -8,7 +8,7 @@
 //!   the serving records.
 
 mod check;
-mod checksum;
+pub mod checksum;
 mod contents;
 mod finding;
 pub mod key_text;
