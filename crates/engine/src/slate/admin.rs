@@ -13,7 +13,8 @@ use slatedb::wal::{WalAdmin, WalError, WalFileRange, WalGc};
 use slatedb_common::SystemClock;
 
 use super::core::Core;
-use super::database::{DATABASE_PREFIX, database_path};
+use super::names::{DATABASE_PREFIX, database_path};
+use super::newest_manifest::newest_manifest;
 use super::store_error;
 use crate::{ChangeError, RangeId};
 
@@ -68,9 +69,8 @@ pub(super) fn manifests(
     ranges: Vec<RangeId>,
 ) -> impl Stream<Item = (RangeId, Result<Option<VersionedManifest>, ChangeError>)> + Unpin {
     let reads = ranges.into_iter().map(async |range| {
-        let admin = admin_of(store, clock, &database_path(range));
-        let manifest = admin.read_manifest(None).await;
-        (range, manifest.map_err(store_error))
+        let manifest = newest_manifest(store, clock, &database_path(range)).await;
+        (range, manifest)
     });
     let reading = futures::stream::iter(reads).buffer_unordered(MANIFESTS_AT_ONCE);
     Box::pin(reading)

@@ -46,13 +46,25 @@ pub(super) struct CheckedStore {
 /// A read that met a damaged file.
 #[derive(Debug, thiserror::Error)]
 #[error("{file} is damaged: {problem}")]
-struct Unreadable {
-    file: String,
-    problem: String,
+pub(super) struct Unreadable {
+    pub(super) file: String,
+    pub(super) problem: String,
+}
+
+impl Unreadable {
+    /// The damaged file behind an error.
+    pub(super) fn find<'e>(mut error: &'e (dyn StdError + 'static)) -> Option<&'e Self> {
+        loop {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            error = error.source()?;
+        }
+    }
 }
 
 /// Why a read failed.
-enum Failure {
+pub(super) enum Failure {
     /// The call may be repeated.
     Passing(Error),
     /// The file is missing.

@@ -17,7 +17,7 @@ use slatedb::config::CheckpointOptions;
 
 use super::admin::admin;
 use super::core::Core;
-use super::database::database_path;
+use super::names::database_path;
 use super::{FLUSH_DEADLINE, store_error};
 use crate::{ChangeError, KeyPart, RangeId};
 

@@ -11,6 +11,7 @@ use super::cache::BlockCache;
 use super::checked_store::CheckedStore;
 use super::damage::Damage;
 use super::home::Home;
+use super::manifest_store::ManifestStore;
 use super::store_clock::StoreClock;
 use crate::RangeId;
 
@@ -28,7 +29,8 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(home: Home, settings: Settings) -> Self {
+    pub(super) fn new(mut home: Home, settings: Settings) -> Self {
+        home.store = Arc::new(ManifestStore::new(home.store));
         Self {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
             damage: Arc::new(Damage::new(Arc::clone(&home.clock))),

@@ -11,18 +11,11 @@ use tokio::task::JoinHandle;
 
 use super::context::Context;
 use super::detach::DetachRequest;
+use super::names::database_path;
 use super::settings::{compaction, slatedb_settings};
 use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
-
-/// The prefix of all database names in the store.
-pub(super) const DATABASE_PREFIX: &str = "range-";
-
-/// The name of a range's database in the store.
-pub(super) fn database_path(range: RangeId) -> String {
-    format!("{DATABASE_PREFIX}{range}")
-}
 
 /// An open database.
 pub(super) struct Database {
@@ -114,7 +107,7 @@ impl Database {
 
 /// A task that is aborted when its owner is dropped. Otherwise a database that opens late would work in the background
 /// while its files are removed.
-struct AbortOnDrop<T>(JoinHandle<T>);
+pub(super) struct AbortOnDrop<T>(pub(super) JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {

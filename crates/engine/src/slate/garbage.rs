@@ -6,7 +6,8 @@ use futures::TryStreamExt;
 use slatedb::object_store::path::Path;
 
 use super::core::Core;
-use super::database::{Database, database_path};
+use super::database::Database;
+use super::names::database_path;
 use super::{file_layout, store_error, young_files};
 use crate::{ChangeError, Collected};
 

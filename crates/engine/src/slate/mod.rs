@@ -17,6 +17,7 @@
 //! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
 //!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
+//! - A damaged or missing manifest is an error, although SlateDB's manifests have no checksum ([`manifest_store`]).
 //! - The wall clock may be set back or forward, also between two starts: times in the store never go back
 //!   ([`store_clock`]).
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
@@ -39,7 +40,10 @@ mod engine_set;
 mod file_layout;
 mod garbage;
 mod home;
+mod manifest_store;
 mod metrics;
+mod names;
+mod newest_manifest;
 mod open_range;
 mod pin;
 mod removal;
@@ -65,6 +69,8 @@ use crate::{ChangeError, ReadError};
 
 pub use engine_set::SlateEngineSet;
 pub use home::Home;
+pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};
+pub use partita_wal::{OpenWalError, WalId};
 pub use settings::Settings;
 pub use stored::stored_ranges;
 

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use futures::StreamExt;
 use slatedb::VersionedManifest;
 
-use super::admin::{self, admin};
+use super::admin;
 use super::core::Core;
-use super::database::database_path;
+use super::names::database_path;
+use super::newest_manifest::newest_manifest;
 use super::{pin, store_error, trash};
 use crate::{ChangeError, RangeId, Removal};
 
@@ -18,8 +19,8 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
     if core.open_range(range).is_some() {
         return Err(ChangeError::State(range));
     }
-    let admin = admin(core, range);
-    let manifest = admin.read_manifest(None).await.map_err(store_error)?;
+    let (store, clock) = (&core.context.home.store, admin::clock(core));
+    let manifest = newest_manifest(store, &clock, &database_path(range)).await?;
     match manifest.as_ref().map_or(Readers::None, readers) {
         Readers::None => {}
         Readers::Pin => return Ok(Removal::Needed),

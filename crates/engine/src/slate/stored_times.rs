@@ -5,21 +5,30 @@ use std::sync::Arc;
 use futures::future;
 use slatedb::admin::AdminBuilder;
 use slatedb::{VersionedCompactions, VersionedManifest};
+use slatedb_common::SystemClock;
 
 use super::context::Context;
+use super::newest_manifest::newest_manifest;
+use super::store_error;
+use crate::ChangeError;
 
 /// Moves the clock past all times that the files of a database hold, before the database is opened: SlateDB refuses to
 /// write an earlier time. Rows that are only in the WAL follow when they are replayed. A missing database has no times.
+///
+/// # Errors
+/// The newest manifest is damaged or missing, or the store failed.
 pub(super) async fn pass_stored_times(
     context: &Context,
     database: String,
-) -> Result<(), slatedb::Error> {
+) -> Result<(), ChangeError> {
     let store = Arc::clone(&context.home.store);
-    let admin = AdminBuilder::new(database, store)
-        .with_system_clock(Arc::clone(&context.clock) as _)
+    let clock = Arc::clone(&context.clock) as Arc<dyn SystemClock>;
+    let admin = AdminBuilder::new(database.clone(), Arc::clone(&store))
+        .with_system_clock(Arc::clone(&clock))
         .build();
+    let reading = async { admin.read_compactions(None).await.map_err(store_error) };
     let (manifest, compactions) =
-        future::try_join(admin.read_manifest(None), admin.read_compactions(None)).await?;
+        future::try_join(newest_manifest(&store, &clock, &database), reading).await?;
     let newest = manifest.iter().flat_map(times_of_manifest);
     let newest = newest.chain(compactions.iter().flat_map(times_of_compactions));
     if let Some(newest) = newest.max() {

@@ -13,7 +13,7 @@ use slatedb::object_store::path::Path;
 use slatedb::object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::core::Core;
-use super::database::{DATABASE_PREFIX, database_path};
+use super::names::{DATABASE_PREFIX, database_path};
 use super::{admin, store_error};
 use crate::{ChangeError, RangeId};
 

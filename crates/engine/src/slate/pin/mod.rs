@@ -26,7 +26,7 @@ use self::request::PIN_NAME;
 use super::admin::admin;
 use super::commit::CommitQueue;
 use super::core::Core;
-use super::database::database_path;
+use super::names::database_path;
 use super::{FLUSH_DEADLINE, scan, store_error};
 use crate::{
     ChangeError, FileUse, KeyRange, PinId, Pinned, PinnedRows, RangeId, ReadError, Scan, ScanHint,

@@ -143,7 +143,7 @@ async fn a_clock_set_in_a_running_process_delays_nothing() {
 
 /// The names of the files in a folder of the first range's database.
 async fn files(world: &World, folder: &str) -> BTreeSet<String> {
-    let folder = format!("{}/{folder}", database::database_path(conformance::FIRST));
+    let folder = format!("{}/{folder}", names::database_path(conformance::FIRST));
     let folder = ObjectPath::from(folder);
     let files: Vec<_> = world.store.list(Some(&folder)).try_collect().await.unwrap();
     let names = files.iter().filter_map(|file| file.location.filename());
