@@ -98,6 +98,8 @@ pub(crate) enum CommandError {
     Settings(#[from] partita_server::config::Error),
     #[error(transparent)]
     Server(#[from] partita_server::serve::Error),
+    #[error(transparent)]
+    Check(#[from] partita_server::check::Error),
     /// What failed, and why.
     #[error("{what}")]
     Because {

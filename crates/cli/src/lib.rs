@@ -2,7 +2,7 @@
 //!
 //! | folder | commands |
 //! | --- | --- |
-//! | [`server`] | `serve`, `connect`, `status`, `hot`, `heat`, `ranges`: a Partita server and its health |
+//! | [`server`] | `serve`, `check`, `connect`, `status`, `hot`, `heat`, `ranges`: a Partita server and its health |
 //! | [`admin`] | `admin split` …: actions on a range |
 //! | [`config`] | `config show` |
 //! | [`table`], [`entity`], [`log`] | tables, single entities, partitions used as logs |

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 
 use crate::{
-    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, OpenError, PinId, Pinned,
-    PinnedRows, RangeId, Stats, StoredRanges,
+    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, Meter, OpenError, PinId, Pinned,
+    PinnedRows, RangeId, ScrubPass, Stats, StoredRanges,
 };
 
 /// A part of a database, to be cloned into another database.
@@ -137,6 +137,13 @@ pub trait EngineSet: Send + Sync + 'static {
     /// replaced, and when its range is reopened. Empty for engines without files.
     fn damaged_files(&self) -> Vec<DamagedFile> {
         Vec::new()
+    }
+
+    /// Reads all files of the open databases, past all caches, and verifies their checksums. A damaged file is then in
+    /// [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe. Engines
+    /// without files read nothing.
+    async fn scrub(&self, _meter: Arc<dyn Meter>) -> ScrubPass {
+        ScrubPass::default()
     }
 
     /// Closes all databases: finishes the submitted batches, refuses later calls, stops background work. Idempotent.

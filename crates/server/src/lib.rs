@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod backup;
+pub mod check;
 pub mod config;
 pub mod connect;
 mod connections;
@@ -12,6 +13,7 @@ mod jobs;
 pub mod logging;
 pub mod metrics;
 mod open_files;
+mod scrub;
 pub mod serve;
 pub mod status;
 pub mod tls;

@@ -35,6 +35,7 @@ use crate::environment::Environment;
 use crate::front::table::TableFront;
 use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
+use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
 use crate::{admin, open_files, tls};
 
@@ -160,8 +161,9 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let (cluster, snapshots) =
+            let (cluster, snapshots, files) =
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
+            start_scrub(&status, &cluster, files, &clock, &background);
             let storage = storage(&cluster, Arc::clone(&clock), &settings);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(storage, limits, targets));
@@ -236,6 +238,23 @@ impl Server {
             late
         })
     }
+}
+
+/// Searches for damaged files in the background.
+fn start_scrub(
+    status: &ServerStatus,
+    cluster: &Arc<Cluster>,
+    objects: Option<Arc<dyn ObjectStore>>,
+    clock: &Arc<dyn Clock>,
+    background: &Tasks,
+) {
+    let scrubber = Scrubber {
+        scrub: Arc::clone(&status.scrub),
+        cluster: Arc::clone(cluster),
+        objects,
+        clock: Arc::clone(clock),
+    };
+    background.spawn("scrub", scrubber.run(background.shutdown()));
 }
 
 /// The storage that all services share.
@@ -319,6 +338,9 @@ async fn bind(
     })
 }
 
+/// The ranges, the snapshots, and the store of a data directory.
+type OpenRanges = (Arc<Cluster>, Arc<Snapshots>, Option<Arc<dyn ObjectStore>>);
+
 /// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
 /// history too.
 async fn open_ranges(
@@ -326,7 +348,7 @@ async fn open_ranges(
     objects: Option<Arc<dyn ObjectStore>>,
     clock: &Arc<dyn Clock>,
     background: Tasks,
-) -> Result<(Arc<Cluster>, Arc<Snapshots>), Error> {
+) -> Result<OpenRanges, Error> {
     let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
     let (databases, objects, path): (Arc<dyn EngineSet>, _, _) = match &store.place {
         Place::Memory => {
@@ -355,6 +377,7 @@ async fn open_ranges(
     };
     let is_durable = matches!(store.place, Place::Directory(_));
     let heat = is_durable.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
+    let files = is_durable.then(|| Arc::clone(&objects));
     let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
     let opened = Cluster::open(ClusterParts {
         engines: databases,
@@ -369,5 +392,5 @@ async fn open_ranges(
         .map_err(|source| Error::Ranges { path, source })?;
     cluster.start_watching(store.balance.map(Balancer::new), heat);
     let snapshots = Snapshots::start(Arc::clone(&cluster), records);
-    Ok((cluster, snapshots))
+    Ok((cluster, snapshots, files))
 }

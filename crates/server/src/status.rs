@@ -19,6 +19,7 @@ use partita_wire::admin::ServerState;
 use crate::config::Settings;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
+use crate::scrub::Scrub;
 
 /// The addresses on which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub struct ServerStatus {
     clock: Arc<dyn Clock>,
     started: Instant,
     pub(crate) jobs: Jobs,
+    pub(crate) scrub: Arc<Scrub>,
     open: OnceLock<OpenStore>,
     shutdown: Shutdown,
 }
@@ -64,6 +66,7 @@ impl ServerStatus {
         shutdown: Shutdown,
     ) -> ServerStatus {
         ServerStatus {
+            scrub: Arc::new(Scrub::new(settings.store.scrub_rate)),
             settings,
             metrics,
             listening,
@@ -150,15 +153,16 @@ impl ServerStatus {
 
     /// Warnings for the operator, which do not make the server unready.
     pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.scrub.notes();
         let lag = self.wall_clock_lag();
-        if lag.is_zero() {
-            return Vec::new();
+        if !lag.is_zero() {
+            let seconds = lag.as_secs();
+            notes.push(format!(
+                "the wall clock is {seconds}s behind the newest stored row: new Timestamps continue after that row; \
+                 check the machine's clock"
+            ));
         }
-        let seconds = lag.as_secs();
-        vec![format!(
-            "the wall clock is {seconds}s behind the newest stored row: new Timestamps continue after that row; \
-             check the machine's clock"
-        )]
+        notes
     }
 
     /// How far the wall clock is behind the newest stored row; zero below one second, and until the data is open.

@@ -57,6 +57,7 @@ struct VersionArgs {
 commands! {
     enum Command {
         Serve(server::serve::ServeCommand),
+        Check(server::check::CheckCommand),
         Connect(server::connect::ConnectCommand),
         /// Settings of the server
         #[command(subcommand)]

@@ -86,6 +86,14 @@ impl Bar {
         }
     }
 
+    /// Shows how many bytes of a file are done; the first call shows the bar.
+    pub(crate) fn set_bytes(&self, done: u64, total: u64) {
+        if self.bar.is_hidden() {
+            self.show_bytes(total);
+        }
+        self.bar.set_position(done);
+    }
+
     /// Hides the bar.
     pub(crate) fn hide(&self) {
         self.bar.finish_and_clear();

@@ -1,6 +1,6 @@
 //! The files of the store that could not be read, for health and status.
 //!
-//! A file is noted by [`super::checked_store`] when a read meets the damage. It is dropped when its range is closed or
+//! A file is noted by [`super::checked_store`] when a read meets the damage, or by [`super::scrub`]. It is dropped when its range is closed or
 //! reopened, when the range no longer reads it, and when the file was replaced; [`super::damage_watch`] looks for the
 //! last two.
 
@@ -37,6 +37,11 @@ struct Noted {
 /// The path in a data directory of an object in its store.
 pub(super) fn path_in_directory(object: &Path) -> String {
     format!("store/{object}")
+}
+
+/// Whether an object is a data file. Only the scrub notes others.
+pub(super) fn is_data_file(object: &Path) -> bool {
+    object.extension() == Some("sst")
 }
 
 /// The properties of a readable file, which change when it is replaced.
@@ -100,6 +105,12 @@ impl Damage {
     /// Drops the files of a range.
     pub(super) fn clear(&self, range: RangeId) {
         self.files.lock().retain(|(of, _), _| *of != range);
+    }
+
+    /// Drops the manifests of a range, which a scrub has read again.
+    pub(super) fn clear_manifests(&self, range: RangeId) {
+        let mut files = self.files.lock();
+        files.retain(|(of, file), _| *of != range || is_data_file(file));
     }
 
     /// All files. `refuses`: whether a range refuses writes.

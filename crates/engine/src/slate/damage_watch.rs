@@ -3,7 +3,7 @@
 use slatedb::object_store::path::Path;
 
 use super::core::Core;
-use super::damage::version_of;
+use super::damage::{is_data_file, version_of};
 use super::database::Database;
 use super::settings::LEVEL0_COUNT_BLOCKED;
 
@@ -12,7 +12,7 @@ pub(super) async fn recheck(core: &Core) {
     let damage = &core.context.damage;
     for (range, file, version) in damage.versions() {
         let database = core.open_range(range).and_then(|open| open.database());
-        let is_read = database.is_some_and(|database| reads(&database, &file));
+        let is_read = database.is_some_and(|it| !is_data_file(&file) || reads(&it, &file));
         let now = version_of(&*core.context.home.store, &file).await;
         let is_unchanged = now.is_none() || now == version;
         if !is_read || !is_unchanged {
@@ -22,7 +22,7 @@ pub(super) async fn recheck(core: &Core) {
 }
 
 /// Whether a database reads a file.
-fn reads(database: &Database, file: &Path) -> bool {
+pub(super) fn reads(database: &Database, file: &Path) -> bool {
     let Some(name) = file.filename().and_then(|name| name.strip_suffix(".sst")) else {
         return false;
     };

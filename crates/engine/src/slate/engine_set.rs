@@ -11,19 +11,19 @@ use partita_wal::Resume;
 
 use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
-use super::database::Database;
+use super::database::{AbortOnDrop, Database};
 use super::engine::SlateEngine;
 use super::home::Home;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, stored, supervisor,
-    trash, within_store_deadline,
+    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, scrub, stored,
+    supervisor, trash, within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, OpenError, PinId,
-    Pinned, PinnedRows, RangeId, Removal, Stats, StoredRanges,
+    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, Meter, OpenError, PinId,
+    Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges,
 };
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
@@ -263,6 +263,13 @@ impl EngineSet for SlateEngineSet {
                 .is_some_and(|it| it.is_blocked())
         };
         self.core.context.damage.list(refuses)
+    }
+
+    /// Runs on the background threads: a checksum of 1 MiB would delay requests.
+    async fn scrub(&self, meter: Arc<dyn Meter>) -> ScrubPass {
+        let scrubbing = scrub::run(Arc::clone(&self.core), meter);
+        let mut running = AbortOnDrop(self.runtimes.store.spawn(scrubbing));
+        (&mut running.0).await.unwrap_or_default()
     }
 
     async fn close(&self) {

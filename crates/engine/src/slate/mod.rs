@@ -48,12 +48,14 @@ mod open_range;
 mod pin;
 mod removal;
 mod scan;
+mod scrub;
 mod settings;
 mod store_clock;
 mod stored;
 mod stored_times;
 mod supervisor;
 mod trash;
+mod verify;
 mod wal_adapter;
 mod young_files;
 
@@ -73,6 +75,7 @@ pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};
 pub use partita_wal::{OpenWalError, WalId};
 pub use settings::Settings;
 pub use stored::stored_ranges;
+pub use verify::{CheckedDatabase, FileFault, FileKind, Verifier};
 
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);

@@ -40,6 +40,18 @@ pub use grid::Metric;
 pub use map::{HeatMap, MapShape};
 pub use partitions::PartitionRow;
 
+/// Checks the content of an object of the archive with this name.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn verify_segment(name: &str, content: &[u8]) -> Result<(), String> {
+    let name = segment::SegmentName::parse(name).ok_or("the name is not that of a segment")?;
+    match segment::decode(name, content, &mut Keys::default()) {
+        Ok(_) => Ok(()),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
 /// The length of a window.
 pub const WINDOW: Duration = Duration::from_secs(10);
 

@@ -58,6 +58,19 @@ impl World {
         talk
     }
 
+    /// The exit code of `partita check`, its findings as JSON lines, and its messages.
+    fn check(&self, flags: &[&str]) -> (i32, String, String) {
+        let data = self.data();
+        let check = [
+            "check",
+            "--output",
+            "jsonl",
+            "--data",
+            data.to_str().unwrap(),
+        ];
+        run(&[&check[..], flags].concat())
+    }
+
     /// The map, in order of its versions.
     fn versions(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         files(&self.data().join("store/map"))
@@ -159,5 +172,78 @@ fn a_missing_database_is_refused() {
     let talk = world.refused();
     assert!(talk.contains("range-3 is missing"), "{talk}");
     std::fs::rename(&aside, &database).unwrap();
+    world.check_rows();
+}
+
+#[test]
+fn a_check_of_a_sound_store_changes_nothing() {
+    let world = World::new();
+    let before = files(&world.data());
+    let (code, found, talk) = world.check(&[]);
+    assert_eq!(code, 0, "{found}{talk}");
+    assert!(
+        talk.contains("2 ranges") && talk.contains("the data is sound"),
+        "{talk}"
+    );
+    assert!(!found.contains("\"damage\""), "{found}");
+    assert_eq!(files(&world.data()), before);
+
+    let (server, _) = world.serve();
+    let (code, _, talk) = world.check(&[]);
+    assert_eq!(code, 2);
+    assert!(talk.contains("is in use by another process"), "{talk}");
+    drop(server);
+    let (code, _, talk) = run(&["check", "--data", "/nonexistent/data"]);
+    assert_eq!(code, 2);
+    assert!(talk.contains("/nonexistent/data"), "{talk}");
+}
+
+#[test]
+fn a_check_names_a_changed_data_file_and_its_keys() {
+    let world = World::new();
+    let folder = world.data().join("store");
+    let all = files(&folder);
+    let mut data = all
+        .iter()
+        .filter(|(path, _)| path.extension().is_some_and(|it| it == "sst"));
+    let (path, bytes) = data.next().unwrap();
+    let mut damaged = bytes.clone();
+    damaged[10] ^= 1;
+    std::fs::write(path, damaged).unwrap();
+    let (code, found, _) = world.check(&[]);
+    assert_eq!(code, 1, "{found}");
+    assert!(
+        found.contains(path.file_name().unwrap().to_str().unwrap()),
+        "{found}"
+    );
+    for text in [
+        "\"Severity\":\"damage\"",
+        "does not match its checksum",
+        "restore the file",
+    ] {
+        assert!(found.contains(text), "{found}");
+    }
+    // The replaced range 1 has the file, too.
+    assert!(!found.contains("\"Severity\":\"warning\""), "{found}");
+    std::fs::write(path, bytes).unwrap();
+    world.check_rows();
+}
+
+#[test]
+fn a_lost_map_is_rebuilt_on_request() {
+    let world = World::new();
+    remove(world.versions().keys());
+    let (code, found, _) = world.check(&[]);
+    assert_eq!(code, 1);
+    assert!(
+        found.contains("has no version of the partition map"),
+        "{found}"
+    );
+    let (code, found, talk) = world.check(&["--rebuild-map"]);
+    assert_eq!(code, 0, "{found}{talk}");
+    assert!(talk.contains("wrote store/map/"), "{talk}");
+    let (code, _, talk) = world.check(&["--rebuild-map"]);
+    assert_eq!(code, 2);
+    assert!(talk.contains("the map is not damaged"), "{talk}");
     world.check_rows();
 }

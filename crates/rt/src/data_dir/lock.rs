@@ -16,7 +16,8 @@ use super::Error;
 pub(super) struct Lock {
     /// `None` on a file system that cannot lock directories.
     _directory: Option<File>,
-    _file: File,
+    /// `None` if the file is missing and must not be created.
+    _file: Option<File>,
 }
 
 impl Lock {
@@ -38,6 +39,26 @@ impl Lock {
         }
         // Writing the process id may fail on a full disk; the lock works without it.
         let _ = note_holder(&mut file);
+        Ok(Self {
+            _directory: locked,
+            _file: Some(file),
+        })
+    }
+
+    /// Locks the directory without changing it.
+    pub(super) fn take_unchanged(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join("lock");
+        let locked = lock_directory(directory)?;
+        let file = match File::open(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(Error::io("open", &path, source)),
+        };
+        match file.as_ref().map_or(Ok(()), File::try_lock) {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(in_use(directory)),
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", &path, source)),
+        }
         Ok(Self {
             _directory: locked,
             _file: file,

@@ -11,6 +11,7 @@
 //! may keep further files in the directory. `docs/format/store.md` describes the bytes.
 
 mod building;
+mod closed;
 mod error;
 mod lock;
 mod rename;
@@ -26,6 +27,7 @@ use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 
 pub use building::Building;
+pub use closed::{ClosedDataDir, StoredFile};
 pub use error::Error;
 use lock::Lock;
 

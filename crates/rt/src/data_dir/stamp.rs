@@ -37,6 +37,18 @@ pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), E
     }
 }
 
+/// Checks the version of a directory that must have one.
+pub(super) fn check_existing(directory: &Path) -> Result<(), Error> {
+    let path = directory.join(NAME);
+    match fs::read(&path) {
+        Ok(bytes) => check(directory, &String::from_utf8_lossy(&bytes)),
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => Err(Error::NotStamped {
+            path: directory.to_owned(),
+        }),
+        Err(source) => Err(Error::io("read", &path, source)),
+    }
+}
+
 fn check(directory: &Path, text: &str) -> Result<(), Error> {
     let found = text
         .lines()

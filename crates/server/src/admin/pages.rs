@@ -253,6 +253,8 @@ fn metrics_page(server: &ServerStatus) -> String {
         engine: server.engine_stats(),
         wall_clock_lag: server.wall_clock_lag(),
         damaged_files: server.damaged_files().len(),
+        scrub_bytes: server.scrub.bytes(),
+        scrub: server.scrub.results(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: metrics::process_stats(),

@@ -10,7 +10,7 @@ use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
     BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
     LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats, Percentiles,
-    RangeSummary, RequestCounts, Status, StoreInfo,
+    RangeSummary, RequestCounts, ScrubStatus, Status, StoreInfo,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -66,6 +66,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
                 .map(damaged_file)
                 .collect(),
         ),
+        scrub: Some(scrub(server)),
         entity_cache: entity_cache(server),
         key_filter: key_filter(server),
         process: process_stats(),
@@ -192,6 +193,16 @@ fn engine(stats: &Stats, wall_clock_lag: Duration) -> EngineStats {
             misses: stats.cache_misses,
             bytes: stats.cache_bytes,
         },
+    }
+}
+
+fn scrub(server: &ServerStatus) -> ScrubStatus {
+    let results = server.scrub.results();
+    ScrubStatus {
+        bytes: server.scrub.bytes(),
+        passes: results.passes,
+        last_pass_at: results.last_at.and_then(rfc3339),
+        damaged: results.damaged,
     }
 }
 

@@ -58,6 +58,8 @@ settings! {
             "Memory for the cache of recently read entities; `auto` is a sixteenth of the available memory, at most 128MiB";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused files are kept for scans that started earlier; removed databases stay in the trash as long, at most 3m";
+        SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",
+            "Bytes per second that the server reads to find damaged files, once a day; 0 disables it";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",
             "Locations where backups and restored stores may be written: absolute paths and URLs, including everything below them";
         BALANCE = "ranges.balance", "balance", One("HOW"), "size",

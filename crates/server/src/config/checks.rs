@@ -90,6 +90,7 @@ fn store(values: &Values) -> Result<Store, Error> {
         block_cache_bytes: size_or_share(values, &c::BLOCK_CACHE_BYTES, 8, 0..=256 << 20)?,
         entity_cache_bytes: size_or_share(values, &c::ENTITY_CACHE_BYTES, 16, 0..=128 << 20)?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
+        scrub_rate: any_size(values, &c::SCRUB_RATE)?,
         backup_places: backup_places(values)?,
         balance: balance(values)?,
     })

@@ -69,6 +69,8 @@ pub struct Store {
     /// How long unused files are kept for scans that started earlier. Removed databases stay in the trash as long, at
     /// most three minutes.
     pub garbage_age: Duration,
+    /// Bytes per second that the scrub reads; 0 for never.
+    pub scrub_rate: u64,
     /// Where backups and restored stores may be written.
     pub backup_places: Vec<partita_rt::Place>,
     /// When ranges are split and merged automatically; `None` for never.

@@ -75,6 +75,10 @@ definitions! {
     BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";
     BLOCK_CACHE_BYTES = Gauge "partita_block_cache_bytes" "Memory held by blocks of the store.";
     DAMAGED_FILES = Gauge "partita_damaged_files" "Files of the store that cannot be read.";
+    SCRUB_BYTES = Counter "partita_scrub_bytes_total" "Bytes of the store that were read to find damaged files.";
+    SCRUB_PASSES = Counter "partita_scrub_passes_total" "Complete reads of the store to find damaged files.";
+    SCRUB_DAMAGED = Gauge "partita_scrub_damaged_files" "Damaged files that the last complete read of the store found.";
+    SCRUB_LAST = Gauge "partita_scrub_last_pass_timestamp_seconds" "Unix time of the last complete read of the store; 0 before the first.";
     ENTITY_CACHE_HITS = Counter "partita_entity_cache_hits_total" "Entities found in memory.";
     ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
     ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";

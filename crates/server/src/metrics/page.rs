@@ -3,7 +3,7 @@
 //! Rendered on request only; nothing here is on the path of a table request.
 
 use std::ops::RangeInclusive;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, KeyFilterStats};
@@ -13,6 +13,7 @@ use partita_wire::admin::ProcessStats;
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
 use super::exposition::Page;
+use crate::scrub::Results;
 
 /// The values of the page in addition to the counters.
 #[derive(Debug)]
@@ -28,6 +29,10 @@ pub(crate) struct Surroundings {
     pub(crate) wall_clock_lag: Duration,
     /// The number of files that cannot be read.
     pub(crate) damaged_files: usize,
+    /// Bytes that the scrub has read.
+    pub(crate) scrub_bytes: u64,
+    /// The complete passes of the scrub.
+    pub(crate) scrub: Results,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,
     pub(crate) process: Option<ProcessStats>,
@@ -55,6 +60,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     if let Some(stats) = &around.engine {
         engine(&mut page, stats);
         page.single(&d::DAMAGED_FILES, around.damaged_files);
+        scrub(&mut page, around);
     }
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
@@ -71,6 +77,17 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
         page.single(&d::OPEN_FILES, process.open_files);
     }
     page.text
+}
+
+fn scrub(page: &mut Page, around: &Surroundings) {
+    let results = &around.scrub;
+    let last = results
+        .last_at
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    page.single(&d::SCRUB_BYTES, around.scrub_bytes);
+    page.single(&d::SCRUB_PASSES, results.passes);
+    page.single(&d::SCRUB_DAMAGED, results.damaged);
+    page.single(&d::SCRUB_LAST, last.unwrap_or_default().as_secs());
 }
 
 fn requests(page: &mut Page, reading: &Reading) {
@@ -272,6 +289,8 @@ mod tests {
             engine: Some(stats()),
             wall_clock_lag: Duration::from_millis(2500),
             damaged_files: 1,
+            scrub_bytes: 5,
+            scrub: Results::default(),
             entity_cache: CacheStats {
                 hits: 1,
                 misses: 2,
@@ -335,6 +354,7 @@ mod tests {
             "partita_log_sync_duration_seconds_sum 0.5",
             "partita_block_cache_hits_total 8",
             "partita_damaged_files 1",
+            "partita_scrub_bytes_total 5",
             "partita_entity_cache_misses_total 2",
             "partita_key_filter_absent_total 3",
             "partita_engine_db_ops_total{op_kind=\"get\"} 4",

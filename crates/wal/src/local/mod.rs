@@ -37,6 +37,7 @@ mod reader;
 mod recovery;
 mod segment;
 mod segment_pool;
+mod verify;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -50,6 +51,7 @@ pub use disk::{Disk, OsDisk};
 #[cfg(any(test, feature = "conformance"))]
 pub use faulty_disk::FaultyDisk;
 use local_wal::{Fence, LocalWal};
+pub use verify::{StoredLog, StoredRecords, verify};
 
 use crate::retention::Limits;
 use crate::{OpenWalError, Resume, Wal, WalStorage};

@@ -40,7 +40,7 @@ pub use snapshots::{
 pub use status::{
     BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
     LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats, Percentiles,
-    ProcessStats, RangeSummary, RequestCounts, ServerState, Status, StoreInfo,
+    ProcessStats, RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo,
 };
 
 use serde::{Deserialize, Deserializer};

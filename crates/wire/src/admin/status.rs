@@ -45,6 +45,9 @@ pub struct Status {
     /// Files of the store that cannot be read, at most 100. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damaged_files: Option<Vec<DamagedFile>>,
+    /// The search for damaged files. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubStatus>,
     /// The cache of entities.
     pub entity_cache: EntityCache,
     /// The key filter.
@@ -266,6 +269,19 @@ pub struct DamagedFile {
     pub since: Option<String>,
     /// Whether the range refuses writes because of it.
     pub blocks_writes: bool,
+}
+
+/// The search for damaged files: the server reads all files of the store, slowly, once a day.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScrubStatus {
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Complete passes.
+    pub passes: u64,
+    /// When the last complete pass ended, RFC 3339; `None` before the first.
+    pub last_pass_at: Option<String>,
+    /// Damaged files that the last complete pass found.
+    pub damaged: u64,
 }
 
 /// A distribution. Percentiles are powers of two; `None` without values.

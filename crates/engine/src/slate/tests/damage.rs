@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::NoMeter;
 use crate::slate::settings::LEVEL0_COUNT_BLOCKED;
 
 const ROWS: u32 = 200;
@@ -170,6 +171,57 @@ async fn the_files_of_a_closed_range_are_dropped() {
     engine.get(&key(0)).await.unwrap_err();
     assert_eq!(engine.set.damaged_files().len(), 1);
     engine.engine.close().await;
+    assert_eq!(engine.set.damaged_files(), []);
+    engine.close().await;
+}
+
+/// Flips a bit of a file, and returns its whole content.
+fn flip(file: &Path, place: usize) -> Vec<u8> {
+    let whole = std::fs::read(file).unwrap();
+    let mut bytes = whole.clone();
+    bytes[place] ^= 1;
+    std::fs::write(file, bytes).unwrap();
+    whole
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scrub_names_a_damaged_file_before_a_read_meets_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = flushed(directory.path()).await;
+    let whole = flip(&file, 100);
+    let engine = open_in(directory.path()).await;
+    assert_eq!(engine.set.damaged_files(), []);
+    let cached = engine.stats().cache_bytes;
+    let pass = engine.set.scrub(Arc::new(NoMeter)).await;
+    assert_eq!((pass.files, pass.damaged), (2, 1), "a manifest and a file");
+    let damaged = engine.set.damaged_files();
+    assert!(damaged[0].problem.contains("checksum"), "{damaged:?}");
+    assert_eq!(engine.stats().cache_bytes, cached, "the cache is bypassed");
+
+    std::fs::write(&file, whole).unwrap();
+    wait_until_whole(&engine.set).await;
+    let pass = engine.set.scrub(Arc::new(NoMeter)).await;
+    assert_eq!(pass.damaged, 0);
+    engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scrub_names_a_damaged_manifest() {
+    let directory = tempfile::tempdir().unwrap();
+    flushed(directory.path()).await;
+    let engine = open_in(directory.path()).await;
+    let folder = directory.path().join("store/range-1/manifest");
+    let newest = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let newest = newest.max().unwrap();
+    let whole = flip(&newest, 30);
+    assert_eq!(engine.set.scrub(Arc::new(NoMeter)).await.damaged, 1);
+    let damaged = engine.set.damaged_files();
+    let name = newest.file_name().unwrap().to_str().unwrap();
+    assert!(damaged[0].file.ends_with(name), "{damaged:?}");
+    std::fs::write(&newest, whole).unwrap();
+    assert_eq!(engine.set.scrub(Arc::new(NoMeter)).await.damaged, 0);
     assert_eq!(engine.set.damaged_files(), []);
     engine.close().await;
 }

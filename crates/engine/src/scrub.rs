@@ -1,0 +1,28 @@
+//! Reading all files of the databases to find damage before a client does.
+
+use futures::future::BoxFuture;
+
+/// Counts the bytes that a verification has read, and may make it wait.
+pub trait Meter: Send + Sync {
+    /// Called after each part of a file, of about 1 MiB.
+    fn read(&self, bytes: u64) -> BoxFuture<'_, ()>;
+}
+
+/// Counts nothing, and does not wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoMeter;
+
+impl Meter for NoMeter {
+    fn read(&self, _bytes: u64) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// The result of a scrub of all open databases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScrubPass {
+    /// The files that were read.
+    pub files: u64,
+    /// The files that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
+    pub damaged: u64,
+}

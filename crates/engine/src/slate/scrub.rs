@@ -1,0 +1,100 @@
+//! The scrub: reads all files of open databases, so that damage is found before a client needs the rows.
+//!
+//! It verifies the same checksums as the check of a closed store ([`super::verify`]), past the block cache. A damaged
+//! file is noted as if a read had met it ([`super::damage`]), so that status and log name it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use slatedb::PathResolver;
+use slatedb::object_store::path::Path;
+
+use super::admin;
+use super::checked_store::Unreadable;
+use super::core::Core;
+use super::damage::version_of;
+use super::damage_watch;
+use super::names::database_path;
+use super::newest_manifest::newest_manifest;
+use super::verify::data_file::{self, FileState};
+use crate::{Meter, RangeId, ScrubPass};
+
+/// Reads all files of the databases that are open. Cancel safe.
+pub(super) async fn run(core: Arc<Core>, meter: Arc<dyn Meter>) -> ScrubPass {
+    let mut scrub = Scrub {
+        core,
+        meter,
+        problems: HashMap::new(),
+        pass: ScrubPass::default(),
+    };
+    let ranges: Vec<RangeId> = scrub.core.open_ranges().iter().map(|it| it.range).collect();
+    for range in ranges {
+        scrub.manifest(range).await;
+        scrub.data_files(range).await;
+    }
+    scrub.pass
+}
+
+struct Scrub {
+    core: Arc<Core>,
+    meter: Arc<dyn Meter>,
+    /// What is wrong with each data file that was read. Ranges share files after a split.
+    problems: HashMap<Path, Option<String>>,
+    pass: ScrubPass,
+}
+
+impl Scrub {
+    /// The newest manifest is in memory. If the stored one is damaged, the range would not open again.
+    async fn manifest(&mut self, range: RangeId) {
+        let context = &self.core.context;
+        let (store, clock) = (&context.home.store, admin::clock(&self.core));
+        let found = newest_manifest(store, &clock, &database_path(range)).await;
+        self.pass.files += 1;
+        context.damage.clear_manifests(range);
+        let Err(error) = found else { return };
+        // A failure that may pass is not damage.
+        let Some(Unreadable { file, problem }) = Unreadable::find(&error) else {
+            return;
+        };
+        self.pass.damaged += 1;
+        let path = Path::from(file.strip_prefix("store/").unwrap_or(file));
+        let version = version_of(&**store, &path).await;
+        context.damage.note(range, &path, problem.clone(), version);
+    }
+
+    async fn data_files(&mut self, range: RangeId) {
+        let database = self.core.open_range(range).and_then(|open| open.database());
+        let Some(manifest) = database.map(|database| database.db.manifest()) else {
+            return;
+        };
+        let paths = PathResolver::new(database_path(range), &manifest);
+        for view in manifest.all_sst_views() {
+            let path = paths.sst_path(&view.sst.id);
+            if !self.problems.contains_key(&path) {
+                let store = &self.core.context.home.store;
+                let state = data_file::verify(store, &path, view, &*self.meter).await;
+                self.pass.files += 1;
+                let problem = match state {
+                    FileState::Sound | FileState::Unread(_) => None,
+                    FileState::Missing => Some("it is missing".to_owned()),
+                    FileState::Damaged(problem) => Some(problem),
+                };
+                self.problems.insert(path.clone(), problem);
+            }
+            if let Some(Some(problem)) = self.problems.get(&path).cloned() {
+                self.note(range, &path, problem).await;
+            }
+        }
+    }
+
+    /// Notes a damaged file, unless the range has replaced it in the meantime.
+    async fn note(&mut self, range: RangeId, path: &Path, problem: String) {
+        let database = self.core.open_range(range).and_then(|open| open.database());
+        if database.is_some_and(|database| damage_watch::reads(&database, path)) {
+            self.pass.damaged += 1;
+            let context = &self.core.context;
+            let version = version_of(&*context.home.store, path).await;
+            context.damage.note(range, path, problem, version);
+        }
+    }
+}
