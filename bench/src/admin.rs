@@ -72,6 +72,15 @@ pub fn ranges(admin: SocketAddr) -> anyhow::Result<Ranges> {
     serde_json::from_value(body).context("reading the list of ranges")
 }
 
+/// The status of the server, as JSON text.
+///
+/// # Errors
+/// When the port does not answer, or not with JSON.
+pub fn status(admin: SocketAddr) -> anyhow::Result<String> {
+    let (_, body) = send(admin, "GET", "status", "")?;
+    Ok(body.to_string())
+}
+
 /// Runs an action on a range; returns status and body.
 ///
 /// # Errors

@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 /// The words before the address in the ready line. The first is the line of Azurite with all services, for which test
 /// helpers of several languages wait; the servers of this project print it too. The second is the line of Azurite with
@@ -16,6 +17,9 @@ const READY_WORDS: [&str; 2] = [
     "Table service is successfully listening at http://",
     "Table service successfully started on ",
 ];
+
+/// How long the last lines of a process that has ended are awaited.
+const LAST_LINES: Duration = Duration::from_millis(500);
 
 /// Lines of output kept for messages.
 const LOG_LINES_MAX: usize = 60;
@@ -51,8 +55,10 @@ impl ServerProcess {
         let (sender, receiver) = mpsc::sync_channel(1);
         let stdout = child.stdout.take().context("the child has no stdout")?;
         let stderr = child.stderr.take().context("the child has no stderr")?;
-        drain(stdout, Arc::clone(&log), Some(sender));
-        drain(stderr, Arc::clone(&log), None);
+        let draining = [
+            drain(stdout, Arc::clone(&log), Some(sender)),
+            drain(stderr, Arc::clone(&log), None),
+        ];
         let mut server = Self {
             child,
             addr: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -66,10 +72,18 @@ impl ServerProcess {
                 server.ready_after = started.elapsed();
                 Ok(server)
             }
-            Err(_) => bail!(
-                "{command:?} printed no ready line; its last output:\n{}",
-                server.log()
-            ),
+            Err(_) => {
+                server.kill()?;
+                // The reason is in the last lines. A child of the child may keep the stream open.
+                let deadline = Instant::now() + LAST_LINES;
+                while !draining.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
+                    crate::park_for(Duration::from_millis(1));
+                }
+                bail!(
+                    "{command:?} printed no ready line; its last output:\n{}",
+                    server.log()
+                )
+            }
         }
     }
 
@@ -124,6 +138,18 @@ impl ServerProcess {
         Ok(kib.trim().parse::<f64>()? / 1_024.0)
     }
 
+    /// Stops the process with SIGTERM, and waits until it has ended.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn terminate(&mut self) -> anyhow::Result<()> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status()?;
+        ensure!(sent.success(), "cannot send SIGTERM to the server");
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Kills the process as `kill -9` does, and waits until it has ended.
     ///
     /// # Errors
@@ -167,7 +193,7 @@ fn drain(
     stream: impl std::io::Read + Send + 'static,
     log: Arc<Mutex<VecDeque<String>>>,
     ready: Option<mpsc::SyncSender<SocketAddr>>,
-) {
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
             let announced = READY_WORDS
@@ -184,7 +210,7 @@ fn drain(
             }
             log.push_back(line);
         }
-    });
+    })
 }
 
 #[cfg(test)]
