@@ -69,10 +69,14 @@ pub struct Options {
     /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
     /// startup time and the memory for unflushed rows.
     pub live_segments_max: u64,
+    /// The number of calls of [`Wal::maintain`] in a row without a new group after which the WAL gives the space of its
+    /// ready segments back.
+    pub idle_calls_max: u32,
 }
 
 impl Default for Options {
-    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse.
+    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse, until half a minute
+    /// without writes: the engine calls [`Wal::maintain`] twice a second.
     fn default() -> Self {
         Self {
             segment_bytes: 16 << 20,
@@ -80,6 +84,7 @@ impl Default for Options {
             recycled_count_max: 6,
             flush_after_segments: 3,
             live_segments_max: 10,
+            idle_calls_max: 60,
         }
     }
 }
