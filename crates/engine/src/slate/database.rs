@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::context::Context;
 use super::detach::DetachRequest;
 use super::settings::{compaction, slatedb_settings};
+use super::space::Space;
 use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
@@ -30,6 +31,7 @@ pub(super) struct Database {
     pub(super) db: Db,
     pub(super) metrics: Arc<DefaultMetricsRecorder>,
     pub(super) detach: DetachRequest,
+    pub(super) space: Space,
 }
 
 impl Database {
@@ -47,7 +49,8 @@ impl Database {
         let passing = stored_times::pass_stored_times(context, database_path(range));
         passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
-        let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
+        let clock = Arc::clone(&context.home.clock);
+        let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
         let store = || context.store_of(range);
@@ -74,6 +77,7 @@ impl Database {
             db: db.map_err(open_error)?,
             metrics,
             detach,
+            space: Space::default(),
         };
         context.known.lock().insert(range);
         if resume == Resume::AfterFailure {

@@ -43,6 +43,11 @@ impl Home {
         renaming.await.map_err(std::io::Error::other)?
     }
 
+    /// Free bytes of the disk; `None` if they are unknown or the store is not a directory.
+    pub(super) fn free_bytes(&self) -> Option<u64> {
+        self.directory.as_ref()?.free_bytes().ok()
+    }
+
     /// Removes the empty folders that the deleted objects under `prefix` leave in a directory.
     pub(super) async fn remove_empty_folders(&self, prefix: String) -> std::io::Result<()> {
         let Some(directory) = self.directory.clone() else {

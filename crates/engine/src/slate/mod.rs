@@ -19,6 +19,7 @@
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
 //! - The wall clock may be set back or forward, also between two starts: times in the store never go back
 //!   ([`store_clock`]).
+//! - Space of deleted and overwritten rows is returned without a request ([`space`]).
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
 //!
 //! Left to the callers: locks on the keys they change, and the meaning of keys.
@@ -45,6 +46,7 @@ mod pin;
 mod removal;
 mod scan;
 mod settings;
+mod space;
 mod store_clock;
 mod stored;
 mod stored_times;
@@ -65,7 +67,7 @@ use crate::{ChangeError, ReadError};
 
 pub use engine_set::SlateEngineSet;
 pub use home::Home;
-pub use settings::Settings;
+pub use settings::{Settings, SpaceSettings};
 pub use stored::stored_ranges;
 
 /// How long a read waits for the store.
