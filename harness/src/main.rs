@@ -11,6 +11,7 @@
 //! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` against each planted bug |
+//! | `deletes` | deletes, overwrites and drops rows, and measures scans and space after it |
 //! | `diskfull` | fills a small file system |
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
@@ -23,6 +24,7 @@
 mod bugs;
 mod checkers;
 mod crash;
+mod deletes;
 mod diskfull;
 mod fairness;
 mod footprint;
@@ -50,6 +52,8 @@ enum Test {
     Bugs(bugs::Arguments),
     /// Kill the server at random moments and compare the stored rows with the acknowledged ones
     Crash(crash::Arguments),
+    /// Delete, overwrite and drop rows, and measure scans and space until both are as before
+    Deletes(deletes::Arguments),
     /// Fill the server's disk, on a small file system in memory
     Diskfull(diskfull::Arguments),
     /// Measure the latency of ten modest tenants while another tenant is abusive
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
     let outcome = match Test::parse() {
         Test::Bugs(arguments) => bugs::run(&arguments),
         Test::Crash(arguments) => crash::run(&arguments),
+        Test::Deletes(arguments) => deletes::run(&arguments),
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
