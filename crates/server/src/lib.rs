@@ -21,3 +21,11 @@ pub use serve::Server;
 
 /// The version of the server.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Threads for blocking work, such as reading files of the store: one for each 16 MiB of the available memory, from 16 to
+/// tokio's default of 512. Each takes 2 MiB of the address space.
+#[must_use]
+pub fn blocking_threads_max() -> usize {
+    let threads = (partita_rt::memory::available() >> 24).clamp(16, 512);
+    usize::try_from(threads).expect("512 at most")
+}

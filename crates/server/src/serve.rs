@@ -318,6 +318,12 @@ async fn bind(
     })
 }
 
+/// Bytes of writes in the commit pipeline: a sixteenth of the available memory, from one group and the next to 64 MiB.
+fn pipeline_bytes(available: u64) -> u32 {
+    let bytes = (available / 16).clamp(8 << 20, 64 << 20);
+    u32::try_from(bytes).expect("64 MiB are less than 4 GiB")
+}
+
 /// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
 /// history too.
 async fn open_ranges(
@@ -341,6 +347,7 @@ async fn open_ranges(
             let objects = Arc::clone(&home.store);
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
+                in_flight_bytes_max: pipeline_bytes(partita_rt::memory::available()),
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
