@@ -339,7 +339,9 @@ async fn open_ranges(
             (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let mut home = slate::Home::in_directory(Arc::new(DataDir::open(path)?));
+            let available = partita_rt::memory::available();
+            let data = Arc::new(DataDir::open(path)?);
+            let mut home = slate::Home::in_directory_within(data, available / 8);
             home.clock = Arc::clone(clock);
             if let Some(objects) = objects {
                 home.store = objects;
@@ -347,7 +349,7 @@ async fn open_ranges(
             let objects = Arc::clone(&home.store);
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
-                in_flight_bytes_max: pipeline_bytes(partita_rt::memory::available()),
+                in_flight_bytes_max: pipeline_bytes(available),
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };
