@@ -90,8 +90,7 @@ impl Client {
 /// A batch that writes a partition.
 fn batch(address: &str, partition: &str) -> String {
     let entity = format!("{{\"A\":\"{}\"}}", "a".repeat(ENTITY_BYTES));
-    let mut body =
-        "--batch\r\nContent-Type: multipart/mixed; boundary=changes\r\n\r\n".to_owned();
+    let mut body = "--batch\r\nContent-Type: multipart/mixed; boundary=changes\r\n\r\n".to_owned();
     for row in 0..ENTITIES {
         body += &format!(
             "--changes\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n\

@@ -73,7 +73,10 @@ pub(crate) fn signed(
 pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
 
 /// Sends a request and reads head and body of the answer, whose end its `Content-Length` tells. The connection stays open.
-pub(crate) fn exchange(stream: &mut TcpStream, request: &[u8]) -> std::io::Result<(String, String)> {
+pub(crate) fn exchange(
+    stream: &mut TcpStream,
+    request: &[u8],
+) -> std::io::Result<(String, String)> {
     stream.write_all(request)?;
     let mut answer = Vec::new();
     let mut piece = vec![0; 64 << 10];
@@ -94,7 +97,9 @@ pub(crate) fn exchange(stream: &mut TcpStream, request: &[u8]) -> std::io::Resul
 
 fn content_length(head: &str) -> usize {
     let head = head.to_ascii_lowercase();
-    let value = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let value = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
     value.map_or(0, |value| value.trim().parse().unwrap())
 }
 

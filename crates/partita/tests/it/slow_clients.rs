@@ -55,7 +55,8 @@ fn a_probe_is_answered_at_once_while_others_hold_all_places_of_the_admin_port() 
     let server = Server::start_with_admin(&["--in-memory"]);
     let url = server.admin();
     let address = url.strip_prefix("http://").unwrap();
-    let action = b"POST /admin/v1/ranges/1/flush HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: 1\r\n\
+    let action =
+        b"POST /admin/v1/ranges/1/flush HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: 1\r\n\
         Content-Length: 2\r\n\r\n{";
     let (mut pollers, mut unfinished) = (Vec::new(), Vec::new());
     for _ in 0..POLLERS {
