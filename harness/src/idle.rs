@@ -57,7 +57,7 @@ impl Kind {
 /// An open connection.
 enum Connection {
     Silent(#[allow(dead_code, reason = "keeps the connection open")] TcpStream),
-    KeptAlive(#[allow(dead_code, reason = "keeps the connection open")] Client),
+    KeptAlive(#[allow(dead_code, reason = "keeps the connection open")] Box<Client>),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -145,7 +145,7 @@ fn connect(
         Kind::KeptAlive => {
             let mut client = Client::connect(addr, account.clone())?;
             client.get(row)?.expect(200)?;
-            Connection::KeptAlive(client)
+            Connection::KeptAlive(Box::new(client))
         }
     })
 }
