@@ -18,6 +18,7 @@ pub(crate) use crate::progress::Progress;
 use crate::args::{AdminPortArgs, ConnectionArgs};
 use crate::error::Because as _;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
+use futures::future::LocalBoxFuture;
 use partita_tools::admin::AdminPort;
 
 /// A command with the values of its flags.
@@ -137,6 +138,8 @@ pub(crate) fn block_on(command: impl Future<Output = CommandResult>) -> CommandR
         .enable_all()
         .build()
         .because("cannot start threads")?;
+    // Boxed, so that Tokio's code of running a future is compiled once instead of once per command.
+    let command: LocalBoxFuture<'_, CommandResult> = Box::pin(command);
     let ended = runtime.block_on(command);
     // After a second Ctrl-C, a thread may still write, or wait for input. It ends with the process.
     runtime.shutdown_background();

@@ -186,8 +186,8 @@ impl Cluster {
         Box::pin(self.driver.lock_changes())
     }
 
-    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases untracked pins, and deletes
-    /// databases of replaced ranges.
+    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases untracked pins, and
+    /// deletes databases of replaced ranges.
     pub fn maintain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));

@@ -38,9 +38,9 @@ pub enum HostError {
     /// The database of a range does not open.
     #[error("cannot open range {range}")]
     Open {
-        /// Which range.
+        /// The id of the range.
         range: RangeId,
-        /// Why.
+        /// The error of the engine.
         source: OpenError,
     },
     /// The host may not serve a range.
@@ -77,7 +77,7 @@ pub enum ChangeRefused {
         "range {range} still shares files with {kept} older databases; it is being compacted, try again later"
     )]
     Ancestry {
-        /// Which range.
+        /// The id of the range.
         range: RangeId,
         /// The number of databases that cannot be deleted because of the range.
         kept: u64,

@@ -18,8 +18,9 @@
 //!   process.
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
 //!
-//! Now the controller and a single host share one process. They communicate only through the traits, so that hosts can
-//! move to other processes: callers must not assume that a range is local, and a write may meet a range in transit.
+//! Currently the controller and a single host share one process. They communicate only through the traits, so that
+//! hosts can move to other processes: callers must not assume that a range is local, and a write may meet a range in
+//! transit.
 
 mod balance;
 mod cluster;

@@ -42,7 +42,7 @@ pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) 
     });
 }
 
-/// One round.
+/// Runs one maintenance round.
 pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>) {
     host.maintain_ranges().await;
     release_pins(driver).await;

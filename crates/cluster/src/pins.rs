@@ -16,6 +16,7 @@ pub type PinRecordsError = Box<dyn Error + Send + Sync>;
 pub trait PinRecords: Send + Sync + 'static {
     /// Every pin in a snapshot record. Called under the change lock, so that no record is created at the same time.
     ///
-    /// # Errors A record cannot be read. It may list any pin, so no pin is released.
+    /// # Errors
+    /// A record cannot be read. It may list any pin, so no pin is released.
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError>;
 }

@@ -1,7 +1,8 @@
 //! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [KIND]`.
 //!
-//! Without KIND it prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 rows with 8 callers, gets of hot and of all
-//! rows, and scans of 1,000 rows, each for a second and a half. Values are 1 KiB of text that compresses about 2:1.
+//! Without KIND it prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 rows with 8 callers, gets
+//! of hot and of all rows, and scans of 1,000 rows, each for a second and a half. Values are 1 KiB of text that
+//! compresses about 2:1.
 //!
 //! | kind | measures |
 //! | --- | --- |

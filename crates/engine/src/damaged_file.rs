@@ -13,8 +13,8 @@ pub struct DamagedFile {
     pub file: String,
     /// What is wrong with it.
     pub problem: String,
-    /// When the damage was first met.
+    /// When a read first found the damage.
     pub since: SystemTime,
-    /// Whether the range refuses writes, because it cannot merge newer files with this one.
+    /// Whether the range refuses writes: the damaged file prevents its compaction, and its level 0 is nearly full.
     pub blocks_writes: bool,
 }

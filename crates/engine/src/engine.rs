@@ -13,12 +13,12 @@ use crate::{ChangeError, Health, Permit, ReadError, WriteError};
 /// # Guarantees of every engine
 /// - **Order.** Keys compare as bytes. Batches take effect in the order they were submitted, and their completions are
 ///   called in that order.
-/// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory engine:
-///   for as long as it lives).
+/// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory
+///   engine: for as long as it lives).
 /// - **Only durable answers.** `get` and `scan` show only batches whose completion was called with `Ok` or is about to
 ///   be. A crash never undoes these batches.
-/// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the batch,
-///   also when it starts inside that completion.
+/// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the
+///   batch, also when it starts inside that completion.
 /// - **Atomicity.** No reader sees a part of a batch.
 /// - **Refused or unknown.** See [`WriteError`]. A batch that was refused never takes effect.
 ///
@@ -32,8 +32,9 @@ pub trait Engine: Send + Sync + 'static {
     /// Waits while too much is in flight, a few seconds at most. Cancel safe: a dropped future reserves nothing, a
     /// dropped permit frees its reservation.
     ///
-    /// # Errors Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or
-    /// batch too large.
+    /// # Errors
+    /// Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or batch too
+    /// large.
     async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError>;
 
     /// The value of `key`, or `None`. Cancel safe.
@@ -86,8 +87,8 @@ pub trait Engine: Send + Sync + 'static {
     /// [`ChangeError`]; it can be retried.
     async fn checkpoint(&self, lifetime: Duration) -> Result<String, ChangeError>;
 
-    /// Closes the engine: finishes the submitted batches, refuses later calls, stops background work. Idempotent. Dropping an engine
-    /// without closing it loses no acknowledged batch.
+    /// Closes the engine: finishes the submitted batches, refuses later calls, stops background work. Idempotent.
+    /// Dropping an engine without closing it loses no acknowledged batch.
     async fn close(&self);
 }
 

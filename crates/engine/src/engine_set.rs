@@ -19,8 +19,8 @@ pub struct KeyPart {
     pub range: KeyRange,
 }
 
-/// The databases of a process, one for each range. They share one write-ahead log (WAL), one commit loop and one cache. Used as
-/// `Arc<dyn EngineSet>`.
+/// The databases of a process, one for each range. They share one write-ahead log (WAL), one commit loop and one cache.
+/// Used as `Arc<dyn EngineSet>`.
 ///
 /// [`EngineSet::open`] creates an empty database, [`EngineSet::clone_parts`] clones parts of other databases. A clone
 /// shares the files of its sources until [`Engine::detach`] has copied its rows.
@@ -41,7 +41,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// the call may be missing. The sources do not change. Several clones may run at the same time. Not cancel safe: an
     /// unfinished clone is removed by [`EngineSet::remove`], or finished by another call.
     ///
-    /// # Errors [`ChangeError`]; an unfinished target may exist.
+    /// # Errors
+    /// [`ChangeError`]; an unfinished target may exist.
     async fn clone_parts(&self, target: RangeId, parts: &[KeyPart]) -> Result<(), ChangeError>;
 
     /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A durable
@@ -65,7 +66,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`]; it can be tried again.
     async fn sweep_trash(&self) -> Result<(), ChangeError>;
 
-    /// What the store holds of its ranges. Reads one manifest of each database; call it before any is open.
+    /// The databases, the WAL records and the trash of all ranges. Reads one manifest of each database; call it before
+    /// any is open.
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -116,8 +118,8 @@ pub trait EngineSet: Send + Sync + 'static {
     async fn files(&self, range: RangeId, pin: Option<&PinId>)
     -> Result<Vec<FileUse>, ChangeError>;
 
-    /// A time after that of each row that the open databases had when they were opened. A caller that puts the time
-    /// into its rows continues after it, so that the times of rows never go back. The epoch for an engine whose rows
+    /// A time later than the times of all rows that the open databases had when they were opened. A caller that stores
+    /// times in its rows continues after this time, so that they never go back. Returns 1970 for an engine whose rows
     /// end with the process.
     fn newest_row_time(&self) -> SystemTime;
 
@@ -131,8 +133,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was replaced,
-    /// and when its range is reopened. Empty for engines without files.
+    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was
+    /// replaced, and when its range is reopened. Empty for engines without files.
     fn damaged_files(&self) -> Vec<DamagedFile> {
         Vec::new()
     }

@@ -35,7 +35,7 @@ pub enum Refusal {
     /// because the WAL has all rows.
     #[error("timed out while flushing rows to the store")]
     NotFlushed,
-    /// A damaged file of the store keeps the range from merging its files. Other ranges accept writes.
+    /// A damaged file prevents the compaction of the range, so it refuses writes. Other ranges accept writes.
     #[error("a damaged file blocks the range; the log and the status of the server name it")]
     Damaged,
     /// The batch is larger than the limit for one batch.
@@ -86,8 +86,10 @@ pub enum OpenError {
 /// Why a change of databases failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ChangeError {
-    /// The operation needs an open range and this one is closed, or vice versa.
-    #[error("range {0} is open and must be closed for this operation, or vice versa")]
+    /// The range is open although the operation needs a closed range, or closed although it needs an open one.
+    #[error(
+        "range {0} is open and must be closed for this operation, or is closed and must be open"
+    )]
     State(crate::RangeId),
     /// The range does not have this pin.
     #[error("pin not found in range {0}")]

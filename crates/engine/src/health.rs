@@ -16,7 +16,7 @@ pub enum Health {
     Backlogged = 2,
     /// A write or sync failed. Reads and writes are refused while the databases are reopened.
     Recovering = 3,
-    /// Closed for good.
+    /// The engine is closed and does not open again.
     Closed = 4,
 }
 

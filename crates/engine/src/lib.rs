@@ -7,7 +7,8 @@
 //! - [`Engine`] is the interface to one range: [`Engine::reserve`] → [`Permit::submit`] → completion, [`Engine::get`],
 //!   [`Engine::scan`].
 //! - [`EngineSet`] is the interface to all ranges of a process: opening, cloning, removing, pinning.
-//! - [`slate`] keeps rows in SlateDB over an object store and a common write-ahead log (WAL), with one sync for each group.
+//! - [`slate`] keeps rows in SlateDB over an object store and a common write-ahead log (WAL), with one sync for each
+//!   group.
 //! - [`memory`] keeps them in memory, for tests and throw-away servers.
 //! - `conformance` is the suite that every engine passes (feature `conformance`).
 //!

@@ -53,6 +53,7 @@ pub struct FileUse {
 pub trait PinnedRows: Send + Sync + 'static {
     /// Starts reading the rows of `range` in key order. Cancel safe.
     ///
-    /// # Errors See [`ReadError`]; [`ReadError::Unavailable`] or [`ReadError::Corrupt`] after the pin was released.
+    /// # Errors
+    /// See [`ReadError`]; [`ReadError::Unavailable`] or [`ReadError::Corrupt`] after the pin was released.
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError>;
 }

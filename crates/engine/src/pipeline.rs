@@ -30,7 +30,7 @@ pub(crate) trait Intake: Send + Sync {
     fn take(&self, queued: Queued);
 }
 
-/// Room in the pipeline for one batch. Dropping it returns the room.
+/// Room in the pipeline for one batch. Dropping the permit releases the room.
 #[must_use = "a permit does nothing until a batch is submitted"]
 pub struct Permit {
     pub(crate) intake: Arc<dyn Intake>,
@@ -70,7 +70,7 @@ impl Queued {
         }
     }
 
-    /// Reports the outcome of the batch and returns its room.
+    /// Reports the outcome of the batch and releases its reserved bytes.
     pub(crate) fn answer(mut self, result: Result<(), WriteError>) {
         self.call(result);
     }
@@ -105,8 +105,8 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// How long a caller waits for room before it is refused: longer than a flush that makes progress, shorter than the timeout of any
-    /// client.
+    /// How long a caller waits for room before it is refused: longer than a flush that makes progress, shorter than the
+    /// timeout of any client.
     const DEADLINE: Duration = Duration::from_secs(5);
 
     pub(crate) fn new(bytes_max: u32, batch_bytes_max: usize) -> Self {

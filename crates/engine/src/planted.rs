@@ -43,7 +43,7 @@ pub fn plant(engine: Arc<dyn Engine>, end: Option<Bytes>) -> Arc<dyn Engine> {
     })
 }
 
-/// Rows that `read-not-durable` shows.
+/// Submitted rows that are not durable yet; the planted bug read-not-durable returns them.
 type Pending = Mutex<BTreeMap<Bytes, Option<Bytes>>>;
 
 struct PlantedEngine {

@@ -25,11 +25,11 @@ pub struct Stats {
     pub group_bytes: Distribution,
     /// Time of one write and sync of the WAL, in microseconds.
     pub sync_us: Distribution,
-    /// Bytes of the WAL that a start would have to read.
+    /// Bytes of the WAL that a restart would have to read.
     pub log_bytes: u64,
     /// Cache hits of blocks and metadata.
     pub cache_hits: u64,
-    /// See `cache_hits`.
+    /// Cache misses of blocks and metadata.
     pub cache_misses: u64,
     /// Bytes held by the cache.
     pub cache_bytes: u64,

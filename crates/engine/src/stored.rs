@@ -1,4 +1,4 @@
-//! What a store holds of its ranges, read without opening a database.
+//! The databases, the WAL records and the trash of a store, by range, read without opening a database.
 
 use std::sync::Arc;
 

@@ -78,7 +78,8 @@ impl ManualClock {
         *self.processor.lock() += time;
     }
 
-    /// Sets the wall time, forward or back, as when an operator sets the machine's clock. Monotonic time does not change.
+    /// Sets the wall time, forward or back, as when an operator sets the machine's clock. Monotonic time does not
+    /// change.
     pub fn set_wall(&self, now: SystemTime) {
         self.time.lock().0 = now;
     }
@@ -99,7 +100,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// The clock of the machine, which a test moves and sets. Clones share the shift.
+/// The machine's clock plus a shift that a test sets. Clones share the shift.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Debug, Default)]
 pub struct ShiftedClock {

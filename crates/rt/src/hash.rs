@@ -1,8 +1,8 @@
 //! Seeds of hash tables.
 //!
 //! The random states of foldhash derive their seeds from memory addresses, which differ between two runs of a
-//! simulation. The states of this module use [`crate::random`]. The standard library's `RandomState` reads the
-//! operating system's randomness, which a simulation controls.
+//! simulation. The states of this module use [`crate::random`] instead. The standard library's `RandomState` is allowed
+//! too: it reads the operating system's randomness, which a simulation controls.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;

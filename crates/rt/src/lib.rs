@@ -1,7 +1,7 @@
 //! Access to the operating system: time, randomness, tasks, threads, network and storage.
 //!
-//! All other crates take their clock, random bytes, background tasks and object store from here, so that a test or a simulation can
-//! replace them. The crate does not depend on tables, entities or the protocol.
+//! All other crates take their clock, random bytes, background tasks and object store from here, so that a test or a
+//! simulation can replace them. The crate does not depend on tables, entities or the protocol.
 //!
 //! - [`clock`]: wall time and monotonic time, of the machine or set by a test.
 //! - [`random`]: random bytes of the operating system, and a fast generator for ids that are not secret.

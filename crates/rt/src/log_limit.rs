@@ -10,17 +10,17 @@ use crate::world;
 /// The time between two lines with the same key.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// Keys that are remembered. While there are more within a period, lines with further keys are dropped.
+/// The maximum number of keys within a period. Lines with further keys are not written.
 const KEYS_MAX: usize = 64;
 
-/// Permits one log line a minute for each key: the same fault may be met by every request.
+/// Permits one log line a minute for each key, because every request may meet the same fault.
 #[derive(Debug, Default)]
 pub struct LogLimit {
     last: Mutex<BTreeMap<String, Instant>>,
 }
 
 impl LogLimit {
-    /// A limit that has seen no line.
+    /// A limit that has permitted no line yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::world;
 
-/// The memory of a machine that does not tell, and of every simulated world, so that runs do not differ between machines.
+/// The memory assumed if the machine's memory is unknown, and in simulated worlds, whose runs must not depend on the
+/// machine.
 const USUAL_BYTES: u64 = 4 << 30;
 
 /// The bytes that this process may use: the machine's memory, or less if a cgroup or half the limit of the address space
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_all_groups_above_count() {
+    fn limits_of_all_parent_cgroups_apply() {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), "a/memory.max", "900\n");
         write(root.path(), "a/b/memory.max", "max\n");

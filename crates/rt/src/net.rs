@@ -1,7 +1,7 @@
 //! The network: listeners and connections, real or simulated.
 //!
-//! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the traits itself and
-//! makes its connections with [`simulated`].
+//! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the
+//! traits itself and makes its connections with [`simulated`].
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::either::Either;
 
-/// The future of an operation of the network.
+/// The future that an operation of the network returns.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// Opens listeners.
@@ -48,22 +48,22 @@ pub fn simulated(stream: impl SimulatedStream) -> Stream {
     Either::Right(Box::new(stream))
 }
 
-/// Waits until a connection has bytes to read, or has ended; a simulated connection counts as ready. Takes no bytes, so a
-/// silent connection needs no buffer. Cancel safe.
+/// Waits until a connection has bytes to read, or has ended; a simulated connection counts as ready. Takes no bytes, so
+/// a silent connection needs no buffer. Cancel safe.
 ///
 /// # Errors
 /// Those of the operating system.
 pub async fn readable(stream: &mut Stream) -> io::Result<()> {
     match stream {
-        // Not `readable`, which may return although there is nothing to read.
+        // Not tokio's `readable`, which may return although there is nothing to read.
         Either::Left(stream) => stream.peek(&mut [0]).await.map(drop),
         Either::Right(_) => Ok(()),
     }
 }
 
-/// Connections that wait to be accepted. When the queue is full, the system drops the client's packets, and the client tries
-/// again after a second. The standard library asks for 128, of which a burst of clients leaves no place for others; Linux
-/// allows 4096 (`net.core.somaxconn`).
+/// The length of the queue of connections that wait to be accepted. When it is full, the system drops the client's
+/// packets, and the client tries again after a second. The standard library's length of 128 is too short for a burst of
+/// clients; Linux allows 4096 (`net.core.somaxconn`).
 const WAITING_MAX: u32 = 4096;
 
 /// The machine's network.
@@ -94,7 +94,7 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // A restarted server can listen although connections of the last one are still closing.
+    // A restarted server can listen although connections of its previous process are still closing.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;

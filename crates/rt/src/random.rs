@@ -14,7 +14,8 @@ thread_local! {
 
 /// Fills `bytes` with randomness of the operating system. Suitable for secrets.
 ///
-/// # Panics When the operating system cannot provide randomness, because secrets would be guessable.
+/// # Panics
+/// When the operating system cannot provide randomness, because secrets would be guessable.
 #[allow(
     clippy::disallowed_methods,
     reason = "the only place that reads the system's randomness"

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ impl Tasks {
         Self::default()
     }
 
-    /// Starts `future` on the current tokio runtime and keeps it under `name`. Dropping the handle does not end the task.
+    /// Starts `future` on the current tokio runtime and keeps it under `name`. Dropping the handle does not end the
+    /// task.
     ///
     /// # Panics
     /// When called outside a tokio runtime.
@@ -46,6 +48,8 @@ impl Tasks {
         F::Output: Send + 'static,
     {
         let running = Running::enter(&self.inner, name);
+        // Boxed, so that Tokio's code of a task is compiled once per type of output instead of once per task.
+        let future: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(future);
         self.inner.tracker.spawn(async move {
             let output = future.await;
             drop(running);
@@ -85,8 +89,8 @@ impl Tasks {
         self.inner.tracker.close();
     }
 
-    /// Signals shutdown and waits until all tasks have ended, at most for `deadline`. Returns the names of the tasks that still run, one
-    /// for each task. Cancel safe.
+    /// Signals shutdown and waits until all tasks have ended, at most for `deadline`. Returns the names of the tasks
+    /// that still run, one for each task. Cancel safe.
     pub async fn drain(&self, deadline: Duration) -> Vec<&'static str> {
         self.shut_down();
         // A timeout is not an error: the result lists the unfinished tasks.

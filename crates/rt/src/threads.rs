@@ -31,8 +31,8 @@ enum Running {
 }
 
 impl OwnThread {
-    /// Starts a thread called `name` that runs `work`, and the tasks of its [`OwnThread::runtime`] until `work` ends. The runtime
-    /// has timers and no I/O.
+    /// Starts a thread called `name` that runs `work`, and the tasks of its [`OwnThread::runtime`] until `work` ends.
+    /// The runtime has timers and no I/O.
     ///
     /// # Errors
     /// When the system cannot start a thread.

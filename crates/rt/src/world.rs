@@ -20,7 +20,8 @@ pub struct Simulated {
 
 /// Moves this thread into a simulated world.
 ///
-/// # Panics When the thread is already in a simulated world.
+/// # Panics
+/// When the thread is already in a simulated world.
 #[must_use]
 pub fn simulate() -> Simulated {
     let before = SIMULATED.replace(true);

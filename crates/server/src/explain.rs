@@ -16,10 +16,10 @@ pub struct Explained(Plan);
 
 /// The text is not a valid filter.
 #[derive(Debug, thiserror::Error)]
-#[error("not a filter: {0}")]
+#[error("invalid filter: {0}")]
 pub struct InvalidFilter(String);
 
-/// Key ranges listed one by one; more are only counted.
+/// The maximum number of key ranges that are listed; more are only counted.
 const SPANS_LISTED: usize = 20;
 
 impl Explained {

@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use partita_rt::Tasks;
 use partita_wire::admin::{self, JobParams, JobResult, JobState};
 
-/// Jobs remembered. The oldest job that has ended is forgotten first.
+/// The maximum number of jobs that are remembered. The oldest job that has ended is forgotten first.
 const JOBS_MAX: usize = 100;
 
-/// Jobs running at the same time: each reads a snapshot as fast as it can.
+/// The maximum number of jobs that run at the same time: each reads a snapshot as fast as it can.
 const RUNNING_MAX: usize = 4;
 
 /// All jobs of the process.

@@ -1,16 +1,17 @@
 //! The limit of open files, divided between connections and the store.
 //!
-//! Every connection is an open file. If clients used all of them, the store could not open its own files and writes would fail.
-//! So connections get the limit less a reserve for the store.
+//! Every connection is an open file. If clients used all of them, the store could not open its own files and writes
+//! would fail. So connections get the limit less a reserve for the store.
 
-/// Files reserved for the store, its WAL, the admin port, connections that are being closed and the runtime.
+/// The number of files reserved for the store, its WAL, the admin port, connections that are being closed and the
+/// runtime.
 const FILES_RESERVED: u64 = 384;
 
-/// Connections allowed even if the limit is lower than the reserve.
+/// The number of connections that are allowed even if the limit of open files is lower than the reserve.
 const CONNECTIONS_MIN: usize = 16;
 
-/// Raises the limit of open files as far as the system allows, and returns how many of the wanted connections fit. Logs a
-/// warning if that is fewer.
+/// Raises the limit of open files as far as the system allows, and returns how many of the wanted connections fit. Logs
+/// a warning if that is fewer.
 pub(crate) fn room_for(connections_wanted: usize) -> usize {
     let limit = raise();
     let room = connections(limit, connections_wanted);
@@ -49,7 +50,7 @@ fn raise() -> Option<u64> {
     }
 }
 
-/// On other systems sockets are not files.
+/// On other systems sockets do not count as open files.
 #[cfg(not(unix))]
 fn raise() -> Option<u64> {
     None

@@ -5,8 +5,9 @@
 //! stop:  close the table port → wait for running requests (drain timeout) → end background work → close the data
 //! ```
 //!
-//! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the progress
-//! of opening the data. Clients that connect early wait in the listen queue. After a stop, every acknowledged write is durable.
+//! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the
+//! progress of opening the data. Clients that connect early wait in the listen queue. After a stop, every acknowledged
+//! write is durable.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ use crate::{admin, open_files, tls};
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// Added to the longest time that a request can take, before the rows of a dropped table are deleted.
+/// The rows of a dropped table are kept for the longest time that a request can take, plus this time.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
 /// The folder of the store for the heat history.
@@ -52,9 +53,9 @@ pub enum Error {
     /// An address is not available for listening.
     #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
     Bind {
-        /// The value of the settings.
+        /// The configured host.
         host: String,
-        /// The value of the settings.
+        /// The configured port.
         port: u16,
         /// The flag that changes the port.
         flag: &'static str,
@@ -110,8 +111,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the future is
-    /// dropped, tasks already started run until the runtime ends.
+    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the
+    /// future is dropped, tasks already started run until the runtime ends.
     ///
     /// # Errors
     /// See [`Error`].
@@ -221,8 +222,8 @@ impl Server {
         self.cluster.close().await;
     }
 
-    /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the names
-    /// of tasks that did not end in time; even then no acknowledged write is lost.
+    /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
+    /// names of tasks that did not end in time; even then no acknowledged write is lost.
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
             let timeout = self.status.settings.limits.drain_timeout;

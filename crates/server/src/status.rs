@@ -1,8 +1,8 @@
 //! Health and parts of the server, as the admin port reports them.
 //!
 //! A server is *starting* until its data is open, then *ready*; *degraded* while it refuses writes and serves reads, or
-//! cannot read a damaged file; *unavailable* while it serves neither; *stopping* after a request to stop. The state is computed from the parts at each
-//! request, so it is never stale.
+//! cannot read a damaged file; *unavailable* while it serves neither; *stopping* after a request to stop. The state is
+//! computed from the parts at each request, so it is never stale.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 pub struct Listening {
     /// The table service.
     pub table: SocketAddr,
-    /// The admin port, unless switched off.
+    /// The admin port; `None` if it is disabled.
     pub admin: Option<SocketAddr>,
 }
 
@@ -148,7 +148,7 @@ impl ServerStatus {
         }
     }
 
-    /// What an operator should know although the server may be ready.
+    /// Warnings for the operator, which do not make the server unready.
     pub fn notes(&self) -> Vec<String> {
         let lag = self.wall_clock_lag();
         if lag.is_zero() {
@@ -167,7 +167,7 @@ impl ServerStatus {
         cluster.map_or(Duration::ZERO, |cluster| cluster.engines().wall_clock_lag())
     }
 
-    /// Whether requests are worth sending.
+    /// Whether clients should send requests: the server is ready or degraded.
     pub fn serves(&self) -> bool {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
     }

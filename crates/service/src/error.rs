@@ -53,7 +53,7 @@ pub enum BusyReason {
     Memory,
 }
 
-/// Which target of an account was exceeded: the service has a text for each.
+/// The exceeded target of an account. It selects the error message of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountLimit {
     /// Entities a second.
@@ -88,7 +88,7 @@ impl BusyReason {
         }
     }
 
-    /// Whether clients alone caused it, as often as they like: by exceeding a target, or by sending or receiving slowly.
+    /// Whether clients can cause this refusal at any rate, by exceeding a target or by sending or receiving slowly.
     pub const fn is_caused_by_clients(self) -> bool {
         match self {
             Self::RangeInTransit | Self::Overloaded => false,
@@ -99,7 +99,7 @@ impl BusyReason {
     }
 }
 
-/// Splits, full disks and overload take at least this long to end.
+/// The default Retry-After of 503 answers: the smallest value in whole seconds.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Busy {

@@ -1,11 +1,11 @@
-//! The parts that all storage services share: accounts, fair admission, scalability targets, Timestamps, service properties
-//! with CORS rules, stored access policies, and the memory for bytes in flight.
+//! The parts that all storage services share: accounts, fair admission, scalability targets, Timestamps, service
+//! properties with CORS rules, stored access policies, and the memory for bytes in flight.
 //!
-//! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate depends on
-//! no protocol, and uses only the prefixes of keys.
+//! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate
+//! depends on no protocol, and uses only the prefixes of keys.
 //!
-//! One [`Storage`] serves all services of a process: they share the commit pipeline, so they share its admission queues and
-//! the targets of accounts.
+//! One [`Storage`] serves all services of a process: they share the commit pipeline, so they share its admission queues
+//! and the targets of accounts.
 
 mod accounts;
 mod admission;

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// connections can hold 160 MiB of answers in this way.
 pub const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// Clients that hold memory finish, or are cut off, within seconds.
+/// The Retry-After of a refusal: clients that hold memory finish, or are disconnected, within seconds.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The bytes in flight of a server, and their limit.

@@ -42,7 +42,7 @@ impl Storage {
         }
     }
 
-    /// Continues the Timestamps after `time`, when the newest row of the ranges was written.
+    /// Continues the Timestamps after `time`, the time at which the newest row of the ranges was written.
     #[must_use]
     pub fn with_timestamps_after(mut self, time: SystemTime) -> Self {
         self.timestamps = Timestamps::after(Arc::clone(&self.clock), time);
@@ -92,7 +92,7 @@ impl Storage {
         Ok(self.map.lock(keys).await?)
     }
 
-    /// As [`Self::lock`], but refuses instead of waiting for a range in transit.
+    /// Like [`Self::lock`], but refuses instead of waiting for a range in transit.
     ///
     /// # Errors
     /// [`Error::Busy`].

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A clock that is behind by less than this has caught up before it matters.
+/// A smaller lag of the wall clock behind the newest stored row is ignored: it ends before it matters.
 const LAG_MIN: Duration = Duration::from_secs(1);
 
 /// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall
@@ -74,7 +74,7 @@ mod tests {
     use partita_rt::ManualClock;
 
     #[test]
-    fn timestamps_increase_when_the_clock_stands_or_goes_back() {
+    fn timestamps_increase_when_the_clock_stops_or_goes_back() {
         let start = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let clock = ManualClock::new(start);
         let timestamps = Timestamps::new(Arc::new(clock.clone()));

@@ -28,7 +28,7 @@ pub(crate) trait Retained {
     /// The last record of each range in it.
     fn contents(&self) -> &Contents;
 
-    /// Its length.
+    /// Its length in bytes.
     fn bytes(&self) -> u64;
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Retention {
     limits: Limits,
     /// The last flushed record of each range.
     released_up_to: BTreeMap<RangeId, WalId>,
-    /// The last record of the running flush of each range, as of its last write.
+    /// The last record that the running flush of each range includes, as reported when the range last wrote.
     flushing_up_to: BTreeMap<RangeId, WalId>,
     /// The last record of each range: appended, or found when the WAL was opened.
     last: BTreeMap<RangeId, WalId>,
@@ -117,7 +117,7 @@ impl Retention {
         let kept = sealed.filter(|segment| segment.contents().has_beyond(range, flushing_up_to));
         let kept: u64 = kept.map(Retained::bytes).sum();
         let due = kept >= self.limits.flush_after_bytes;
-        // A due range flushes all its rows.
+        // A range that is due flushes all its rows, so its flush includes its last record.
         let up_to = self.last_of(range).filter(|_| due);
         let up_to = up_to.unwrap_or(flushing_up_to);
         self.flushing_up_to.insert(range, up_to);

@@ -1,4 +1,5 @@
-//! Rows and their encoding, which all implementations share. `docs/format/log.md` describes the bytes; numbers are little endian.
+//! Rows and their encoding, which all implementations share. Numbers are little endian. `docs/format/log.md` describes
+//! the bytes.
 
 use bytes::{Buf, Bytes};
 

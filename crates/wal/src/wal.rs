@@ -28,27 +28,27 @@ pub trait WalStorage: Send + Sync + 'static {
 pub enum Resume {
     /// The process started. The recovered records are durable.
     AfterStop,
-    /// An append failed in this process. The last group may be readable without being durable, so the caller must make the rows of
-    /// recovered records durable elsewhere before it shows them.
+    /// An append failed in this process. The last group may be readable without being durable. So the caller must make
+    /// the rows of recovered records durable elsewhere before it serves reads.
     AfterFailure,
 }
 
 /// An open WAL of many ranges. Used as `Arc<dyn Wal>`.
 ///
 /// # A group
-/// One task at a time writes groups: [`Wal::make_room`], then [`Wal::add`] once for each range, then [`Wal::append_group`]. The other
-/// methods may be called at any time.
+/// One task at a time writes groups: [`Wal::make_room`], then [`Wal::add`] once for each range, then
+/// [`Wal::append_group`]. The other methods may be called at any time.
 ///
 /// # Guarantees of every WAL
-/// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read back whole or
-///   not at all.
+/// - **Durability.** [`Wal::append_group`] returns `Ok` only after the group would survive a crash. A record is read
+///   back whole or not at all.
 /// - **Order.** Of unacknowledged groups, at most the last one is read back, and only if all groups before it are.
 /// - **Failure.** A failed append *poisons* the WAL: it accepts no more records, because the outcome of the group is
 ///   unknown. Reopening the WAL shows the outcome.
 /// - **Room.** After [`Wal::make_room`] the next group does not run out of space.
 /// - **Retention.** A record is kept until its range has released it.
-/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened, and so is a missing part
-///   that may hold acknowledged records.
+/// - **No silent loss.** Damage before an acknowledged record is an error when the WAL is opened, and so is a missing
+///   part that may hold acknowledged records.
 pub trait Wal: Send + Sync + 'static {
     /// Whether this open created the WAL.
     fn is_new(&self) -> bool;
@@ -60,7 +60,8 @@ pub trait Wal: Send + Sync + 'static {
     /// The ranges whose recovered records were not taken yet, in ascending order.
     fn recovered_ranges(&self) -> Vec<RangeId>;
 
-    /// Reserves space for the next group, whose records are at most as large as these. Writes no record. A local WAL blocks the thread.
+    /// Reserves space for the next group, whose records are at most as large as `records`. Writes no record. A local
+    /// WAL blocks the thread.
     fn make_room(
         &self,
         records: &mut dyn Iterator<Item = RecordSize>,
@@ -86,14 +87,15 @@ pub trait Wal: Send + Sync + 'static {
     /// The last record of `range` that was appended or recovered.
     fn last_of(&self, range: RangeId) -> Option<WalId>;
 
-    /// Releases the records of `range` up to `wal_id`; `u64::MAX` releases later ones too. Cheap.
+    /// Releases the records of `range` up to `wal_id`. With `u64::MAX`, records that are appended later are released
+    /// too. Cheap.
     fn release(&self, range: RangeId, wal_id: WalId);
 
     /// Releases the records of all ranges except `known`, and drops their recovered records.
     fn retain(&self, known: &BTreeSet<RangeId>);
 
-    /// Whether `range` should flush all its rows. It has just written, and its running flush ends at the record
-    /// `flushing_up_to`: later records pin too much of the WAL. The caller must flush when this returns `true`.
+    /// Whether `range`, which has just written, should flush all its rows: its records after `flushing_up_to`, the last
+    /// record of its running flush, pin too much of the WAL. The caller must flush when this returns `true`.
     fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool;
 
     /// Ranges that pin much of the WAL, are not flushing, and write too rarely for [`Wal::is_due`] to flush them in
@@ -115,8 +117,8 @@ pub trait Wal: Send + Sync + 'static {
     /// Space could not be prepared, so later groups may take longer.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Records how far the WAL was written, for a clean stop: a later open notices if records up to there are missing.
-    /// Not needed for durability.
+    /// Records how far the WAL was written, for a clean stop: if records up to there are missing later, opening the WAL
+    /// fails. Not needed for durability.
     ///
     /// # Errors
     /// The storage failed, or the WAL is poisoned.

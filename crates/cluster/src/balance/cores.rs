@@ -7,12 +7,14 @@
 
 use partita_heat::Window;
 
-/// The maximum processor time of a request in microseconds, before the cost of each row and each byte. At least about
-/// twice the times measured on two shared cores (`docs/ranges.md`): a get 35 to 54, an insert 50 to 85, a transaction
-/// of 100 inserts 2,400, a page of 1,000 rows 5,800. On a slower machine this underestimates small requests; there the
-/// request rate shows a hot range.
+/// The maximum processor time of a request in microseconds, before the cost of each row and each byte. These maxima are
+/// at least about twice the times measured on two shared cores (`docs/ranges.md`): a get 35 to 54, an insert 50 to 85,
+/// a transaction of 100 inserts 2,400, a page of 1,000 rows 5,800. On a slower machine this underestimates small
+/// requests; there the request rate shows a hot range.
 const REQUEST_US: f64 = 100.0;
+/// The maximum additional processor time of each row of a request, in microseconds.
 const ROW_US: f64 = 50.0;
+/// The maximum additional processor time of each byte of a request, in microseconds.
 const BYTE_US: f64 = 0.01;
 
 /// An estimate of the processors that the requests of a window used: their share of `load_of_all`, times the `busy`

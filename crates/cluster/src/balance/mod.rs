@@ -1,4 +1,5 @@
-//! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate hours.
+//! Decides when to split or merge ranges, from their sizes and loads: pure functions, so that a test can simulate
+//! hours.
 //!
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
 //! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above
@@ -7,8 +8,8 @@
 //!   key: it is counted and shown, but not split. A range with too few observed requests is not split either.
 //! - **Merge** two neighbours if both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
-//! It does not oscillate: one action per round; a new range is not split by load during its cool-down; and merged
-//! ranges have at most half of the size and load that triggers a split.
+//! The balancer does not oscillate: it takes one action per round; it does not split a new range by load during the
+//! range's cool-down; and merged ranges have at most half of the size and load that triggers a split.
 
 mod cores;
 
@@ -22,11 +23,11 @@ use std::time::{Duration, Instant};
 /// The triggers of splits and merges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BalanceSettings {
-    /// A range with more bytes in files is split.
+    /// A range is split when its files have more bytes than this.
     pub split_bytes: u64,
-    /// A range with more requests a second is hot.
+    /// A range with more requests per second than this is hot.
     pub split_rate: f64,
-    /// A range that uses more processors is hot too: 1.0 is one processor.
+    /// A range whose requests use more processors than this is hot too; 1.0 is one processor.
     pub split_cores: f64,
     /// Whether hot ranges are split if that divides their load. No benefit while one process serves all ranges.
     pub by_load: bool,
@@ -36,13 +37,13 @@ pub struct BalanceSettings {
     pub cold_for: Duration,
     /// The time during which a new range is not split by load.
     pub cool_down: Duration,
-    /// The number of ranges above which the balancer does not split.
+    /// The balancer does not split when there are this many ranges.
     pub ranges_max: usize,
 }
 
 impl Default for BalanceSettings {
-    /// Splits at 8 GiB. Hot at 5,000 requests a second or half a processor for 10 s, without splits by load. Merges after an hour,
-    /// cool-down of a minute, 64 ranges.
+    /// Splits at 8 GiB. A range is hot at 5,000 requests a second or half a processor for 10 s; hot ranges are not
+    /// split. Merges after an hour, cool-down of a minute, 64 ranges.
     fn default() -> Self {
         Self {
             split_bytes: 8 << 30,
@@ -60,7 +61,7 @@ impl Default for BalanceSettings {
 /// The observations of a range in one round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
-    /// Which range.
+    /// The id of the range.
     pub id: RangeId,
     /// The bytes of its files.
     pub bytes: u64,
@@ -125,7 +126,7 @@ struct History {
 const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {
-    /// Without observations.
+    /// A balancer without observations.
     #[must_use]
     pub fn new(settings: BalanceSettings) -> Self {
         Self {

@@ -41,7 +41,7 @@ pub(crate) enum Outcome {
     Done,
 }
 
-/// An action.
+/// An action, which the driver carries out.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Run a task of a job. Its result is the next event.

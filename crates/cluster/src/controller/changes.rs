@@ -150,7 +150,8 @@ impl State {
         }
     }
 
-    /// First rolls back an earlier unfinished change, because the next record would no longer list its databases.
+    /// Starts a planned change. Before that, rolls back an unfinished change, whose databases the next record would not
+    /// list.
     fn planned(&mut self, job: JobId, record: ChangeRecord, new: Vec<NewRange>) {
         let old = record.replaced();
         let change = RangeChange { record, old, new };

@@ -13,7 +13,7 @@ use super::phase::{AfterSave, Exclusive};
 use super::{Action, JobId, Outcome, Removed, State};
 use partita_range::RangeId;
 
-/// The number of databases deleted before the lock goes to the next job.
+/// The number of databases deleted in one go, before the lock goes to the next job.
 const DELETED_AT_ONCE: usize = 8;
 
 /// The step of a round.
@@ -21,7 +21,7 @@ const DELETED_AT_ONCE: usize = 8;
 pub(super) enum Round {
     /// Rolling back an unfinished change.
     RollingBack,
-    /// Ids from `next_range` on are newer than the listing.
+    /// Listing the databases. Ids from `next_range` on are newer than the list.
     Listing { next_range: u64 },
     /// Deleting databases that are in no record.
     DeletingUntracked,
@@ -94,7 +94,7 @@ impl State {
 
     pub(super) fn deleted(&mut self, job: JobId, removed: &Removed) {
         let pending = &self.record.pending_deletion;
-        // Untracked databases are in no record.
+        // Nothing to record if only untracked databases were removed: no record lists them.
         if !pending
             .iter()
             .any(|id| removed.gone.contains(&RangeId(*id)))

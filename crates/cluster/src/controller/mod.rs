@@ -77,7 +77,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Before the start.
+    /// The state before the start.
     pub(crate) fn new(ranges_max: usize) -> Self {
         Self {
             ranges_max,

@@ -4,7 +4,7 @@
 use super::phase::Exclusive;
 use super::{Action, JobId, Outcome, State};
 
-/// Rounds that look for pins after a failure: ten minutes, longer than an abandoned flush can take.
+/// The number of rounds that look for pins after a failure: ten minutes, longer than an abandoned flush can take.
 const ROUNDS_AFTER_FAILURE: u32 = 60;
 
 /// One of this many rounds also looks for pins, once an hour: on a full disk, an abandoned flush may create its pin

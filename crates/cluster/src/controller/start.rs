@@ -38,7 +38,7 @@ impl State {
         }
     }
 
-    /// First replaces a record without a checksum.
+    /// Opens the ranges. Before that, stores a record without a checksum again in the current format.
     fn open_in_present_format(&mut self) {
         if self.record.is_unchecked() {
             self.save_start(self.record.next());

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The partition map lists the ranges; the coordinator maps each range to its host. The assignments need no
-//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps it in memory.
+//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps them in memory.
 //!
 //! Guarantees of every coordinator:
 //! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one
@@ -69,6 +69,7 @@ pub trait Coordinator: Send + Sync + 'static {
     /// Records a decided change in one transaction: removes the old ranges and adds the new ranges, which the host of
     /// the change already serves.
     ///
-    /// # Errors [`CoordinatorError`]; nothing was recorded.
+    /// # Errors
+    /// [`CoordinatorError`]; nothing was recorded.
     async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) -> Result<(), CoordinatorError>;
 }

@@ -52,8 +52,8 @@ enum Reply {
     Locked(ChangeGuard),
 }
 
-/// The change lock: while it is held, no range is split or merged, no database is deleted, and no snapshot is created or deleted by
-/// another task. Dropping it releases the lock.
+/// The change lock: while it is held, no range is split or merged, no database is deleted, and no other task creates or
+/// deletes a snapshot. Dropping it releases the lock.
 pub struct ChangeGuard {
     driver: Arc<Driver>,
     job: JobId,

@@ -23,7 +23,8 @@ pub use local::{LocalHost, LocalHostParts};
 /// A host. Used as `Arc<dyn Host>`.
 #[async_trait]
 pub trait Host: Send + Sync + 'static {
-    /// Opens the databases of these ranges and serves them, once the coordinator has activated each assignment. Not cancel safe.
+    /// Opens the databases of these ranges and serves them, once the coordinator has activated each assignment. Not
+    /// cancel safe.
     ///
     /// # Errors
     /// [`HostError::Open`], [`HostError::NotActivated`]; some of the ranges may be open.
@@ -45,10 +46,11 @@ pub trait Host: Send + Sync + 'static {
     /// [`ChangeRefused::NoSplitKey`], [`ChangeRefused::NoSuchRange`], [`ChangeRefused::Failed`].
     async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused>;
 
-    /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the record with the
-    /// new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
+    /// Splits or merges ranges, after the record that begins the change was stored. The host stores `decision`, the
+    /// record with the new ranges: that is the point of no return. Returns how long writes waited. Not cancel safe.
     ///
-    /// # Errors [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
+    /// # Errors
+    /// [`ChangeFailed`]: the decision is not stored, and the old ranges accept writes again.
     async fn change(
         &self,
         change: &RangeChange,
@@ -59,7 +61,8 @@ pub trait Host: Send + Sync + 'static {
     /// less after a [`RangeAction::FlushMost`]. With several hosts, each would have to block its writes first. Not
     /// cancel safe: an abandoned pin may still be created.
     ///
-    /// # Errors [`ChangeError`]; some of the ranges may be pinned, now or later.
+    /// # Errors
+    /// [`ChangeError`]; some of the ranges may be pinned, now or later.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
     /// Releases a pin of a served or replaced range. Succeeds if the pin does not exist.
@@ -125,7 +128,7 @@ pub struct NewRange {
 /// Why a host did not complete a change.
 #[derive(Debug, Clone)]
 pub struct ChangeFailed {
-    /// Why.
+    /// The failure.
     pub why: ChangeRefused,
     /// The state of the new databases.
     pub leftover: Leftover,
@@ -161,7 +164,7 @@ pub struct HostReport {
 /// The load of a range.
 #[derive(Debug, Clone)]
 pub struct RangeReport {
-    /// Which range.
+    /// The id of the range.
     pub id: RangeId,
     /// Its keys.
     pub bounds: Bounds,

@@ -22,9 +22,9 @@ pub struct StoreCheck {
     pub newest: Option<MapRecord>,
     /// The faults, those of the map first.
     pub findings: Vec<Finding>,
-    /// The serving records that served ranges lack: written by a start.
+    /// The missing serving records of served ranges. A start writes them.
     pub serving_missing: Vec<ServingRecord>,
-    /// The ranges whose serving record is outdated: deleted by a start.
+    /// The ranges whose serving record is outdated. A start deletes the record.
     pub serving_outdated: Vec<RangeId>,
 }
 
@@ -100,8 +100,8 @@ fn check_versions(checked: &mut StoreCheck, versions: &[KeptVersion]) {
     }
 }
 
-/// Nothing may be newer than the newest version: no range that it does not know, and no range that is served although
-/// the version only creates it.
+/// Nothing in the store may be newer than the newest version: no range with an id that the version has not given out,
+/// and no serving record of a range that its undecided change creates.
 fn check_traces(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreContents) {
     let created = newest.created();
     for (range, trace) in contents.traces() {
@@ -133,7 +133,7 @@ fn check_serving(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreC
             None => Fault::ServingMissing,
         };
         let record = ServingRecord::new(&spec, newest.version);
-        // A new store, and a store of a version without serving records.
+        // Neither a new store nor a store of an earlier version has serving records.
         let is_new = is_untouched(newest, contents) || newest.is_unchecked();
         if !(is_new && missing == Fault::ServingMissing) {
             checked.add(Finding::of_serving(spec.id, missing));
@@ -167,8 +167,8 @@ fn check_facts(checked: &mut StoreCheck, map: &RangeSpec, record: &RangeSpec) {
     }
 }
 
-/// Whether the start would delete databases because the newest version holds an undecided change. Stores without
-/// checksums have no serving records that could tell.
+/// Whether the start would delete databases because the newest version holds an undecided change. Not for stores
+/// without checksums: they have no serving records, which could show that the change was decided.
 fn is_undecided(newest: &MapRecord, contents: &StoreContents) -> bool {
     let mut created = newest.created().into_iter();
     !newest.is_unchecked() && created.any(|range| contents.has_database(range))

@@ -44,10 +44,10 @@ pub enum Fault {
     /// A version between two kept ones is missing.
     #[error("is missing: it is an old version of the partition map")]
     OldMissing,
-    /// The newest version repeats another checksum than that of the version before it.
+    /// The newest version states another checksum for the version before it than that version has.
     #[error("does not follow the version before it: they belong to different copies of the store")]
     NewestForeign,
-    /// An older version repeats another checksum than that of the version before it.
+    /// An older version states another checksum for the version before it than that version has.
     #[error("does not follow the version before it: an old version of the map was replaced")]
     OldForeign,
     /// The serving record of a served range cannot be read.
@@ -99,9 +99,9 @@ pub enum Fault {
 /// What shows that a version of the map existed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
-    /// A serving record names a version.
+    /// A serving record that names a version of the map.
     Served(RangeId, u64),
-    /// A range has a serving record.
+    /// The serving record of a range.
     Serving(RangeId),
     /// A database.
     Database(RangeId),

@@ -55,8 +55,8 @@ pub enum LockError {
 /// The map from each key to exactly one range.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty before the
-    /// host has opened its ranges.
+    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty
+    /// before the host has opened its ranges.
     ranges: ArcSwap<Vec<Served>>,
     /// Notified when ranges are replaced, and when a frozen range takes writes again.
     notify: watch::Sender<()>,
@@ -116,10 +116,11 @@ impl PartitionMap {
         }
     }
 
-    /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit, and for other
-    /// writers of the keys without a limit. Cancel safe.
+    /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit,
+    /// and for other writers of the keys without a limit. Cancel safe.
     ///
-    /// # Errors [`LockError`]; no key is locked.
+    /// # Errors
+    /// [`LockError`]; no key is locked.
     pub async fn lock<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
         let first = keys.first().map_or(&[][..], AsRef::as_ref);
         if let Ok(locked) = self.try_lock(first, keys).await? {
@@ -143,7 +144,8 @@ impl PartitionMap {
     /// Like [`PartitionMap::lock`], but does not wait for a range in transit. For callers that already hold a lock: the
     /// split or merge of the range may be waiting for that lock.
     ///
-    /// # Errors [`LockError`]; no key is locked.
+    /// # Errors
+    /// [`LockError`]; no key is locked.
     pub async fn lock_at_once<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Locked, LockError> {
         let first = keys.first().map_or(&[][..], AsRef::as_ref);
         let locked = self.try_lock(first, keys).await?;

@@ -90,7 +90,7 @@ fn check_databases(
     Ok(())
 }
 
-/// A version after everything that the store knows.
+/// The rebuilt version. Its numbers are greater than all numbers that the store contains.
 fn next_version(
     contents: &StoreContents,
     served: &[&ServingRecord],

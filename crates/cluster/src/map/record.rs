@@ -202,8 +202,8 @@ impl MapRecord {
         self.format == FORMAT_WITHOUT_CHECKSUM
     }
 
-    /// Whether the record was written after the version `before`, which has the number before it. Versions without a
-    /// checksum name no version.
+    /// Whether the record states the checksum of `before`, the version before it; if it states none, whether `before`
+    /// has none.
     pub(super) fn follows(&self, before: &Self) -> bool {
         match self.previous {
             Some(previous) => previous == before.checksum(),
@@ -278,7 +278,8 @@ impl MapRecord {
 
 /// Checks that ranges with these start keys cover the key space: the first key is empty, and the keys ascend.
 ///
-/// # Errors A description of the fault.
+/// # Errors
+/// A description of the fault.
 pub fn check_starts<'k>(starts: impl Iterator<Item = &'k Bytes>) -> Result<(), &'static str> {
     let starts: Vec<&Bytes> = starts.collect();
     if starts.first().is_none_or(|first| !first.is_empty()) {

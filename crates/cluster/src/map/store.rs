@@ -1,4 +1,4 @@
-//! Storage of the partition map: one object per version, created only if absent. And of the serving records: one object
+//! Storage of the partition map, one object per version, created only if absent; and of the serving records, one object
 //! per served range.
 //!
 //! So a change of the map is one transaction: if two processes hold version N, only one of them can create N + 1.
@@ -49,8 +49,9 @@ pub trait MapStore: Send + Sync + 'static {
 
     /// Stores a version, durably, if it is absent.
     ///
-    /// # Errors [`MapError::Conflict`]: the version exists, from another process or an earlier attempt.
-    /// [`MapError::Store`]: it may be stored or not.
+    /// # Errors
+    /// [`MapError::Conflict`]: the version exists, from another process or an earlier attempt. [`MapError::Store`]: it
+    /// may be stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
 
     /// Stores the serving record of a range, durably. Replaces an older one.
@@ -75,9 +76,9 @@ pub enum MapError {
     /// The stored record is invalid.
     #[error("version {version} of the partition map is invalid: {reason}")]
     Invalid {
-        /// Which version.
+        /// The number of the version.
         version: u64,
-        /// Why.
+        /// What is wrong with the record.
         reason: String,
     },
     /// The store failed.
@@ -363,7 +364,7 @@ mod tests {
         ));
     }
 
-    /// One flipped bit in the text of a range's first key hid hundreds of rows before the map had a checksum.
+    /// Without a checksum, one flipped bit in the text of a range's first key could hide hundreds of rows.
     #[test]
     fn every_flipped_bit_of_a_version_is_noticed() {
         let record = MapRecord::first().begin(split());
@@ -381,7 +382,7 @@ mod tests {
         }
     }
 
-    /// Stores of earlier programs have such versions.
+    /// Earlier versions of Partita stored versions of the map without a checksum.
     #[test]
     fn a_version_without_a_checksum_is_read_and_followed() {
         let text = r#"{"format": 1, "version": 7, "next_range": 4, "next_epoch": 3,

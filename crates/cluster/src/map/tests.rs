@@ -1,4 +1,4 @@
-//! The check of a stored map: every kill leaves a store without a refusal, every loss is found.
+//! Tests the check of a stored map: no kill leaves a store that is refused, and every loss is found.
 
 use super::*;
 use crate::coordinator::RangeSpec;
@@ -114,7 +114,7 @@ fn findings(contents: &StoreContents) -> Vec<(String, Severity)> {
         .collect()
 }
 
-/// What a kill or a power cut can leave: `docs/format/map.md` has the same table.
+/// No state that a kill or a power cut can leave is refused. `docs/format/map.md` has the same table.
 #[test]
 fn no_interrupted_step_is_refused() {
     let split = Split::new();

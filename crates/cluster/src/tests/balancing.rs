@@ -135,17 +135,24 @@ async fn windows_are_closed_while_the_balancer_waits() {
     let range = Arc::clone(&cluster.map().ranges()[0].range);
     range.get(&key(1)).await.unwrap();
     pass(10).await;
-    assert!(cluster.record().change.is_some(), "it still is");
+    assert!(
+        cluster.record().change.is_some(),
+        "the split is still running"
+    );
     let window = cluster.last_window(RangeId(1)).unwrap();
     assert_eq!(window.counts.requests(), 1);
     pass(30).await;
-    assert_eq!(cluster.record().change, None, "it is given up");
+    assert_eq!(cluster.record().change, None, "the split is cancelled");
     assert_eq!(
         cluster.record().next_range,
         4,
         "the range is not split again for a while"
     );
     pass(60).await;
-    assert_eq!(cluster.record().next_range, 6, "not for ever");
+    assert_eq!(
+        cluster.record().next_range,
+        6,
+        "the range is split again later"
+    );
     assert_eq!(cluster.balance_counts(), (0, 0));
 }

@@ -68,7 +68,8 @@ async fn refused(disk: &Disk) -> Vec<Finding> {
     findings
 }
 
-/// Without the newest versions of the map, a start would undo finished changes and delete the databases with the newest rows.
+/// Without the newest versions of the map, a start would roll back finished changes and delete databases with the
+/// newest rows.
 #[tokio::test]
 async fn a_start_without_the_newest_versions_of_the_map_is_refused() {
     let (disk, rows_before) = changed().await;
@@ -131,7 +132,7 @@ async fn a_missing_database_is_not_replaced_by_an_empty_one() {
     assert_eq!(findings[0].fault, Fault::DatabaseMissing);
 }
 
-/// A map that is whole by itself, but states other keys than the ranges were served with.
+/// A valid map that states other keys than those that the ranges were served with.
 #[tokio::test]
 async fn a_foreign_map_is_refused() {
     let disk = Disk::default();

@@ -50,7 +50,7 @@ async fn a_database_in_no_record_is_deleted() {
     assert!(cluster.record().pending_deletion.is_empty());
 }
 
-/// With hundreds of databases the search takes seconds, every ten seconds.
+/// With hundreds of databases, each maintenance round needs seconds to find removable ones.
 #[tokio::test(start_paused = true)]
 async fn finding_removable_databases_does_not_block_changes() {
     let (looking, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));

@@ -21,7 +21,7 @@ async fn a_start_releases_untracked_pins() {
     assert_eq!(disk.engines.pins(RangeId(1)).await.unwrap(), kept.pins);
 }
 
-/// A pin that was created long after its request was cancelled.
+/// A pin that was created long after its request was cancelled is released too.
 #[tokio::test]
 async fn untracked_pins_are_released_every_hour_and_after_a_failure() {
     let disk = Disk::default();

@@ -1,6 +1,7 @@
 //! Watching the ranges: every ten seconds their reports go to the heat history and to the balancer.
 //!
-//! Only [reports](crate::host::HostReport) are used, never ranges of this process, so that hosts can be in other processes.
+//! Only [reports](crate::host::HostReport) are used, never ranges of this process, so that hosts can be in other
+//! processes.
 
 mod keep;
 

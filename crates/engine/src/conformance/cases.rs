@@ -293,7 +293,7 @@ pub(super) async fn large_values_and_odd_keys(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
-/// The size of a hundred patched large entities.
+/// A batch as large as a hundred patched large entities is committed, with no other batch in flight.
 pub(super) async fn a_batch_larger_than_all_room_goes_alone(engine: Arc<dyn Engine>) {
     let value = Bytes::from(vec![7; 1 << 20]);
     let mut batch = Batch::new();

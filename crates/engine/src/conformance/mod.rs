@@ -2,7 +2,7 @@
 //!
 //! [`run`] takes a function that makes empty engine sets, and checks the guarantees of [`EngineSet`] and [`Engine`] one
 //! by one. [`check_script`] compares a script of batches, gets and scans with an ordered map, for property tests. Both
-//! panic at the first violation. Each new engine must pass both.
+//! panic at the first violation. Every implementation of [`Engine`] must pass both.
 
 #![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
@@ -24,7 +24,8 @@ pub use script::{Step, check_script};
 
 /// Checks every guarantee, each on a new, empty engine set.
 ///
-/// # Panics At the first guarantee that does not hold.
+/// # Panics
+/// At the first guarantee that does not hold.
 pub async fn run<F>(mut make: F)
 where
     F: AsyncFnMut() -> Arc<dyn EngineSet>,
@@ -68,7 +69,8 @@ pub const FIRST: RangeId = RangeId(1);
 
 /// Opens a range.
 ///
-/// # Panics When the range does not open.
+/// # Panics
+/// When the range does not open.
 pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
     set.open(range).await.expect("the range opens")
 }
@@ -76,7 +78,7 @@ pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
 /// Writes `batch` and waits for its outcome.
 ///
 /// # Errors
-/// The outcome.
+/// The batch was refused, or its outcome is unknown.
 ///
 /// # Panics
 /// When the completion is never called.

@@ -146,7 +146,10 @@ pub(super) async fn pins_of_one_call_show_the_same_instant(set: Arc<dyn EngineSe
         assert!(ahead.len() - behind.len() <= 2 * WRITERS as usize);
         let ahead: BTreeSet<Bytes> = ahead.into_iter().collect();
         assert!(behind.iter().all(|key| ahead.contains(key)));
-        assert!(ahead.len() >= last, "pins go forward");
+        assert!(
+            ahead.len() >= last,
+            "a later pin has at least the rows of an earlier one"
+        );
         last = ahead.len();
     }
     assert!(last > 0 && last <= written as usize);

@@ -13,7 +13,7 @@ use crate::{Batch, Engine, KeyRange, ScanHint};
 pub enum Step {
     /// Writes these keys in one batch: `Some` is the length of the new value, `None` removes the key.
     Write(BTreeMap<u16, Option<u16>>),
-    /// Writes these batches without waiting in between.
+    /// Submits these batches without waiting for earlier ones.
     WriteMany(Vec<BTreeMap<u16, Option<u16>>>),
     /// Reads one key.
     Get(u16),

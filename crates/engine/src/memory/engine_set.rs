@@ -135,7 +135,7 @@ impl EngineSet for MemoryEngineSet {
         Ok(free.filter(|id| !is_open(id) && !is_pinned(id)).collect())
     }
 
-    /// Removed rows are gone at once.
+    /// Does nothing: the rows of a removed range are deleted at once.
     async fn sweep_trash(&self) -> Result<(), ChangeError> {
         Ok(())
     }
@@ -227,7 +227,7 @@ impl EngineSet for MemoryEngineSet {
         }
     }
 
-    /// The rows end with the process, within which the callers' own times are in order.
+    /// Returns 1970: the rows end with the process, and the callers' own times never go back within a process.
     fn newest_row_time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH
     }

@@ -6,7 +6,7 @@ use crate::{Batch, KeyRange, ReadError, Refusal, WriteError};
 /// How a batch fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is refused.
+    /// The batch is refused.
     Refused,
     /// The batch is not written, and its outcome is reported as unknown.
     Lost,

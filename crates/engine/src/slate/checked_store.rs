@@ -1,7 +1,7 @@
-//! The object store of one database, which tells damaged files from failures that pass.
+//! The object store of one database, which distinguishes damaged files from temporary failures.
 //!
 //! SlateDB repeats a failed call of its store without limit, because a full disk or a short outage must not close a
-//! database. A read beyond the end of a cut file would be repeated for ever. So this store marks such errors as final,
+//! database. A read beyond the end of a cut file would be repeated forever. So this store marks such errors as final,
 //! and notes the file in [`Damage`]. A read whose content fails its checksum is repeated once by SlateDB, with a mark
 //! that this store sees.
 //!
@@ -103,7 +103,7 @@ impl CheckedStore {
             },
             Err(error) => Failure::from(error),
         };
-        // A read that begins beyond the end fails without a type that tells this.
+        // The error for a read that begins beyond the end of the file has no type of its own.
         if let Failure::Passing(_) = failure
             && let Ok(meta) = self.store.head(file).await
             && let Some(problem) = cut(&meta, &wanted)
@@ -123,7 +123,7 @@ impl CheckedStore {
     }
 }
 
-/// What is wrong with a file that has fewer bytes than a read wants.
+/// The problem of a file that has fewer bytes than a read needs; `None` if it has enough.
 fn cut(meta: &ObjectMeta, wanted: &Range<u64>) -> Option<String> {
     let ObjectMeta { size, .. } = meta;
     (wanted.end > *size).then(|| {
@@ -159,7 +159,7 @@ fn find_io<'e>(mut error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error>
     }
 }
 
-/// Whether a read that failed so fails until the file or the disk is repaired.
+/// Whether a read with this error fails again until the file or the disk is repaired.
 fn is_final(error: &io::Error) -> bool {
     let Some(errno) = Errno::from_io_error(error) else {
         return false;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn only_failures_that_cannot_pass_are_damage() {
+    fn only_permanent_failures_count_as_damage() {
         for errno in [Errno::IO, Errno::ACCESS, Errno::BADMSG] {
             assert!(matches!(failure(errno), Failure::Damaged(_)), "{errno}");
         }

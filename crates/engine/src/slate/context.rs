@@ -39,7 +39,7 @@ impl Context {
         }
     }
 
-    /// The store as the database of `range` sees it, which notes damaged files.
+    /// The store of the database of `range`, which notes damaged files.
     pub(super) fn store_of(&self, range: RangeId) -> Arc<dyn ObjectStore> {
         let (store, damage) = (Arc::clone(&self.home.store), Arc::clone(&self.damage));
         Arc::new(CheckedStore::new(store, damage, range))

@@ -17,7 +17,7 @@ use crate::health::HealthCell;
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
 
-/// Databases that may be opened, cloned or removed at the same time.
+/// The maximum number of databases that are opened, cloned or removed at the same time.
 const CHANGES_MAX: u32 = 8;
 
 pub(super) struct Core {

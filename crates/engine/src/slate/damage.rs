@@ -15,7 +15,7 @@ use slatedb::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
 use crate::{DamagedFile, RangeId};
 
-/// Files that are noted; further ones only fail their reads.
+/// The maximum number of listed files. Reads of further damaged files fail too, but the files are not listed.
 const FILES_MAX: usize = 100;
 
 /// The damaged files of the open databases.

@@ -33,8 +33,8 @@ fn reads(database: &Database, file: &Path) -> bool {
 }
 
 /// Blocks writes of ranges whose level 0 is nearly full, and which met a damaged file. Such a range cannot compact level
-/// 0 if the file is in it. When level 0 is full, the range can no longer flush, and would keep the WAL from being
-/// released: then all ranges would refuse writes.
+/// 0 if the file is in it. When level 0 is full, the range can no longer flush, and would pin the WAL,
+/// so that all ranges would refuse writes.
 pub(super) fn block_writes(core: &Core) {
     for open in core.open_ranges() {
         let range = open.range;

@@ -12,7 +12,8 @@
 //!   group stays on one thread.
 //! - Reads see durable rows only, and give up after [`READ_DEADLINE`]. A read that needs a damaged file fails at once;
 //!   [`crate::EngineSet::damaged_files`] names the file ([`checked_store`], [`damage`]).
-//! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata ([`Settings`]).
+//! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata
+//!   ([`Settings`]).
 //! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
 //!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
@@ -109,7 +110,7 @@ async fn within_store_deadline<T>(
 }
 
 fn read_error(error: slatedb::Error) -> ReadError {
-    // SlateDB takes all errors of the store for unavailability, except for a missing file.
+    // SlateDB reports all errors of the store as unavailability, except for a missing file.
     if NonRetryable::find(&error).is_some() {
         return ReadError::Corrupt(Arc::new(error));
     }

@@ -12,7 +12,7 @@ use crate::RangeId;
 pub(super) struct OpenRange {
     pub(super) range: RangeId,
     database: RwLock<Option<Arc<Database>>>,
-    /// Closed for good.
+    /// Whether a caller closed the range, so that the supervisor does not reopen it.
     closed: AtomicBool,
     /// Whether writes are refused because of a damaged file.
     blocked: AtomicBool,

@@ -19,7 +19,7 @@ const WALK_READ_AHEAD_BYTES: usize = 1 << 20;
 const WALK_BYTES: usize = 8 << 20;
 
 struct SlateScan {
-    /// `None` at the end.
+    /// The iterator over the rows; `None` at the end of the scan.
     rows: Option<DbIterator>,
 }
 

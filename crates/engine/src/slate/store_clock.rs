@@ -26,13 +26,14 @@ use parking_lot::Mutex;
 use partita_rt::Clock;
 use slatedb_common::{SystemClock, SystemClockTicker};
 
-/// A smaller difference between two readings is not a step: the two clocks of the machine are not read at one instant.
+/// The smallest change that counts as a step, in microseconds. The two clocks of the machine are not read at one
+/// instant, so smaller differences occur between two readings.
 const STEP_US: i64 = 1_000_000;
 
 /// The end of the year 9999. No stored time is later, except in damaged data.
 const LAST_US: i64 = 253_402_300_799_999_999;
 
-/// See the module. All times are microseconds since 1970.
+/// The clock that the module describes. All times are microseconds since 1970.
 #[derive(Debug)]
 pub(super) struct StoreClock {
     machine: Arc<dyn Clock>,
@@ -46,7 +47,7 @@ pub(super) struct StoreClock {
 
 #[derive(Debug)]
 struct Step {
-    /// When it was noticed; `None` before the first step.
+    /// When the step was noticed; `None` before the first step.
     at: Option<Instant>,
     /// `base_us` at that time.
     base_us: i64,
@@ -65,7 +66,7 @@ impl StoreClock {
         }
     }
 
-    /// The time.
+    /// The time of this clock.
     pub(super) fn time(&self) -> SystemTime {
         let now_us = u64::try_from(self.now_us()).unwrap_or_default();
         SystemTime::UNIX_EPOCH + Duration::from_micros(now_us)
@@ -76,14 +77,14 @@ impl StoreClock {
         self.machine.now()
     }
 
-    /// How far it is ahead of the wall clock; zero if that is less than a step.
+    /// How far this clock is ahead of the wall clock; zero if that is less than a step.
     pub(super) fn lead(&self) -> Duration {
         let lead_us = self.now_us() - micros(self.machine.now());
         let lead_us = if lead_us < STEP_US { 0 } else { lead_us };
         Duration::from_micros(u64::try_from(lead_us).unwrap_or_default())
     }
 
-    /// Moves it past a time in the store, in milliseconds since 1970.
+    /// Moves this clock past a time in the store, in milliseconds since 1970.
     pub(super) fn pass(&self, tick_ms: i64) {
         let after_us = tick_ms.saturating_add(1).saturating_mul(1000).min(LAST_US);
         if self.now_us() < after_us {
@@ -112,7 +113,8 @@ impl StoreClock {
         self.adjust(wall_us)
     }
 
-    /// Moves it to the wall clock and to `at_least_us`, if it is before them, and notes a step.
+    /// Moves this clock forward to the wall clock and to `at_least_us`, if it is behind one of them. Records a step if
+    /// the change is large enough.
     fn adjust(&self, at_least_us: i64) -> i64 {
         let mut last = self.last_step.lock();
         let monotonic = self.machine.monotonic();
@@ -129,7 +131,7 @@ impl StoreClock {
             };
             self.lead_us.store(lead_us, Ordering::Release);
         }
-        // After the note, so that a reader of the new time also finds the step.
+        // Stored after the step, so that a reader of the new time also finds the step.
         self.base_us.store(base_us, Ordering::Release);
         base_us + elapsed_us
     }
@@ -140,7 +142,7 @@ impl StoreClock {
     }
 }
 
-/// Times before 1970 count as 1970, later ones than [`LAST_US`] as that.
+/// Times before 1970 count as 1970, times after [`LAST_US`] as [`LAST_US`].
 fn micros(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH);
     let us = since.map_or(0, |since| since.as_micros());
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_the_wall_clock_forward_and_never_back() {
+    fn the_clock_follows_the_wall_clock_forward_and_never_back() {
         let (machine, clock) = clocks();
         assert_eq!(time(&clock), START);
         machine.advance(HOUR);
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn it_passes_each_time_of_the_store_and_runs_on() {
+    fn the_clock_passes_each_time_of_the_store_and_runs_on() {
         let (machine, clock) = clocks();
         clock.pass(millis(START - HOUR));
         assert_eq!(time(&clock), START);

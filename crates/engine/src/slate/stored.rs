@@ -1,4 +1,5 @@
-//! Reads what a store holds of its ranges: for the check at startup, and for a check of a closed store.
+//! Reads the databases, the WAL records and the trash of a store: for the check at startup, and for a check of a closed
+//! store.
 
 use std::sync::Arc;
 

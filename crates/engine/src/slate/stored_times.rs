@@ -42,7 +42,7 @@ fn times_of_manifest(manifest: &VersionedManifest) -> impl Iterator<Item = i64> 
         .chain(names.map(|name| signed(name.timestamp_ms())))
 }
 
-/// The times of compaction jobs: their names, and the last signs of life of their workers.
+/// The times of compaction jobs: their names, and the last heartbeats of their workers.
 fn times_of_compactions(compactions: &VersionedCompactions) -> impl Iterator<Item = i64> {
     compactions.recent_compactions().flat_map(|job| {
         let alive = job.worker().map(|worker| worker.last_heartbeat_ms);

@@ -122,7 +122,7 @@ async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     match wal.maintain(&flushed(databases)).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
-            // Replaces only the health that was read above, so that a failure in between is not hidden.
+            // Replaces only the health that was read above, so that a failure since then is not hidden.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
                 tracing::info!(was = health.as_str(), "writes are accepted again");
             }

@@ -1,9 +1,9 @@
 //! The trash: removed databases keep their files for a while.
 //!
 //! A removal moves the files of a database to the folder `trash/<seconds>-range-<id>/`, where `<seconds>` is the Unix
-//! time of the removal. Maintenance deletes them after [`AGE_MAX`], or after [`super::Settings::garbage_age`] if that is
-//! shorter. Until then an operator can move the folder back: a removed clone keeps its checkpoints on its sources, so
-//! its files stay complete. `docs/format/store.md` describes the folder.
+//! time of the removal. Maintenance deletes them after [`AGE_MAX`], or after [`super::Settings::garbage_age`] if that
+//! is shorter. Until then an operator can move the folder back: a removed clone keeps its checkpoints on its sources,
+//! so its files stay complete. `docs/format/store.md` describes the folder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::{ChangeError, RangeId};
 const TRASH: &str = "trash";
 
 /// How long a removed database is kept at most. A replaced database is removed up to six minutes after the change, and
-/// its space must return within ten.
+/// its space must be free within ten minutes.
 const AGE_MAX: Duration = Duration::from_secs(180);
 
 /// A removed database.
@@ -73,7 +73,7 @@ async fn move_files(
     Ok(())
 }
 
-/// Deletes the databases that have been in the trash long enough. One failure does not keep the others.
+/// Deletes the databases that have been in the trash long enough. If one cannot be deleted, the others still are.
 pub(super) async fn sweep(core: &Core) -> Result<(), ChangeError> {
     let context = &core.context;
     let now = admin::clock(core).now().timestamp();

@@ -4,17 +4,18 @@
 //! - Data files by the time in their names, which is of the store's clock.
 //! - Manifests and compaction states by the modification time of the file, which is of the wall clock.
 //!
-//! If the wall clock is behind, all manifests look old at once. That must not delete a manifest of the last seconds: a
-//! task of the database that has loaded the one before it probes for the next number, finds none, and takes the one
-//! that it has for the newest. And after a step of the clock every file looks older than it is.
+//! If the wall clock is behind, all manifests look old at once. But a manifest must not be deleted within seconds: a
+//! task that has loaded manifest N looks for N + 1, and if that was deleted, treats N as the newest. And after a step
+//! of the clock every file looks older than it is.
 //!
 //! So [`YoungFiles`] keeps each file of this process until it really has the age:
 //! - After a step of either clock nothing is deleted until the age has passed.
 //! - Otherwise the wall clock has run evenly, for at least the age or since the start. A file that was modified more
-//!   than the age ago is as old as it looks, or older than the process: nothing in the process has loaded it. A file of
-//!   the future was written before the wall clock was set back, which is that long ago too.
+//!   than the age ago is really that old, or older than the process, so nothing in the process has loaded it. A file
+//!   with a modification time in the future was written before the wall clock was set back, which is more than the age
+//!   ago.
 //!
-//! SlateDB selects every unread file in the end: the store's clock runs on, and is not before the wall clock.
+//! Every unread file is deleted at last: the store's clock runs on, and is never behind the wall clock.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ use super::context::Context;
 use super::settings;
 use super::store_clock::StoreClock;
 
-/// The clock of a file system in the network may be ahead of ours by less than this. A file further in the future was
-/// written under a wrong clock.
+/// The clock of a network file system may be ahead of the machine's clock by less than this. A file further in the
+/// future was written under a wrong clock.
 const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// The garbage collector of a database.

@@ -1,4 +1,4 @@
-//! The durable engine from outside: killed, and on a full disk.
+//! Tests of the durable engine in a process that is killed, and on a full disk.
 
 #![allow(
     clippy::unwrap_used,

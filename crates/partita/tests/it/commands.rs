@@ -39,7 +39,7 @@ fn config_show_names_the_source_of_each_value() {
     assert_eq!(code, 0);
     assert_eq!(
         talk,
-        "warning: variable PARTITA_TABEL_HOST names no setting; did you mean PARTITA_TABLE_HOST?\n"
+        "warning: unknown environment variable PARTITA_TABEL_HOST; did you mean PARTITA_TABLE_HOST?\n"
     );
     assert!(!data.contains("c2VjcmV0"), "{data}");
     let shown: serde_json::Value = serde_json::from_str(&data).unwrap();
@@ -93,5 +93,5 @@ fn explain_needs_no_server() {
     assert_eq!(explained["class"], "partition range scan");
     let (code, data, talk) = run(&["explain", "PartitionKey eq"]);
     assert_eq!((code, data.as_str()), (2, ""));
-    assert!(talk.starts_with("error: not a filter: "), "{talk}");
+    assert!(talk.starts_with("error: invalid filter: "), "{talk}");
 }

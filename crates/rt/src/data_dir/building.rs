@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::lock::Lock;
 use super::{DataDir, Error, sync};
 
-/// A data directory under a temporary name beside its target. An unfinished directory stays after the drop, and the
+/// A data directory under a temporary name next to its target. An unfinished directory stays after the drop, and the
 /// next attempt removes it.
 #[derive(Debug)]
 pub struct Building {
@@ -50,7 +50,8 @@ impl Building {
 
     /// Removes the unfinished directory. Call it after the opened [`DataDir`] is dropped. Blocking.
     ///
-    /// # Errors [`Error::Io`]; the next attempt removes it.
+    /// # Errors
+    /// [`Error::Io`]; the next attempt removes it.
     pub fn abandon(self) -> Result<(), Error> {
         remove(&self.place)
     }
@@ -65,7 +66,8 @@ impl Building {
 
     /// Renames the complete directory to its target. Call it after the opened [`DataDir`] is dropped. Blocking.
     ///
-    /// # Errors [`Error::Io`]; the directory keeps its temporary name.
+    /// # Errors
+    /// [`Error::Io`]; the directory keeps its temporary name.
     pub fn finish(self) -> Result<(), Error> {
         let (from, to) = (&self.place, &self.target);
         fs::rename(from, to).map_err(|source| Error::io("rename the directory to", to, source))?;

@@ -15,7 +15,7 @@ pub enum Error {
         holder: Option<u32>,
     },
     /// The directory was written by a version of Partita with another format.
-    #[error("{} has format {found}, this version of partita reads format {known}", path.display())]
+    #[error("{} has format {found}, but this version of partita reads format {known}", path.display())]
     UnknownFormat {
         /// The directory.
         path: PathBuf,

@@ -1,9 +1,9 @@
 //! One process per directory.
 //!
 //! The operating system locks the directory itself, so that removing or replacing a file in it does not admit a second
-//! process. It also locks the file `lock`, which is all that versions before this rule lock. Both locks end with the
-//! process, so a killed process leaves nothing to clean up. The file holds the process id, which a second process shows
-//! in its error message.
+//! process. It also locks the file `lock`, because earlier versions of Partita lock only that file. Both locks end with
+//! the process, so a killed process leaves nothing to clean up. The file holds the process id, which a second process
+//! shows in its error message.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

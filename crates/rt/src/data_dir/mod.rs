@@ -45,8 +45,8 @@ impl DataDir {
     /// for a new directory.
     ///
     /// # Errors
-    /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this binary cannot read
-    /// its data, else [`Error::Io`].
+    /// [`Error::Locked`] when another process uses it, [`Error::UnknownFormat`] and [`Error::NotStamped`] when this
+    /// binary cannot read its data, else [`Error::Io`].
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, Error> {
         let path = path.into();
         sync::create_dir(&path)?;
@@ -83,7 +83,8 @@ impl DataDir {
     /// Removes the empty folders that remain after the objects under `prefix` of the store are deleted. Object stores
     /// have no folders, so the store does not remove them. Blocking.
     ///
-    /// # Errors Errors of the file system, except for a missing folder.
+    /// # Errors
+    /// Errors of the file system, except for a missing folder.
     pub fn remove_empty_folders(&self, prefix: &str) -> std::io::Result<()> {
         remove_if_empty(&self.path.join("store").join(prefix))
     }

@@ -9,7 +9,8 @@ impl DataDir {
     /// Renames a folder of the object store with all its files, in one step. The new name is durable. Returns `false`,
     /// and changes nothing, if the folder is missing or the new name is taken. Blocking.
     ///
-    /// # Errors Errors of the file system; the folder may have either name.
+    /// # Errors
+    /// Errors of the file system; the folder may have either name.
     pub fn rename_folder(&self, from: &str, to: &str) -> io::Result<bool> {
         let store = self.path.join("store");
         let (from, to) = (store.join(from), store.join(to));

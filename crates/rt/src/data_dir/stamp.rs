@@ -17,7 +17,7 @@ use super::{Error, FORMAT_VERSION};
 const NAME: &str = "partita.toml";
 const COMMENT: &str = "# The data directory of a Partita server; see docs/format/store.md.";
 
-/// Checks the version, or writes it into a directory without data, whose own name becomes durable first.
+/// Checks the version, or writes it into a directory without data. The directory's own name becomes durable first.
 pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), Error> {
     let path = directory.join(NAME);
     match fs::read(&path) {
@@ -46,7 +46,7 @@ fn check(directory: &Path, text: &str) -> Result<(), Error> {
             let (key, value) = line.split_once('=')?;
             (key.trim() == "format").then(|| value.trim().to_owned())
         })
-        .unwrap_or_else(|| "no number".to_owned());
+        .unwrap_or_else(|| "(not a number)".to_owned());
     if found == FORMAT_VERSION.to_string() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Removes the partial files that a crash left in the object store.
 //!
-//! The object store writes to `name#<number>` and then renames the file. A crash in between leaves the partial file.
-//! Listings hide it and no other code removes it, so its space would be lost.
+//! The object store writes to `name#<number>` and then renames the file. A crash before the rename leaves the partial
+//! file. Listings hide it and no other code removes it, so its space would be lost.
 
 use std::fs;
 use std::path::Path;

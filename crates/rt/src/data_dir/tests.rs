@@ -52,7 +52,7 @@ fn a_second_open_fails_until_the_first_is_dropped() {
     DataDir::open(directory.path()).unwrap();
 }
 
-/// Only the file `lock` was locked once, so removing it admitted a second process.
+/// The directory itself is locked too, so removing or replacing the file `lock` does not admit a second process.
 #[test]
 fn a_removed_or_replaced_lock_file_admits_no_second_process() {
     let directory = tempfile::tempdir().unwrap();
@@ -99,7 +99,7 @@ fn a_renamed_directory_stays_locked_and_its_old_name_is_free() {
     DataDir::open(&moved).unwrap();
 }
 
-/// Without the sync of its parent, a power cut can leave no trace of a new directory with acknowledged writes.
+/// Without the sync of its parent, a power cut can lose a new directory with acknowledged writes.
 #[test]
 fn every_directory_with_a_new_name_is_synced() {
     let parent = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ fn every_directory_with_a_new_name_is_synced() {
 fn an_unknown_format_is_refused() {
     for (text, found) in [
         ("format = 2\n", "2"),
-        ("# only a comment\n", "no number"),
+        ("# only a comment\n", "(not a number)"),
         ("format = \"1\"\n", "\"1\""),
     ] {
         let directory = tempfile::tempdir().unwrap();

@@ -22,10 +22,8 @@ pub enum Place {
 /// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// The text is neither an absolute path nor a URL.
-    #[error(
-        "invalid place {0}: neither an absolute path nor a URL without `..`, password and query"
-    )]
+    /// The text is not an absolute path or a URL, or contains `..`, a password or a query.
+    #[error("invalid place {0}: use an absolute path or a URL, without `..`, password or query")]
     Invalid(String),
     /// The URL's scheme is unknown.
     #[error("unknown object store {0}: use s3://bucket/prefix or az://container/prefix")]

@@ -25,9 +25,11 @@ use super::PlaceError;
 /// `AZURE_TIMEOUT` override it.
 const REQUEST_TIMEOUT: &str = "300 seconds";
 
-/// The maximum number of retries, and their total time: an unreachable store must fail soon.
+/// The maximum number of retries of a request.
 const TRIES_MAX: usize = 6;
+/// The maximum total time of a request's retries: an unreachable store must fail soon.
 const TRYING_MAX: Duration = Duration::from_secs(20);
+/// The longest pause before a retry.
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
 const AWS_CREDENTIALS: &str = "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and \

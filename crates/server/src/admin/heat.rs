@@ -18,18 +18,19 @@ const PARAMETERS: [&str; 8] = [
     "from", "last", "to", "step", "table", "metric", "rows", "by",
 ];
 
-/// The shortest slot of the history.
+/// The length of the history's shortest time slot, in seconds.
 const STEP_S_MIN: u64 = 10;
-/// The length of the history.
+/// The length of the history, in seconds.
 const KEPT_S: u64 = 24 * 3600;
-/// Length of the map by default.
+/// The length of the map by default, in seconds.
 const LENGTH_S: u64 = 60 * 60;
-/// Columns by default, approximately.
+/// The number of columns by default, approximately.
 const COLUMNS: u64 = 360;
+/// The maximum number of columns.
 const COLUMNS_MAX: u64 = 1_440;
-/// Rows by default.
+/// The number of rows by default.
 const ROWS: usize = 64;
-/// The most values (columns times rows) of an answer, about a megabyte of JSON.
+/// The maximum number of values (columns times rows) of an answer, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
 /// The kind of rows.
@@ -118,7 +119,9 @@ impl MapQuery {
         let usual = (to - from).div_ceil(COLUMNS).next_multiple_of(STEP_S_MIN);
         let step_s = params.number("step", STEP_S_MIN..=KEPT_S)?.unwrap_or(usual);
         if !step_s.is_multiple_of(STEP_S_MIN) {
-            return Err(InvalidParams("step is a multiple of 10 seconds".to_owned()));
+            return Err(InvalidParams(
+                "step must be a multiple of 10 seconds".to_owned(),
+            ));
         }
         let rows = params.number("rows", 1..=512)?.unwrap_or(ROWS);
         let from_s = from - from % step_s;
@@ -133,13 +136,13 @@ impl MapQuery {
             None => HeatMetric::Requests,
             Some(name) => HeatMetric::from_name(&name).ok_or_else(|| {
                 let names = HeatMetric::ALL.map(HeatMetric::name).join(", ");
-                InvalidParams(format!("metric is one of {names}"))
+                InvalidParams(format!("metric must be one of {names}"))
             })?,
         };
         let by = match params.text("by")?.as_deref() {
             None | Some("range") => RowsBy::Range,
             Some("partition") => RowsBy::Partition,
-            Some(_) => return Err(InvalidParams("by is range or partition".to_owned())),
+            Some(_) => return Err(InvalidParams("by must be range or partition".to_owned())),
         };
         Ok(Self {
             from_s,

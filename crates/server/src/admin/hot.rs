@@ -13,11 +13,12 @@ use super::params::Params;
 use super::ranges::growth_pattern;
 use crate::status::OpenStore;
 
-/// Partitions by default, and at most.
+/// The number of partitions by default.
 const LIMIT: usize = 20;
+/// The maximum number of partitions.
 const LIMIT_MAX: usize = 1_000;
 
-/// The partitions, hottest first. `balances` says whether the server splits hot ranges by itself.
+/// The partitions, hottest first. `balances` is whether the server splits hot ranges automatically.
 pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
     let params = Params::new(query, &["limit"])?;
     let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);

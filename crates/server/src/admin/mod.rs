@@ -1,5 +1,5 @@
-//! The admin port: health, readiness, metrics and the admin API, for operators and their programs. `docs/admin-api.md` describes
-//! it for users, `partita_wire::admin` has its documents as types.
+//! The admin port: health, readiness, metrics and the admin API, for operators and their programs. `docs/admin-api.md`
+//! describes it for users, `partita_wire::admin` has its documents as types.
 //!
 //! - It needs no credentials, so it shows no keys and listens on loopback by default.
 //! - It accepts actions on loopback only, and only with a header that foreign web pages cannot send.
@@ -31,18 +31,19 @@ use crate::connections::{self, Buffers, Evicts, Patience, Watch, Watched, accept
 use crate::status::ServerStatus;
 use pages::PageContext;
 
-/// Open connections at a time. A new connection takes the place of the one that has waited longest, so the number is the
-/// number of further clients that a probe can have behind it before its request arrives.
+/// The maximum number of open connections. A new connection takes the place of the one that has waited longest, so a
+/// probe is cut off only if this many other clients connect before its request arrives.
 const CONNECTIONS_MAX: usize = 128;
 
-/// Requests under way at a time, except probes. The other connections can be closed for a new one, so a probe always finds a
-/// place.
+/// The maximum number of requests under way, except probes. The other connections can be closed for a new one, so a
+/// probe always finds a place.
 const REQUESTS_MAX: usize = 32;
 
-/// Bytes of a request's head.
+/// The maximum number of bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Operators and their programs are near, and a client that needs longer connects again. A running action has no limit.
+/// The time limits are short: operators' programs are on a near network, and a client that needs longer can connect
+/// again. A running action has no limit.
 const PATIENCE: Patience = Patience {
     head: Duration::from_secs(5),
     idle: Duration::from_secs(5),

@@ -24,7 +24,7 @@ use crate::status::{OpenStore, ServerStatus};
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// The body of an action.
+/// The maximum number of bytes of an action's body.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
 /// The header that every action needs, with any value. A browser sends it to another site only after a CORS preflight.
@@ -53,7 +53,8 @@ pub(super) struct PageContext<'a> {
 }
 
 impl<'a> PageContext<'a> {
-    /// A place among the requests under way, until it is dropped.
+    /// Takes a permit for a request; dropping it ends the request. Refuses with `Busy` if too many requests are under
+    /// way.
     fn begin(self) -> Result<SemaphorePermit<'a>, Answer> {
         self.running.try_acquire().map_err(|_| {
             let message = "too many requests at a time; try again when some have ended";
@@ -187,14 +188,14 @@ fn check_caller(request: &Request<Incoming>, server: &ServerStatus) -> Result<()
         return Err(forbidden("NotLocal", message));
     }
     if !request.headers().contains_key(X_PARTITA_ADMIN) {
-        let message = "an action needs the header x-partita-admin";
+        let message = "an action needs the header x-partita-admin, with any value";
         return Err(forbidden("HeaderMissing", message));
     }
     Ok(())
 }
 
-/// Refuses foreign host names, which DNS may resolve to this machine: a web page of that name would have the same origin as
-/// this port, could read names and keys, and send any header.
+/// Refuses foreign host names. DNS may resolve such a name to this machine; then a web page of that name has the same
+/// origin as this port, so it could read names and keys and send any header.
 fn foreign_host() -> Answer {
     let message = "the Host header must be localhost or an IP address";
     Answer::refused(StatusCode::FORBIDDEN, "ForeignHost", message)

@@ -69,7 +69,7 @@ impl<'q> Params<'q> {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
             let (least, most) = (range.start(), range.end());
-            InvalidParams(format!("{name} is a number from {least} to {most}"))
+            InvalidParams(format!("{name} must be a number from {least} to {most}"))
         })
     }
 
@@ -88,7 +88,7 @@ impl<'q> Params<'q> {
         let time = time.filter(|time| *time >= SystemTime::UNIX_EPOCH);
         time.map(Some).ok_or_else(|| {
             InvalidParams(format!(
-                "{name} is a time such as 2026-01-31T12:00:00Z, or seconds since 1970"
+                "{name} must be a time such as 2026-01-31T12:00:00Z, or seconds since 1970"
             ))
         })
     }
@@ -138,7 +138,7 @@ mod tests {
         ] {
             assert_eq!(
                 number(raw).unwrap_err().0,
-                "limit is a number from 1 to 9",
+                "limit must be a number from 1 to 9",
                 "{raw}"
             );
         }

@@ -22,15 +22,17 @@ use super::answer::{Answer, Answered};
 use super::named_keys::{named_key, table_names, table_of};
 use crate::status::OpenStore;
 
-/// Hot partitions in each range's entry.
+/// The maximum number of hot partitions in each range's entry.
 const HOT_MAX: usize = 5;
 
-/// How long `freeze` blocks writes by default, and at most.
+/// How long `freeze` blocks writes by default, in milliseconds.
 const FREEZE_MS: u64 = 100;
+/// The longest time that `freeze` can block writes.
 const FREEZE_MAX: Duration = Duration::from_secs(1);
 
-/// How long a checkpoint keeps files by default, and at most, in seconds.
+/// How long a checkpoint keeps files by default, in seconds.
 const CHECKPOINT_S: u64 = 60;
+/// The longest time that a checkpoint can keep files, in seconds.
 const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// All ranges in key order.
@@ -147,7 +149,7 @@ fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartit
 /// Runs an action on a range.
 pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answered {
     let id = id.parse().map(RangeId).map_err(|_| {
-        let message = "not a range id: expected a number";
+        let message = "invalid range id: expected a number";
         Answer::not_found("NoSuchRange", message)
     })?;
     let params: RangeActionParams = read_params(body)?;
@@ -172,14 +174,14 @@ pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) 
         }
         _ => {
             let actions = "split, merge, flush, checkpoint, compact, collect or freeze";
-            let message = format!("expected {actions}");
+            let message = format!("unknown action: expected {actions}");
             return Err(Answer::not_found("NoSuchAction", message));
         }
     }
     Answer::ok(&ActionDone { done: true })
 }
 
-/// The parameters of an action; an empty body is the default.
+/// The parameters of an action; an empty body gives the defaults.
 pub(super) fn read_params<T: Default + DeserializeOwned>(body: &[u8]) -> Result<T, Answer> {
     match body {
         [] => Ok(T::default()),
@@ -227,7 +229,7 @@ async fn split_key(service: &Service, params: RangeActionParams) -> Result<Optio
         }
         (None, None, None) => Ok(None),
         _ => Err(Answer::invalid_body(
-            "account, table and partition_key go together",
+            "account, table and partition_key must be given together",
         )),
     }
 }
@@ -241,8 +243,8 @@ async fn merge(cluster: &Cluster, id: RangeId, with: Option<u64>) -> Answered {
     })
 }
 
-/// A range and the neighbour `with`, in key order; the next range if none is named. Holds no range on return: the engines of
-/// merged ranges close once no task holds them.
+/// A range and the neighbour `with`, in key order; the next range if none is named. Holds no range on return, because
+/// the engines of merged ranges close once no task holds them.
 fn neighbours(
     cluster: &Cluster,
     id: RangeId,
@@ -275,7 +277,7 @@ fn find(cluster: &Cluster, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
 async fn checkpoint(cluster: &Cluster, id: RangeId, seconds: Option<u64>) -> Answered {
     let seconds = seconds.unwrap_or(CHECKPOINT_S);
     if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
-        let text = format!("seconds is a number from 1 to {CHECKPOINT_S_MAX}");
+        let text = format!("seconds must be a number from 1 to {CHECKPOINT_S_MAX}");
         return Err(Answer::invalid_body(text));
     }
     let range = find(cluster, id)?;

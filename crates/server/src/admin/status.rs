@@ -20,7 +20,7 @@ use crate::config::Place;
 use crate::metrics::{OperationReading, Reading, process_stats};
 use crate::status::ServerStatus;
 
-/// Entries of `limited`.
+/// The maximum number of entries of `limited`.
 const LIMITED_MAX: usize = 10;
 
 /// The whole page.
@@ -205,7 +205,7 @@ fn damaged_file(damaged: partita_engine::DamagedFile) -> DamagedFile {
     }
 }
 
-/// Percentiles are bounds of buckets, so powers of two.
+/// The percentiles of a distribution: upper bounds of its buckets, which are powers of two.
 fn percentiles(seen: &Distribution) -> Percentiles {
     let percentile = |per_mille: u64| {
         let rank = (seen.count * per_mille).div_ceil(1000);
@@ -245,7 +245,7 @@ fn key_filter(server: &ServerStatus) -> KeyFilter {
     }
 }
 
-/// Without fractions of a second.
+/// A time as RFC 3339 text, without fractions of a second.
 pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
     let at = OffsetDateTime::from(at).replace_nanosecond(0).ok()?;
     at.format(&Rfc3339).ok()
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Reads a second, and over how many seconds.
+    /// The reads per second in the last window, and the window's length in seconds.
     fn reads(cluster: &Cluster) -> (f64, f64) {
         let load = load(cluster).expect("a window was closed");
         (load.reads_per_second, load.seconds)

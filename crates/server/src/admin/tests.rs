@@ -143,7 +143,7 @@ async fn other_pages_and_verbs_are_refused() {
 }
 
 #[tokio::test]
-async fn a_running_server_shows_everything_but_keys() {
+async fn a_running_server_shows_its_status_without_keys() {
     let accounts = "abc:c2VjcmV0a2V5";
     let flags = [
         ("in-memory", "true"),
@@ -327,7 +327,7 @@ async fn a_taken_port_is_named_with_its_flag() {
     );
 }
 
-/// A server with an admin port, and a table of the emulators' account.
+/// A server with an admin port and the table People of devstoreaccount1.
 pub(super) struct Heated {
     pub(super) server: Server,
     pub(super) admin: std::net::SocketAddr,
@@ -547,7 +547,7 @@ async fn snapshots_and_jobs_are_shown_as_documented() {
     server.stop().await;
 }
 
-/// The snapshot of the backup is still being read when the backup is done.
+/// A backup succeeds although the snapshot that it was made from cannot be deleted yet: a reader still uses it.
 #[tokio::test]
 async fn a_backup_succeeds_although_its_snapshot_cannot_be_deleted_yet() {
     let places = tempfile::tempdir().unwrap();

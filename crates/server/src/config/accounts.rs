@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stay_hidden() {
+    fn debug_output_hides_keys() {
         let accounts = parse("abc:c2VjcmV0").unwrap();
         let shown = format!("{accounts:?}");
         assert!(

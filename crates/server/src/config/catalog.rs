@@ -76,7 +76,7 @@ settings! {
         ALLOW_WELL_KNOWN_KEY = "access.allow-well-known-key", "allow-well-known-key", Switch, "false",
             "Accept the well-known key, which is public, from other machines too";
         LOOSE = "access.loose", "loose", Switch, "false",
-            "Accepted for Azurite; unknown headers and parameters never fail a request here", short: Some('L');
+            "Accepted for Azurite, without effect: unknown headers and parameters never fail a request here", short: Some('L');
         TLS = "tls.mode", "tls", One("MODE"), "",
             "`dev` creates a local certificate authority once, and serves HTTPS with a certificate for localhost";
         CERT = "tls.cert", "cert", One("FILE"), "",
@@ -151,8 +151,8 @@ settings! {
     }
 }
 
-/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are not
-/// served, every API version is accepted, and there is no telemetry.
+/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are
+/// not served, every API version is accepted, and there is no telemetry.
 pub static ACCEPTED: &[(&str, Takes)] = &[
     ("blobHost", One("HOST")),
     ("blobPort", One("PORT")),

@@ -196,8 +196,8 @@ fn limits(values: &Values) -> Result<Limits, Error> {
     })
 }
 
-/// At least one request of any kind has to fit: a body takes its own bytes and about as many for the rows that are built from
-/// it, a page of 4 MiB takes those of its rows and those of its JSON.
+/// At least one request of any kind has to fit: a body takes its own bytes and about as many for the rows that are
+/// built from it, a page of 4 MiB takes those of its rows and those of its JSON.
 fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> {
     let (setting, least) = (&c::MEMORY_IN_FLIGHT, MEMORY_MIN.max(2 * body_bytes_max));
     let bytes = size_or_share(values, setting, 4, 32 << 20..=1 << 30)?;
@@ -214,8 +214,8 @@ fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> 
 
 const MEMORY_MIN: u64 = 16 << 20;
 
-/// At least the timeout in the `Keep-Alive` header: a client that relies on it would otherwise send its next request on a
-/// closed connection.
+/// At least the timeout in the `Keep-Alive` header: a client that relies on it would otherwise send its next request on
+/// a closed connection.
 fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
     let idle = time(values, &c::IDLE_TIMEOUT)?;
@@ -247,7 +247,8 @@ fn log(values: &Values) -> Result<Log, Error> {
     })
 }
 
-/// Refuses the public key on an address that other machines reach: they could read and delete all data.
+/// Refuses the public key on an address that other machines reach, because any client there could read and delete all
+/// data.
 fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
     let mut accounts = settings.accounts.iter();
     let is_known = |account: &&Account| account.keys.iter().any(AccountKey::is_well_known);

@@ -1,8 +1,8 @@
 //! The layers in which settings are given: defaults, file, environment, flags; each overrides the previous one.
 //!
-//! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only a
-//! warning: container platforms set such names for a service called "partita". Values stay text in this module: three of the
-//! four layers have texts, and the numbers, lists and tables of the file are converted to the text of a flag.
+//! An unknown key of the file is an error that names the most similar known key. An unknown `PARTITA_` variable is only
+//! a warning: container platforms set such names for a service called "partita". Values stay text in this module: three
+//! of the four layers have texts, and the numbers, lists and tables of the file are converted to the text of a flag.
 
 use std::path::{Path, PathBuf};
 
@@ -219,12 +219,12 @@ fn merge_variables(
         match setting {
             Some(setting) => values.set(setting, text.clone(), Source::Variable(name.clone())),
             None if name == FILE_VARIABLE => {}
-            None => warnings.push(format!("variable {name} names no setting{}", hint(ours))),
+            None => warnings.push(format!("unknown environment variable {name}{}", hint(ours))),
         }
     }
 }
 
-/// A suggestion for a variable that names no setting; `ours` is its name without the prefix.
+/// A suggestion for an unknown variable; `ours` is its name without the prefix.
 fn hint(ours: &str) -> String {
     let variables: Vec<String> = catalog::ALL.iter().map(|known| known.variable()).collect();
     let names = variables.iter();

@@ -5,14 +5,14 @@
 //! ```
 //!
 //! [`ALL`] describes every setting once; flags, variables and keys of the file come from it. [`Layers`] collects texts,
-//! [`Values`] holds the winning text of each setting with its [`Source`], and [`Settings`] is the typed result that the rest
-//! of the server uses. Promises:
+//! [`Values`] holds the winning text of each setting with its [`Source`], and [`Settings`] is the typed result that the
+//! rest of the server uses. Promises:
 //!
 //! - an unknown key of the file is an error that names the most similar known key;
 //! - an invalid value is an error that names the setting, its layer and what is expected;
 //! - no error and no output shows an account key or a password.
 //!
-//! `docs/design/0004-libraries.md` says why this is not figment.
+//! `docs/design/0004-libraries.md` explains why the library figment is not used.
 
 mod accounts;
 mod catalog;

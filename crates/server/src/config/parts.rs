@@ -19,7 +19,7 @@ pub struct Settings {
     pub store: Store,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
-    /// Protection of the table port.
+    /// HTTP or HTTPS on the table port.
     pub tls: Tls,
     /// Bearer tokens.
     pub oauth: Oauth,
@@ -147,8 +147,8 @@ pub enum Oauth {
     },
 }
 
-/// Bounds of what clients can use. The protocol's own limits (entity size, filter depth, operations of a batch) are fixed
-/// and defined with the protocol.
+/// Bounds of what clients can use. The protocol's own limits (entity size, filter depth, operations of a batch) are
+/// fixed and defined with the protocol.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Open client connections; for one more, the connection that has waited longest for its client is closed.

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn invalid_quantities_are_refused() {
         for text in [
             "",
             "MiB",

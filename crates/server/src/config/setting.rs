@@ -18,7 +18,8 @@ pub enum Takes {
 pub struct Setting {
     /// Dotted key in the settings file: `table.port`.
     pub key: &'static str,
-    /// Long flag without the dashes: `table-port`. The variable's name is made from it, see [`Setting::variable`].
+    /// Long flag without the dashes: `table-port`. The variable's name is derived from the flag, see
+    /// [`Setting::variable`].
     pub flag: &'static str,
     /// Other long flags with the same meaning: Azurite's camelCase ones.
     pub aliases: &'static [&'static str],

@@ -27,7 +27,7 @@ pub fn as_table(values: &Values) -> String {
     table
 }
 
-/// Longer values shift their source to the right.
+/// The maximum width of the value column. Longer values shift their source to the right.
 const TEXT_WIDTH_MAX: usize = 48;
 
 /// The settings as JSON, one object each: key, value, source, flag and variable.

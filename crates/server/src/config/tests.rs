@@ -1,4 +1,4 @@
-//! Layers, typed settings and the rules between them; the document and its example.
+//! Tests the layers, the typed settings and the rules between them, and `docs/settings.md` with its example.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -228,8 +228,8 @@ fn azurites_variables_are_read_and_ours_override_them() {
         warnings,
         [
             "variable AZURITE_DB has no effect: data is always kept in the embedded store",
-            "variable PARTITA_TABEL_PORT names no setting; did you mean PARTITA_TABLE_PORT?",
-            "variable PARTITA_Q names no setting",
+            "unknown environment variable PARTITA_TABEL_PORT; did you mean PARTITA_TABLE_PORT?",
+            "unknown environment variable PARTITA_Q",
         ]
     );
 }

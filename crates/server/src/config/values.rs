@@ -1,7 +1,7 @@
 //! The result of merging the layers: the text of every setting and the layer that gave it.
 //!
-//! [`Values::read`] and its siblings convert these texts into typed settings. Their errors name the setting and the layer, and
-//! never show a secret.
+//! [`Values::read`] and its siblings convert these texts into typed settings. Their errors name the setting and the
+//! layer, and never show a secret.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -57,7 +57,7 @@ pub fn trust_lines(endpoint: &Endpoint) -> String {
     trust(endpoint, "export", &TRUST_VARIABLES)
 }
 
-/// Variables that must be set before the program starts, one a line after `prefix`.
+/// One line for each variable that makes clients trust the server's certificate; `prefix` starts the line.
 fn trust(endpoint: &Endpoint, prefix: &str, variables: &[&str]) -> String {
     let Some(authority) = &endpoint.authority else {
         return String::new();

@@ -36,7 +36,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// Accepts first and makes room then, so that an idle connection is closed only for another one.
+/// Accepts first and then makes room, so that a connection is closed only when a new one needs its place.
 async fn accept_one(
     listener: &dyn Listener,
     watch: &Watch,

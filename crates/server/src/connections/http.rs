@@ -24,7 +24,7 @@ pub(crate) struct Buffers<'a> {
     pub(crate) memory: &'a Arc<MemoryBudget>,
 }
 
-/// hyper panics for a smaller buffer.
+/// The smallest buffer that hyper accepts; it panics for a smaller one.
 const MIN_BUFFER_BYTES: usize = 8192;
 
 /// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts down

@@ -86,7 +86,7 @@ pub(crate) enum Ended {
     Evicted,
     /// The bytes received are not HTTP, or exceed a size limit.
     Protocol,
-    /// It broke.
+    /// By an error of the connection.
     Broken,
 }
 

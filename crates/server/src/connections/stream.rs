@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The most bytes to discard: most bodies that are too large exceed the limit only a little.
+/// The maximum number of bytes to discard: most bodies that are too large exceed the limit only a little.
 const DISCARDED_MAX: usize = 16 << 20;
 
 /// A stream that reports its progress.

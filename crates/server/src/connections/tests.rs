@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 
-/// Bytes a second that a body or an answer needs.
+/// The minimum rate of a body or an answer in these tests, in bytes per second.
 const RATE: usize = 1_000;
 
 fn patience(evicts: Evicts) -> Patience {
@@ -115,7 +115,7 @@ fn a_body_at_the_lowest_rate_and_a_working_server_have_no_limit() {
     );
 }
 
-/// One byte in each second resets a timeout between bytes for ever.
+/// One byte in each second resets a timeout between bytes forever, so bodies need a minimum rate.
 #[test]
 fn a_body_sent_byte_by_byte_is_cut_off() {
     let watch = watch();
@@ -214,7 +214,7 @@ async fn the_connection_that_has_waited_longest_makes_room() {
     );
 }
 
-/// Clients in steady use of their connections are not closed for one another: they would see resets.
+/// Connections in steady use are not closed for new clients: their requests would fail with resets.
 #[tokio::test]
 async fn a_new_connection_waits_while_all_others_are_in_use() {
     let watch = watch();

@@ -67,7 +67,8 @@ impl Evicts {
     }
 }
 
-/// Connections that have the order to make room and are not closed yet. Bounds how many more than the limit are open.
+/// The maximum number of connections with the order to make room that are not closed yet. Bounds how many connections
+/// more than the limit are open.
 const LEAVING_MAX: usize = 64;
 
 /// All open connections of a listener.
@@ -301,7 +302,7 @@ impl Watch {
     /// Checks all connections once a second until shutdown, and then orders them to end.
     pub(crate) async fn run(self: Arc<Self>, shutdown: Shutdown) {
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
-        // After a pause of the whole process, clients get the time that the process did not have.
+        // A pause of the whole process does not count against the clients.
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -21,7 +21,8 @@ use partita_wire::{ErrorCode, Failure};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time for skipping: 4 MiB at 3.4 Mbit/s. (nginx skips for 30 s, its `lingering_time`, but after the answer.)
+/// The maximum time for skipping a body: 4 MiB at 3.4 Mbit/s. (nginx skips for 30 s, its `lingering_time`, but after
+/// the answer.)
 const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The first size of the buffer for a body of several frames.
@@ -50,7 +51,7 @@ pub(super) struct RequestBody<'a> {
 /// What remains of a body after its request was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyEnd {
-    /// Nothing that matters: the connection can serve the next request.
+    /// Nothing, or the rest was skipped: the connection can serve the next request.
     Read,
     /// More than the server is willing to skip: the connection ends with the answer.
     Unread,

@@ -1,4 +1,4 @@
-//! Serves the connections of one protocol: first byte, TLS handshake, then HTTP, all under watch.
+//! Accepts the connections of one protocol: first byte, TLS handshake, then HTTP, all with time limits.
 
 use super::Protocol;
 use crate::connections::{self, Buffers, Ended, Evicts, Patience, Phase, Watch, Watched, accept};
@@ -15,7 +15,8 @@ use tokio_rustls::TlsAcceptor;
 /// (`lingering_timeout`).
 const LINGER_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Accepts connections until shutdown. Connections are tasks of `tasks`: draining them waits for the requests under way.
+/// Accepts connections until shutdown. Connections are tasks of `tasks`: draining them waits for the requests under
+/// way.
 pub(super) async fn listen<P: Protocol>(
     protocol: Arc<P>,
     listener: Box<dyn Listener>,

@@ -4,7 +4,8 @@
 //! connection ─▶ head ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ service ─▶ reply
 //! ```
 //!
-//! This module holds the parts that all storage protocols share: listeners, request heads and bodies, replies, CORS. A [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
+//! This module holds the parts that all storage protocols share: listeners, request heads and bodies, replies, CORS. A
+//! [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
 //! name. `wire` reads and writes the protocol's text, and the service's crate performs the operation.
 //!
 //! Invariants:

@@ -21,7 +21,8 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// The parts shared with other protocols.
     fn front(&self) -> &Front;
 
-    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still completes.
+    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still
+    /// completes.
     fn answer(
         &self,
         request: Request<Incoming>,
@@ -54,7 +55,7 @@ pub struct FrontParts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// A protocol's front without its service.
+/// The parts of a protocol's front that do not depend on its service.
 pub struct Front {
     pub(super) parts: FrontParts,
     /// The value of the `Keep-Alive` header.

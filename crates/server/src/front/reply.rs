@@ -57,12 +57,12 @@ impl Reply {
         reply
     }
 
-    /// With a body.
+    /// Adds a body.
     pub(super) fn body(self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         self.pieces(content_type, body.into().into())
     }
 
-    /// With a body in pieces.
+    /// Adds a body in pieces.
     pub(super) fn pieces(mut self, content_type: &'static str, body: AnswerBody) -> Self {
         self.headers
             .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -70,15 +70,15 @@ impl Reply {
         self
     }
 
-    /// The last answer of its connection.
+    /// Makes the answer the last one of its connection.
     pub(super) fn close(&mut self) {
         self.headers
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
         self.headers.remove(&KEEP_ALIVE);
     }
 
-    /// With a header whose value depends on the request. A value with characters that a header does not allow is omitted;
-    /// clients do not need it then: keys in URLs and tokens are encoded.
+    /// Adds a header whose value depends on the request. A value with characters that a header does not allow is
+    /// omitted. Clients never need such a value: keys in URLs and tokens are encoded.
     pub(super) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);

@@ -11,7 +11,7 @@ use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Query, Target, Versio
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Longer values are not returned (protocol: at most 1,024 characters).
+/// The maximum length of a client request id in bytes; longer ones are not returned (protocol: 1,024 characters).
 const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
 
 const SERVER: HeaderValue =
@@ -46,14 +46,14 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// The first value of a header. An unreadable value counts as absent, so this is for headers that only shape the answer;
-    /// use [`Self::decisive_header`] for the others.
+    /// The first value of a header. An unreadable value counts as absent, so this is for headers that only shape the
+    /// answer; use [`Self::decisive_header`] for the others.
     pub(super) fn header(&self, name: &HeaderName) -> Option<&'r str> {
         self.parts.headers.get(name)?.to_str().ok()
     }
 
-    /// The value of a header that decides about access. An unreadable value becomes the empty text, which is refused; if it
-    /// counted as absent, the server would fall back to other credentials.
+    /// The value of a header that decides about access. An unreadable value becomes the empty text, which is refused;
+    /// if it counted as absent, the server would fall back to other credentials.
     pub(super) fn decisive_header(&self, name: &HeaderName) -> Option<&'r str> {
         let value = self.parts.headers.get(name)?;
         Some(value.to_str().unwrap_or_default())

@@ -1,4 +1,5 @@
-//! Clients that hold places or memory, over real sockets: silent ones, senders that stop, readers that do not read.
+//! Tests clients that occupy connections or memory, over real sockets: silent clients, senders that stop, and clients
+//! that do not read the answer.
 
 #![allow(
     clippy::disallowed_methods,
@@ -12,20 +13,20 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Much longer than any of these answers takes, and shorter than the limits of the server that a client would run into.
+/// Much longer than any of these answers takes, and shorter than the time limits of the server.
 const SOON: Duration = Duration::from_secs(8);
 
-/// The body of a request that the server refuses.
+/// Bytes of a body that the server refuses as too large.
 const TOO_LARGE: usize = 100 << 20;
 
-/// Rows of 30 KB: more than a page of 4 MiB.
+/// The number of rows of 30 KB that `Tab` gets: more than a page of 4 MiB.
 const ROWS: usize = 160;
 
 async fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(server.listening().table).await.unwrap()
 }
 
-/// A client that asks for these bytes and reads nothing. Its buffer is small, so that the answer stays at the server.
+/// Sends these bytes and reads no answer. The client's buffer is small, so that the answer stays at the server.
 async fn ask_and_do_not_read(server: &Server, request: &[u8]) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
@@ -53,7 +54,7 @@ fn memory_in_use(server: &Server) -> u64 {
     server.status().memory_in_flight().0
 }
 
-/// Sends small requests until the server has got so far.
+/// Sends small requests until `is_so` returns true; `what` is the error message if it does not in time.
 async fn until(server: &Server, what: &str, is_so: impl Fn() -> bool) {
     let asking = async {
         while !is_so() {
@@ -74,7 +75,7 @@ fn refused_for_memory(server: &Server) -> u64 {
 }
 
 #[tokio::test]
-async fn silent_connections_do_not_keep_others_out() {
+async fn silent_connections_do_not_block_new_clients() {
     let server = with_table_and(&[("connections-max", "8")]).await;
     let mut silent = Vec::new();
     for _ in 0..40 {

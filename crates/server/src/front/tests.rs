@@ -1,4 +1,4 @@
-//! Requests as raw bytes over a real socket: what no client library would send.
+//! Tests requests that no client library would send, as raw bytes over a real socket.
 
 #![allow(
     clippy::disallowed_methods,
@@ -26,7 +26,7 @@ pub(super) async fn started(more: &[(&str, &str)]) -> Server {
     Server::start(from_flags(&flags)).await.unwrap()
 }
 
-/// A signature of the account with these permissions.
+/// The query of a shared access signature for the account, with these permissions.
 fn signature(permissions: &str) -> String {
     let terms = AccountSasTerms {
         permissions: permissions.to_owned(),
@@ -141,7 +141,7 @@ async fn the_update_permission_does_not_insert_under_an_unreadable_condition() {
 }
 
 #[tokio::test]
-async fn unreadable_headers_that_decide_are_refused() {
+async fn unreadable_decisive_headers_are_refused() {
     let server = with_table().await;
     let entity = br#"{"PartitionKey":"p","RowKey":"r"}"#;
     let (status, answer) = ask(
@@ -304,7 +304,7 @@ async fn an_invalid_timeout_is_refused() {
 const ENTITY: &[u8] = br#"{"PartitionKey":"p","RowKey":"r"}"#;
 const JSON: &[u8] = b"Content-Type: application/json";
 
-/// Sends a change set of these operations, whose texts end in their bodies.
+/// Sends a change set of these operations, each with its headers and body, and then `end`.
 async fn change_set(server: &Server, operations: &[&str], end: &str) -> (u16, String) {
     let mut body = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
     for operation in operations {

@@ -1,7 +1,8 @@
 //! Writes log lines to stderr from a separate thread, so that no request waits for the reader of stderr.
 //!
-//! Otherwise a parent process that does not read the server's pipe would block the server as soon as the pipe is full. Bounds:
-//! 1,024 lines are queued; more lines are dropped and counted, and the count is logged as soon as there is room again.
+//! Otherwise a parent process that does not read the server's pipe would block the server as soon as the pipe is full.
+//! Bounds: 1,024 lines are queued; more lines are dropped and counted, and the count is logged as soon as there is room
+//! again.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub struct Writing {
 /// Starts the thread, writing to `sink`.
 #[allow(
     clippy::disallowed_methods,
-    reason = "a simulation takes the log itself and starts no console"
+    reason = "a simulation collects the log and starts no console"
 )]
 pub(super) fn start(sink: impl Write + Send + 'static) -> io::Result<(Console, Writing)> {
     let (lines, handed_over) = sync_channel(LINES_MAX);

@@ -1,8 +1,9 @@
 //! Logging: sends `tracing` events to stderr and to the debug file.
 //!
-//! - stderr gets events of Partita's crates at the configured level, and warnings of libraries: plain text, or one JSON object
-//!   per line.
-//! - The file of `--debug` gets events of Partita's crates at level debug, among them one for each request ([`REQUESTS`]).
+//! - stderr gets events of Partita's crates at the configured level, and warnings of libraries: plain text, or one JSON
+//!   object per line.
+//! - The file of `--debug` gets events of Partita's crates at level debug, among them one for each request
+//!   ([`REQUESTS`]).
 //!
 //! Promises: no request waits for the reader of stderr; a panic is logged like any event. The callers choose what to
 //! log: request ids, names, sizes, codes and strings to sign are allowed; keys, signatures and entity values are not.
@@ -27,8 +28,8 @@ use crate::config::{Log, LogFormat};
 
 pub use console::Writing;
 
-/// The target of events about single requests, at level debug: one for each answer, and one with the expected string to sign
-/// when a signature is wrong.
+/// The target of events about single requests, at level debug: one for each answer, and one with the expected string to
+/// sign when a signature is wrong.
 pub const REQUESTS: &str = "partita::request";
 
 /// Prefix of the targets of Partita's crates.
@@ -53,7 +54,8 @@ pub enum Error {
     StartedBefore,
 }
 
-/// Starts logging for the whole process. Keep the returned guard until the process ends: dropping it writes the last lines.
+/// Starts logging for the whole process. Keep the returned guard until the process ends: dropping it writes the last
+/// lines.
 ///
 /// # Errors
 /// The debug file cannot be opened, no thread can be started, or this is not the first call.

@@ -1,7 +1,7 @@
 //! Counters of requests and connections: atomics created at start, changed by relaxed additions only.
 //!
-//! Each thread counts in a shard, so that cores do not contend for cache lines; reading sums the shards. A reading is not a
-//! snapshot of one instant: counts may differ by the requests that end while it is taken.
+//! Each thread counts in a shard, so that cores do not contend for cache lines; reading sums the shards. A reading is
+//! not a snapshot of one instant: counts may differ by the requests that end while it is taken.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -16,10 +16,10 @@ use super::latency::{Latencies, Recorder};
 /// The number of shards. With more threads than shards, threads share a shard. A shard is about 60 KB.
 const SHARDS: usize = 8;
 
-/// The operations, and one index for requests without a known operation.
+/// The number of operations, plus one for requests without a known operation.
 const OPERATIONS: usize = Operation::ALL.len() + 1;
 
-/// Classes of status: 1xx and 2xx, 3xx, 4xx, 5xx.
+/// The values of the label `status`: 1xx and 2xx count as 2xx.
 pub(crate) const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// An answered request, as the front reports it.

@@ -41,8 +41,8 @@ macro_rules! definitions {
 
 definitions! {
     BUILD_INFO = Gauge "partita_build_info" "Always 1; the version is a label.";
-    UPTIME = Gauge "partita_uptime_seconds" "Time since the process was ready.";
-    READY = Gauge "partita_ready" "1 when reads and writes are served, else 0.";
+    UPTIME = Gauge "partita_uptime_seconds" "Time since the process started.";
+    READY = Gauge "partita_ready" "1 in the states ready and degraded, else 0.";
     WALL_CLOCK_LAG = Gauge "partita_wall_clock_lag_seconds" "How far the wall clock is behind the newest stored row.";
 
     REQUESTS = Counter "partita_requests_total" "Requests answered, by operation and class of status.";
@@ -55,7 +55,7 @@ definitions! {
     IN_FLIGHT = Gauge "partita_requests_in_flight" "Requests under way.";
 
     CONNECTIONS = Gauge "partita_connections" "Open client connections.";
-    CONNECTIONS_OPENED = Counter "partita_connections_opened_total" "Client connections taken.";
+    CONNECTIONS_OPENED = Counter "partita_connections_opened_total" "Client connections accepted.";
     CONNECTIONS_FAILED = Counter "partita_connections_failed_total" "Client connections ended by a fault or a limit, by reason.";
 
     MEMORY_IN_FLIGHT = Gauge "partita_memory_in_flight_bytes" "Memory reserved for request bodies and answers.";
@@ -68,8 +68,8 @@ definitions! {
     COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches whose outcome is unknown.";
     GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";
     GROUP_BYTES = Histogram "partita_commit_group_bytes" "Bytes of one commit.";
-    SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the log.";
-    LOG_BYTES = Gauge "partita_log_bytes" "Bytes of the log that a start would have to read.";
+    SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the WAL.";
+    LOG_BYTES = Gauge "partita_log_bytes" "Bytes of the WAL that a restart would read.";
 
     BLOCK_CACHE_HITS = Counter "partita_block_cache_hits_total" "Blocks and metadata of the store found in memory.";
     BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";
@@ -79,7 +79,7 @@ definitions! {
     ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
     ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";
     KEY_FILTER_ABSENT = Counter "partita_key_filter_absent_total" "Look-ups of absent entities that needed no search.";
-    KEY_FILTER_KEYS = Gauge "partita_key_filter_keys" "Keys that the key filter knows.";
+    KEY_FILTER_KEYS = Gauge "partita_key_filter_keys" "Keys in the key filter.";
     KEY_FILTER_BYTES = Gauge "partita_key_filter_bytes" "Memory held by the key filter.";
 
     RESIDENT_BYTES = Gauge "process_resident_memory_bytes" "Memory of the process.";

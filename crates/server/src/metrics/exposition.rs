@@ -1,7 +1,7 @@
 //! The text format of Prometheus ("Exposition formats", text format 0.0.4).
 //!
-//! Promises: the page is well formed for any label values and help texts; counters keep their full names in `TYPE` and
-//! `HELP`. (The prometheus-client crate writes OpenMetrics, where the latter differ; see
+//! Promises: the page is well formed for any label values and help texts; `TYPE` and `HELP` have the full names of
+//! counters. (The prometheus-client crate writes OpenMetrics, where these lines have names without `_total`; see
 //! `docs/design/0004-libraries.md`.)
 
 use std::fmt::{Display, Write as _};
@@ -112,7 +112,7 @@ mod tests {
         );
         assert_eq!(
             page.text,
-            "# HELP partita_uptime_seconds Time since the process was ready.\n\
+            "# HELP partita_uptime_seconds Time since the process started.\n\
              # TYPE partita_uptime_seconds gauge\n\
              partita_uptime_seconds 1.5\n\
              # HELP odd two\\nlines \\\\\n\

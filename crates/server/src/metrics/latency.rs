@@ -64,8 +64,8 @@ impl Latencies {
         self.counts.as_slice().iter().sum()
     }
 
-    /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too high.
-    /// `None` without requests.
+    /// The latency in microseconds that `per_mille` of all requests did not exceed: an upper bound, at most 1/16 too
+    /// high. `None` without requests.
     pub(crate) fn percentile_us(&self, per_mille: u32) -> Option<u64> {
         let quantile = f64::from(per_mille) / 1000.0;
         let bucket = self.counts.quantile_bucket(quantile).ok()??;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_on_the_bound_is_within_it() {
+    fn a_latency_on_a_bucket_bound_counts_in_that_bucket() {
         let recorder = Recorder::default();
         for nanos in [0, 1, 64_000, 64_001, 128_000, 90_000_000_000] {
             recorder.record(Duration::from_nanos(nanos));

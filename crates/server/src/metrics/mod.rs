@@ -1,9 +1,9 @@
 //! Metrics of requests and connections, and the page that Prometheus scrapes.
 //!
-//! The front counts in [`Metrics`]: a request costs a few relaxed additions, no lock, no allocation and no look-up by name. The
-//! admin port renders the page from the counts and from the engine's own. `definitions` lists every metric with name, unit
-//! and help. Metric names, types and labels never change: dashboards rely on them (a golden test compares them with
-//! `families.txt`).
+//! The front counts in [`Metrics`]: a request costs a few relaxed additions, no lock, no allocation and no look-up by
+//! name. The admin port renders the page from the counts and from the engine's own. `definitions` lists every metric
+//! with name, unit and help. Metric names, types and labels never change: dashboards rely on them (a golden test
+//! compares them with `families.txt`).
 
 mod counts;
 mod definitions;

@@ -14,7 +14,7 @@ use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
 use super::exposition::Page;
 
-/// The values of the page besides the counters.
+/// The values of the page in addition to the counters.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) version: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Surroundings {
     pub(crate) ready: bool,
     /// The memory for bodies and answers: bytes in use, and the limit.
     pub(crate) memory_in_flight: (u64, u64),
-    /// `None` until the data is open.
+    /// The statistics of the engine; `None` until the data is open.
     pub(crate) engine: Option<Stats>,
     /// How far the wall clock is behind the newest stored row.
     pub(crate) wall_clock_lag: Duration,

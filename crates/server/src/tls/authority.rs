@@ -1,8 +1,9 @@
 //! The local certificate authority of `--tls dev`: created once, it signs a new server certificate at each start.
 //!
-//! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new one always has
-//! the current host names and never expires, and its key exists in memory only. The authority's key is readable by its owner
-//! only: with it, any site can be impersonated towards clients that trust the authority.
+//! Clients trust the authority, so its key and certificate are kept as files. The server's certificate is not: a new
+//! one at each start has the current host names and a full period of validity, and its key exists in memory only. The
+//! authority's key is readable by its owner only: with it, any site can be impersonated towards clients that trust the
+//! authority.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -27,11 +28,11 @@ const KEY: &str = "ca-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);
 const AUTHORITY_DAYS: u32 = 3650;
-/// Apple's clients refuse server certificates that are valid for more than 825 days.
+/// The validity of a server certificate in days. Apple's clients refuse more than 825.
 const SERVER_DAYS: u32 = 820;
 
-/// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the path of
-/// the authority's certificate.
+/// Creates a server certificate for `names`, and first the authority if it is missing. Returns the identity and the
+/// path of the authority's certificate.
 pub(super) fn issue(
     directory: &Path,
     names: &[String],
@@ -92,7 +93,7 @@ fn named(name: &str) -> DistinguishedName {
     distinguished
 }
 
-/// Starts a day ago, for clients whose clock is slow.
+/// The period in which a certificate is valid. It starts a day ago, for clients whose clock is behind.
 fn validity(now: SystemTime, days: u32) -> (time::OffsetDateTime, time::OffsetDateTime) {
     ((now - DAY).into(), (now + DAY * days).into())
 }

@@ -1,7 +1,7 @@
 //! HTTPS on the table port: certificates from PEM or PFX files, or from a local authority that the server creates.
 //!
-//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key that do not
-//! match are refused at start; no error shows a password or a key.
+//! Promises: TLS 1.2 and 1.3 by `rustls` with `ring`; HTTP/1.1 is the only protocol offered; a certificate and a key
+//! that do not match are refused at start; no error shows a password or a key.
 
 mod authority;
 mod files;
@@ -64,13 +64,14 @@ type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 /// What the table port needs to serve HTTPS.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// For the acceptor.
+    /// The TLS settings of the table port.
     pub config: Arc<ServerConfig>,
     /// The authority certificate that clients have to trust; with `--tls dev` only.
     pub authority: Option<PathBuf>,
 }
 
-/// Loads the certificate of the settings, or creates it. `None` for plain HTTP. Blocking: reads and writes a few small files.
+/// Loads the certificate of the settings, or creates it. `None` for plain HTTP. Blocking: reads and writes a few small
+/// files.
 ///
 /// # Errors
 /// See [`Error`].
@@ -104,8 +105,8 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings directory, so
-/// that clients that trust it keep working.
+/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings
+/// directory. So it outlives a restart, and clients that trust it keep working.
 pub(crate) fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
         let absolute = |name: &str| {

@@ -1,13 +1,13 @@
 //! The capacity of an admission queue, adapted so that admitted work completes within [`TARGET`] on any machine.
 //!
-//! The pipeline behind the queue serves in order of arrival, so each request waits for all earlier ones. On a fast disk 8 MiB
-//! are durable in 80 ms, on a busy one in a second. So the limit follows the duration of the work; each change is measured
-//! before the next one.
+//! The pipeline behind the queue serves in order of arrival, so each request waits for all earlier ones. On a fast disk
+//! 8 MiB are durable in 80 ms, on a busy one in a second. So the limit follows the duration of the work; each change is
+//! measured before the next one.
 
 use std::time::{Duration, Instant};
 
-/// The intended wait after admission. The sync of a group takes some milliseconds, a small part of 40 ms, and clients do not
-/// notice 40 ms under overload.
+/// The intended wait after admission. The sync of a group takes some milliseconds, a small part of 40 ms, and clients
+/// do not notice 40 ms under overload.
 const TARGET: Duration = Duration::from_millis(40);
 
 /// The smallest capacity is the largest divided by this: a few transactions, or some hundred single rows.

@@ -1,7 +1,7 @@
 //! Fair admission: which requests proceed when the server is overloaded.
 //!
-//! The commit pipeline and the processors serve in order of arrival. An admission queue in front of each keeps one account
-//! from filling it:
+//! The commit pipeline and the processors serve in order of arrival. An admission queue in front of each keeps one
+//! account from filling it:
 //!
 //! | queue | in front of | unit of cost | capacity |
 //! | --- | --- | --- | --- |
@@ -10,12 +10,12 @@
 //!
 //! A service may add its own queues, such as the Table service for transactions.
 //!
-//! If there is room and the queue is empty, admission costs two short locks. Otherwise the request waits. Accounts, and within
-//! an account partitions, get equal shares of the capacity, independent of their demand (`virtual_time`). After [`WAIT_MAX`]
-//! the request is refused with 503 and not executed.
+//! If there is room and the queue is empty, admission costs two short locks. Otherwise the request waits. Accounts, and
+//! within an account partitions, get equal shares of the capacity, independent of their demand (`virtual_time`). After
+//! [`WAIT_MAX`] the request is refused with 503 and not executed.
 //!
-//! A write holds its share until it is durable, a scan until a piece is read: a long scan is admitted again for each piece. A
-//! client that disconnects leaves the queue.
+//! A write holds its share until it is durable, a scan until a piece is read: a long scan is admitted again for each
+//! piece. A client that disconnects leaves the queue.
 //!
 //! Invariants:
 //! - admitted cost is released exactly once, also when a request is dropped while it waits or while it is admitted;
@@ -38,8 +38,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a request waits for admission: as long as a write waits for room in the commit pipeline, and less than clients
-/// wait for an answer.
+/// How long a request waits for admission: as long as a write waits for room in the commit pipeline, and less than
+/// clients wait for an answer.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Cost per row in addition to its bytes.
@@ -108,8 +108,8 @@ impl AdmissionQueue {
         }
     }
 
-    /// Admits a request of `cost` on the rows at `key`, at once or after a wait. A request above the capacity is admitted
-    /// alone. Cancel safe.
+    /// Admits a request of `cost` on the rows at `key`, at once or after a wait. A request above the capacity is
+    /// admitted alone. Cancel safe.
     ///
     /// # Errors
     /// [`Busy`] when it was not admitted within [`WAIT_MAX`].
@@ -120,7 +120,7 @@ impl AdmissionQueue {
         };
         match tokio::time::timeout(WAIT_MAX, waiting.admission()).await {
             Ok(()) => Ok(waiting.into_admitted()),
-            Err(_elapsed) => Err(Busy::overloaded("not admitted in time")),
+            Err(_elapsed) => Err(Busy::overloaded("not admitted within 5s")),
         }
     }
 
@@ -169,8 +169,8 @@ impl State {
         self.admitted == 0 || self.admitted + cost <= self.capacity
     }
 
-    /// Admits waiting requests in order while there is room, so that small ones do not starve a large one. Returns whether any
-    /// was admitted.
+    /// Admits waiting requests in order while there is room, so that small ones do not starve a large one. Returns
+    /// whether any was admitted.
     fn admit_waiting(&mut self) -> bool {
         let mut any = false;
         while let Some((_, cost)) = self.queue.first() {
@@ -216,8 +216,8 @@ impl<'a> Admitted<'a> {
         self.sample = Some(WorkSample { took, ended });
     }
 
-    /// Releases the cost, and yields to a request that is thereby admitted. For tasks with long work ahead and no await in it:
-    /// tokio puts the woken task into this thread's slot, from which other threads do not steal it. Cancel safe.
+    /// Releases the cost, and yields to a request that this admits. For tasks with long work ahead and no await
+    /// in it: tokio puts the woken task into this thread's slot, from which other threads do not steal it. Cancel safe.
     pub async fn hand_over(mut self) {
         if self.release() {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! The order of admission in virtual time, and the admission queue over it.
+//! Tests the order of admission in virtual time, and the admission queue that uses it.
 
 use super::fair_queue::{FairQueue, Flow};
 use super::*;
@@ -45,8 +45,8 @@ impl Simulation {
     }
 }
 
-/// The longest wait of ten modest tenants, each with one request of 2 under way, beside 500 requests of 100 of an abuser on
-/// one partition.
+/// The longest wait of ten modest tenants, each with one request of cost 2 at a time, while an abuser has 500 waiting
+/// requests of cost 100 on one partition.
 fn longest_wait(abuser: Option<Flow>) -> u64 {
     let mut simulation = Simulation::new();
     for _ in 0..500 {
@@ -69,11 +69,11 @@ fn longest_wait(abuser: Option<Flow>) -> u64 {
 }
 
 #[test]
-fn an_abusive_account_delays_a_modest_one_by_a_request_not_a_queue() {
+fn an_abusive_account_delays_a_modest_one_by_few_requests() {
     let alone = longest_wait(None);
     assert!(alone <= 10 * 2, "{alone}");
     let beside = longest_wait(Some(flow(99, 0)));
-    // In order of arrival a request would wait for 500 requests of 100.
+    // In order of arrival a request would wait for 500 requests of cost 100.
     assert!(beside <= alone + 2 * 100, "{beside}");
 }
 
@@ -123,7 +123,7 @@ fn a_small_request_does_not_wait_for_large_ones_of_many_partitions() {
 }
 
 #[test]
-fn small_requests_do_not_delay_a_large_one_for_ever() {
+fn small_requests_do_not_delay_a_large_one_forever() {
     let mut simulation = Simulation::new();
     simulation.ask(flow(1, 0), 100);
     for partition in 1..=10 {

@@ -4,19 +4,19 @@
 //! starts at the present, so it saves no credit. A flow that returns at once continues at its own time, so it gains
 //! nothing by leaving. There are two orders:
 //!
-//! - by start (Goyal, Vin and Cheng): the flow with the least virtual time is next, and the present is its time. The cost
-//!   of the request does not matter.
-//! - by finish (Demers, Keshav and Shenker): the flow that will have the least virtual time after its request is next. The
-//!   present advances as if all waiting flows were served at once, each a little. So a small request does not wait for
-//!   earlier large ones of many flows, and a large one waits no longer than its fair share requires.
+//! - by start (Goyal, Vin and Cheng): the flow with the least virtual time is next, and the present is its time. The
+//!   cost of the request does not matter.
+//! - by finish (Demers, Keshav and Shenker): the flow that will have the least virtual time after its request is next.
+//!   The present advances as if all waiting flows were served at once, each a little. So a small request does not wait
+//!   for earlier large ones of many flows, and a large one waits no longer than its fair share requires.
 
 use std::collections::{BTreeMap, HashMap};
 
 /// Idle flows without credit are dropped when there are more flows than twice the waiting ones plus this number.
 const IDLE_MAX: usize = 64;
 
-/// Virtual time has this many binary digits below one unit of cost, so that the share of a small request is above zero. That
-/// leaves 48 bits: 2^48 bytes between two moments at which the queue is empty.
+/// Virtual time has this many binary digits below one unit of cost, so that the share of a small request is above zero.
+/// That leaves 48 bits, for 2^48 bytes between two times at which the queue is empty.
 const FRACTION_BITS: u32 = 16;
 
 /// Which flow is next.

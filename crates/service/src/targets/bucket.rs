@@ -3,16 +3,17 @@
 //! The level is in billionths of a token, so that a nanosecond adds exactly the rate. A bucket holds the tokens of one
 //! second: the service's documents give rates per second and allow it to throttle bursts.
 //!
-//! - A cost is known before the work (a write) or after it (a scan). In the latter case the level can fall below zero, and
-//!   the next request waits until that debt is refilled.
-//! - A request larger than the bucket is admitted when the bucket is full, and leaves a debt. Otherwise it would wait forever.
+//! - A cost is known before the work (a write) or after it (a scan). In the latter case the level can fall below zero,
+//!   and the next request waits until that debt is refilled.
+//! - A request larger than the bucket is admitted when the bucket is full, and leaves a debt. Otherwise it would wait
+//!   forever.
 //! - So in any time at most `rate × time + burst` is admitted, plus the excess of one request.
 
 use std::num::NonZeroU32;
 
 const NANOS: i128 = 1_000_000_000;
 
-/// The level of one rate. The rate itself comes with each call, because settings can change.
+/// The tokens left of one rate. The caller passes the rate each time, because settings can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bucket {
     /// Billionths of a token; below zero is a debt.
@@ -30,8 +31,8 @@ impl Bucket {
         }
     }
 
-    /// Nanoseconds until a request of `cost` is admitted; 0 for now. A cost of zero waits for one token: a debt is refilled
-    /// before any request proceeds.
+    /// Nanoseconds until a request of `cost` is admitted; 0 for now. A cost of zero waits for one token: a debt is
+    /// refilled before any request proceeds.
     pub(super) fn wait(&mut self, rate: NonZeroU32, now: u64, cost: u64) -> u64 {
         self.refill(rate, now);
         let tokens = i128::from(cost.max(1)).min(i128::from(rate.get()));
@@ -56,7 +57,8 @@ impl Bucket {
         self.nanos_to(i128::from(capacity(rate)), rate)
     }
 
-    /// Nanoseconds until this level is reached, rounded up: a request that is a nanosecond early would be refused again.
+    /// Nanoseconds until this level is reached, rounded up: a request that is a nanosecond early would be refused
+    /// again.
     fn nanos_to(&self, level: i128, rate: NonZeroU32) -> u64 {
         let missing = (level - i128::from(self.level)).max(0) as u128;
         u64::try_from(missing.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
@@ -100,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_window_sees_more_than_rate_and_burst(
+        fn no_period_admits_more_than_rate_and_burst(
             tokens in 1_u32..5_000,
             asked in prop::collection::vec((0_u64..400_000_000, 1_u64..200), 1..120),
         ) {

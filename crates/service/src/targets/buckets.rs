@@ -1,9 +1,9 @@
 //! The buckets of very many partitions in bounded memory.
 //!
-//! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each new
-//! bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is dropped: its
-//! partition gets a full bucket again and may exceed its target a little, but never gets less. Hot partitions have the
-//! emptiest buckets, so they are not affected.
+//! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each
+//! new bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is
+//! dropped: its partition gets a full bucket again and may exceed its target a little, but never gets less. Hot
+//! partitions have the emptiest buckets, so they are not affected.
 //!
 //! Keys are hashed with a seed of the process: two keys with the same hash (of 2^64) share a bucket.
 
@@ -12,7 +12,7 @@ use super::bucket::Bucket;
 use super::rates::Rates;
 use std::collections::HashMap;
 
-/// The buckets of one scope.
+/// The buckets of all partitions, all containers or all accounts.
 #[derive(Debug)]
 pub(super) struct Buckets {
     slots: Vec<Slot>,
@@ -29,7 +29,8 @@ struct Slot {
     bytes: Bucket,
 }
 
-/// Buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is checked next.
+/// The number of buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is
+/// checked next.
 const SWEPT: usize = 4;
 /// When the number of buckets is at its bound, the fullest of this many buckets is dropped.
 const CANDIDATES: usize = 8;

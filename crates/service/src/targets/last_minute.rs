@@ -50,9 +50,9 @@ pub struct ScopeNames {
     pub partition: String,
 }
 
-/// Scopes counted at a time. When more exceed their targets, the least frequent one is dropped.
+/// The maximum number of scopes that are counted. At the limit, the one with the fewest refusals is dropped.
 const ENTRIES_MAX: usize = 64;
-/// A minute has six pieces; old counts are dropped piece by piece.
+/// The number of pieces of a minute. Old counts are dropped piece by piece.
 const PIECES: u64 = 6;
 const PIECE_NANOS: u64 = 10_000_000_000;
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_stay_when_there_are_too_many() {
+    fn the_most_frequent_scopes_are_kept_beyond_the_limit() {
         let mut minute = LastMinute::default();
         for _ in 0..1_000 {
             minute.note(Scope::Partition, 1, 0, || names(1));

@@ -1,17 +1,17 @@
 //! Scalability targets: the rates of entities and bytes that a partition, a container and an account may use.
 //!
-//! The cost follows the service's document "Performance and scalability checklist for Table storage": each entity that is
-//! inserted, updated, deleted or scanned counts. A transaction of 100 counts 100; a query that reads 1,000 entities and
-//! returns 5 counts 1,000; one that finds none counts 1. Operations on containers do not count.
+//! The cost follows the service's document "Performance and scalability checklist for Table storage": each entity that
+//! is inserted, updated, deleted or scanned counts. A transaction of 100 counts 100; a query that reads 1,000 entities
+//! and returns 5 counts 1,000; one that finds none counts 1. Operations on containers do not count.
 //!
 //! - A write is charged before it starts, to all three targets or to none. A refused write did not happen.
-//! - A read is charged after each piece (1,024 rows). A page that exceeds a target ends early, with a continuation token, so
-//!   the debt of a query is at most one piece.
+//! - A read is charged after each piece (1,024 rows). A page that exceeds a target ends early, with a continuation
+//!   token, so the debt of a query is at most one piece.
 //! - Refused requests are not charged.
 //! - A server without targets has no [`Targets`] and none of this cost.
 //!
-//! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes each;
-//! `buckets` describes what happens beyond that.
+//! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes
+//! each; `buckets` describes what happens beyond that.
 
 mod bucket;
 mod buckets;
@@ -114,8 +114,8 @@ impl Targets {
         }
     }
 
-    /// Charges `cost` to the partition, the container and the account, if none of them is exceeded. `names` is called for the
-    /// report of a refusal.
+    /// Charges `cost` to the partition, the container and the account, if none of them is exceeded. `names` is called
+    /// for the report of a refusal.
     ///
     /// # Errors
     /// [`Busy`] with the exceeded target and the time until the request is admitted; nothing was charged.
@@ -278,7 +278,7 @@ impl From<Exceeded> for Busy {
         Self {
             reason,
             retry_after: exceeded.wait,
-            detail: format!("over the target of {unit} a second").into(),
+            detail: format!("exceeds the target of {unit} per second").into(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The buckets of many partitions.
+//! Tests the buckets of many partitions.
 
 use super::buckets::Buckets;
 use super::*;

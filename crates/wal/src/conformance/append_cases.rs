@@ -67,7 +67,7 @@ pub(super) async fn a_group_has_a_record_of_each_range(subject: &dyn Subject) {
     assert_eq!(recovered_ids(&*wal, SECOND), [1, 2, 3]);
 }
 
-/// A log with the record 1, and the record 2 in a group that is not appended.
+/// Opens a WAL, appends record 1, and adds record 2 to a group that is never appended.
 async fn open_with_an_unappended_record(subject: &dyn Subject) -> Arc<dyn Wal> {
     let wal = open(subject).await;
     let rows = [row("k", "v")];
@@ -211,7 +211,7 @@ pub(super) async fn a_full_storage_refuses_before_anything_is_written(subject: &
             }
             Err(refused) => break refused,
         }
-        assert!(last < 1_000, "it is never full");
+        assert!(last < 1_000, "the WAL never becomes full");
     };
     assert!(matches!(refused, RoomError::Full), "{refused:?}");
     wal.maintain().await.unwrap_err();

@@ -1,7 +1,7 @@
 //! The suite that every WAL passes.
 //!
 //! [`run`] takes a function that makes empty storages, and checks the guarantees of [`Wal`] and [`WalStorage`] one by
-//! one. It panics at the first violation. Each new storage must pass it.
+//! one. It panics at the first violation. Every implementation of [`WalStorage`] must pass it.
 
 #![allow(clippy::unwrap_used, reason = "a test suite: a panic fails the test")]
 
@@ -42,7 +42,8 @@ pub trait Subject {
 
 /// Checks every guarantee, each on a new, empty storage.
 ///
-/// # Panics At the first guarantee that does not hold.
+/// # Panics
+/// At the first guarantee that does not hold.
 pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
     macro_rules! cases {
         ($($module:ident: $($case:ident)*;)*) => {$($($module::$case(&*make()).await;)*)*};

@@ -12,7 +12,8 @@ use crate::{Wal, WalId};
 const RECORDS_IN_A_SEGMENT: u64 = 2;
 const RECORD_BYTES: usize = 3_000;
 
-/// Appends records until `range` has written `segments` segments. Returns the number of the last record.
+/// Appends records to the range [`SECOND`], numbered from `first`, until they fill `segments` segments. Returns the
+/// number of the last record.
 async fn fill(wal: &dyn Wal, first: u64, segments: u64) -> u64 {
     let end = first + segments * RECORDS_IN_A_SEGMENT;
     for id in first..end {
@@ -83,8 +84,11 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
     // One segment more than the limit, because the open segment does not count.
     let last = fill(&*wal, 2, FLUSH_AFTER_SEGMENTS + 1).await;
     assert!(wal.is_due(SECOND, WalId(0)));
-    assert!(!wal.is_due(SECOND, WalId(last)), "it flushes already");
-    assert!(!wal.is_due(FIRST, WalId(0)), "it keeps nothing");
+    assert!(
+        !wal.is_due(SECOND, WalId(last)),
+        "the running flush includes all records"
+    );
+    assert!(!wal.is_due(FIRST, WalId(0)), "the range has no records");
 }
 
 pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Subject) {
@@ -102,7 +106,7 @@ pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Sub
     assert!(!wal.is_due(FIRST, WalId(0)));
     assert_eq!(wal.stragglers(), [FIRST]);
     assert!(!wal.is_due(FIRST, WalId(2)));
-    assert!(wal.stragglers().is_empty(), "it flushes now");
+    assert!(wal.stragglers().is_empty(), "the range is flushing");
     drop(wal);
 
     let wal = open(subject).await;

@@ -52,7 +52,8 @@ type Model = BTreeMap<u64, Written>;
 
 /// Runs `steps` on an empty storage.
 ///
-/// # Panics When an acknowledged record that was not released is missing, or an unexpected record is read back.
+/// # Panics
+/// When an acknowledged record that was not released is missing, or an unexpected record is read back.
 pub(crate) async fn play(subject: &dyn Subject, steps: &[Step]) {
     let mut model = Model::new();
     let mut wal = open(subject).await;
@@ -158,7 +159,7 @@ fn check(wal: &dyn Wal, range: u64, written: &Written) {
         .map_or(last + 1, |record| record.header.wal_id.0);
     assert!(
         first <= written.released_up_to + 1,
-        "range {range} lost {first}"
+        "range {range} lost record {first}"
     );
     assert_eq!(records.len() as u64, last + 1 - first);
     for (id, record) in (first..).zip(&records) {

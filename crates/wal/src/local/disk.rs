@@ -11,7 +11,8 @@ const FILL_BYTES: usize = 1 << 20;
 pub trait Disk: Send + Sync + 'static {
     /// Creates a file of `bytes` with all its space allocated.
     ///
-    /// # Errors `StorageFull` when the disk is full; then the file is removed.
+    /// # Errors
+    /// `StorageFull` when the disk is full; then the file is removed.
     fn create(&self, path: &Path, bytes: u64) -> io::Result<File>;
 
     /// Writes all of `bytes` at `offset`.
@@ -33,7 +34,7 @@ pub trait Disk: Send + Sync + 'static {
     fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()>;
 }
 
-/// The disk of the machine.
+/// The file operations of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsDisk;
 

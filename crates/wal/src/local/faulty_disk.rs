@@ -96,7 +96,7 @@ impl FaultyDisk {
         }
     }
 
-    /// Makes a call that is done as a whole or not at all.
+    /// Runs a call other than a write: it is done as a whole or not at all.
     fn whole<T>(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match self.call() {
             Call::Done => make(),

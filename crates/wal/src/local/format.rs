@@ -19,7 +19,7 @@ const MAGIC: [u8; 8] = *b"PARTLOG\n";
 /// The version of new segments. A WAL with such a segment has a head.
 pub(super) const VERSION: u32 = 2;
 
-/// The version of segments of a WAL that may have no head. Their bytes are the same.
+/// The version of segments written before the head existed. Apart from the version their bytes are the same.
 pub(super) const VERSION_WITHOUT_HEAD: u32 = 1;
 
 /// Bytes of a slot of the head.
@@ -31,7 +31,7 @@ const HEAD_VERSION: u32 = 1;
 /// Bytes of a slot before the numbers of the segments.
 const HEAD_FIXED_BYTES: usize = 40;
 
-/// The most segments that fit into a slot before its checksum.
+/// The maximum number of segments that fit into a slot before its checksum.
 const HEAD_SEGMENTS_MAX: usize = (HEAD_SLOT_BYTES - 4 - HEAD_FIXED_BYTES) / 8;
 
 /// Bytes of a record before its rows.
@@ -119,7 +119,7 @@ pub(super) struct Written {
 pub(super) struct HeadRecord {
     /// Increases by one with each update. The slot with the higher number counts.
     pub(super) update: u64,
-    /// A lower bound of what was written; `None` in a WAL that never was.
+    /// The WAL was written at least up to here; `None` if no group was ever written.
     pub(super) written: Option<Written>,
     /// The numbers of the segments that must exist.
     pub(super) segments: BTreeSet<u64>,

@@ -89,7 +89,7 @@ impl Head {
         &self.record
     }
 
-    /// Changes the content and returns once the change is on the disk. A change that changes nothing writes nothing.
+    /// Changes the content and returns once the change is on the disk. Writes nothing if the content stays the same.
     /// After an error either content may be on the disk.
     pub(super) fn update(
         &mut self,
@@ -117,7 +117,7 @@ impl Head {
 }
 
 impl HeadRecord {
-    /// Notes that the WAL was written up to `written`.
+    /// Raises the last written group to `written`, if that is later.
     pub(super) fn note(&mut self, written: Option<Written>) {
         self.written = self.written.max(written);
     }

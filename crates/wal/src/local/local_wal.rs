@@ -144,7 +144,7 @@ impl Fence {
     }
 }
 
-/// Lists the segments that were found in the head. Creates the head of a new WAL, or of a WAL of an earlier version,
+/// Records in the head which segments were found. Creates the head of a new WAL, or of a WAL of an earlier version,
 /// before the first segment of this version exists.
 fn list_all(
     directory: &Path,
@@ -172,8 +172,8 @@ fn start_writer(
 ) -> io::Result<(Writer, VecDeque<Segment>, Vec<Segment>)> {
     let mut sealed: VecDeque<Segment> = found.used.into();
     let is_current = |segment: &Segment| segment.header.version == VERSION;
-    // An earlier version must not append to a WAL that has a head, so that the head stays true. It refuses to read a
-    // segment of this version.
+    // Only segments of the current version are used, because earlier versions of partita refuse to read them. An
+    // earlier version would append to this WAL without updating the head.
     let (spares, released): (Vec<Segment>, Vec<Segment>) =
         found.empty.into_iter().partition(is_current);
     let mut spares = VecDeque::from(spares);
@@ -330,7 +330,7 @@ impl Shared {
         match unlisted {
             Ok(()) => Ok(released),
             Err(error) => {
-                // They stay released, and listed.
+                // The next maintenance tries again; the head may still list these segments.
                 drop(self.state.lock().released.splice(0..0, released));
                 Err(error)
             }

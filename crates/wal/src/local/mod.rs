@@ -4,20 +4,26 @@
 //! file: a group costs one `write` and one `fdatasync`, and a full disk is detected before a group begins, not while it
 //! is written.
 //!
-//! Measured against SlateDB's WAL in one run, on two busy cores (`examples/measure.rs` of the engine): one caller 0.15 ms instead
-//! of 0.64 to 6 ms and a sixth of the CPU time; 16 and 64 callers 4 to 5 times the puts a second; eight callers with batches of 100
-//! 1.4 times. Rejected after measurements: segments that are allocated but not filled (4 ms a sync beside a flush), and writing the
-//! store's large files in small synced pieces (no difference).
+//! Measured against SlateDB's WAL in one run, on two busy cores (`examples/measure.rs` of the engine):
+//! - One caller: 0.15 ms per put instead of 0.64 to 6 ms, and a sixth of the CPU time.
+//! - 16 and 64 callers: 4 to 5 times the puts per second.
+//! - Eight callers with batches of 100: 1.4 times the puts per second.
+//!
+//! Rejected after measurements: segments that are allocated but not filled (4 ms per sync during a flush), and writing
+//! the database's large files in small synced pieces (no difference).
 //!
 //! How it implements the guarantees of [`Wal`]:
-//! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an error.
+//! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an
+//!   error.
 //! - A record longer than a segment gets a segment of its length.
 //!
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` begins only after group `n` is on the disk.
-//! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written again.
+//! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written
+//!   again.
 //! - A file has its final name only once its header is on the disk, and takes records only once the head lists it.
-//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is noticed.
+//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is
+//!   noticed.
 //!
 //! `docs/format/log.md` describes the bytes.
 
@@ -101,7 +107,8 @@ impl Options {
     }
 }
 
-/// A directory that holds the segments of one WAL. Only one process at a time may use it; the caller holds a lock for that.
+/// A directory that holds the segments of one WAL. Only one process at a time may use it; the caller must hold a lock
+/// on the data directory.
 pub struct LocalStorage {
     directory: PathBuf,
     disk: Arc<dyn Disk>,

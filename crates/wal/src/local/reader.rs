@@ -1,4 +1,4 @@
-//! Reading the records of one segment, and telling a torn tail from damage.
+//! Reads the records of one segment, and distinguishes a torn tail from damage.
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;

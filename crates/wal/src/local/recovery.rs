@@ -9,10 +9,10 @@
 //!   segment is recycled as soon as all its records are released, and the next group may be the first in its segment.
 //! - Segments after the last record are empty and ready for use.
 //!
-//! The [`Head`](super::head) tells a WAL that lost a file from one whose records were released:
+//! The [`Head`](super::head) distinguishes a WAL that lost a file from one whose records were released:
 //! - A listed segment must exist. An unlisted segment before the listed ones has only released records and is removed;
 //!   after them it has no records.
-//! - The group up to which the WAL was written, at least, must be there, unless its segment was released.
+//! - The last group that the head records as written must be there, unless its segment was released.
 //! - Only a WAL of an earlier version may have no head.
 
 use std::collections::BTreeSet;
@@ -146,7 +146,7 @@ impl Recovered {
                 "acknowledged records at its end are missing",
             ));
         }
-        // Without records nothing else tells the group numbers in use.
+        // Without records, only the head tells which group numbers were used.
         self.next_group = self.next_group.max(written.group + 1);
         Ok(())
     }

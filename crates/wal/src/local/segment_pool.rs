@@ -121,8 +121,8 @@ impl SegmentPool {
         Ok(segment)
     }
 
-    /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready. A used file is faster than
-    /// a new file: its blocks are already written, so a sync does not change file system metadata.
+    /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready. A used file is faster
+    /// than a new file: its blocks are already written, so a sync does not change file system metadata.
     pub(super) fn recycle(
         &mut self,
         disk: &dyn Disk,

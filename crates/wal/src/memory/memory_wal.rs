@@ -247,7 +247,7 @@ impl Wal for MemoryWal {
         ready(result).boxed()
     }
 
-    /// A test cannot lose a part of this storage.
+    /// Does nothing: a test cannot lose a part of this storage.
     fn record_end(&self) -> BoxFuture<'_, io::Result<()>> {
         ready(Ok(())).boxed()
     }

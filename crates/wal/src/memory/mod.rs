@@ -1,11 +1,10 @@
 //! A WAL in an object that outlives it, for tests that crash and restart the crates above.
 //!
 //! [`MemoryStorage`] simulates the disk. Dropping a [`Wal`], or the engine above it, simulates a crash: appended groups
-//! stay in the storage, an unfinished group is lost. Reopening the WAL fences the previous one, as the lock of a
-//! directory and a poisoned WAL do together: a writer that survived the crash cannot append.
-//!
-//! Tests can make an append fail, or fill the storage. Records are encoded as in segments, so this WAL refuses the same rows as a local
-//! one.
+//! stay in the storage, an unfinished group is lost. Reopening the WAL fences the previous one, so a writer that
+//! survived the crash cannot append. (With a local WAL, the directory lock and poisoning ensure this.)
+//! Tests can make an append fail, or fill the storage. Records are encoded as in segments, so this WAL refuses the same
+//! rows as a local one.
 
 mod memory_wal;
 

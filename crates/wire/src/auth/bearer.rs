@@ -38,9 +38,9 @@ const CLOUDS: [&str; 4] = [
     "core.cloudapi.de",
 ];
 
-// Why a token is refused. Public issues quote the service's texts of an expired token (azure-sdk-for-net 42859,
-// azure-sdk-for-java 8667), the audience (AzureStor 119) and the issuer (azure-docs 11564). The other two validations have the
-// texts of the .NET library.
+// Why a token is refused. Public issues quote the service's messages for an expired token (azure-sdk-for-net 42859,
+// azure-sdk-for-java 8667), a wrong audience (AzureStor 119) and a wrong issuer (azure-docs 11564). The messages for a
+// wrong signature and for a token that is not yet valid are those of the .NET library.
 const MALFORMED: &str = "The bearer token is malformed.";
 const SIGNATURE: &str = "Signature validation failed. Signature verification failed.";
 const NOT_YET_VALID: &str = "Lifetime validation failed. The token is not yet valid.";
@@ -126,8 +126,9 @@ impl BearerRules {
     /// Checks a token for the addressed account and service, in a request of `version`.
     ///
     /// # Errors
-    /// 403 AuthenticationFailed without TLS; the failure of [`challenged`] for a malformed token, and for a wrong signature,
-    /// time, audience or issuer; with verified rules, 403 AuthorizationPermissionMismatch for a token without roles.
+    /// 403 AuthenticationFailed without TLS; the failure of [`challenged`] for a malformed token, and for a wrong
+    /// signature, time, audience or issuer; with verified rules, 403 AuthorizationPermissionMismatch for a token
+    /// without roles.
     pub fn verify(
         &self,
         token: &str,
@@ -230,8 +231,8 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// The failure of missing credentials and of refused bearer tokens: 401 InvalidAuthenticationInfo with a challenge since
-/// version 2019-12-12, before that 403 AuthenticationFailed (azure-sdk-for-python, recording
+/// The failure of missing credentials and of refused bearer tokens: 401 InvalidAuthenticationInfo with a challenge
+/// since version 2019-12-12, before that 403 AuthenticationFailed (azure-sdk-for-python, recording
 /// test_challenge_auth_unsupported_version, of version 2019-07-07).
 pub fn challenged(version: Option<Version>, reason: &'static str) -> Failure {
     let code = match version {

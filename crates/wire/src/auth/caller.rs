@@ -1,4 +1,4 @@
-//! What the checks of credentials need to know about a request: time, address and encryption.
+//! The facts about a request that the checks of credentials use: time, address and encryption.
 
 use partita_model::DateTime;
 use std::net::IpAddr;

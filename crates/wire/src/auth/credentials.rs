@@ -4,7 +4,8 @@ use super::key::Signature;
 use super::{AccountSas, SharedKey, challenged};
 use crate::{ErrorCode, Failure, Query, Version, split};
 
-/// The parameters of shared access signatures. Given twice, one value could be signed and the other one used.
+/// The parameters of shared access signatures. Each may be given only once: of two values, one could be signed and the
+/// other one used.
 const SAS_PARAMETERS: [&str; 16] = [
     "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "ses", "sig", "tn", "si", "spk", "srk",
     "epk", "erk",
@@ -40,8 +41,8 @@ impl<'a, S: ServiceSas<'a>> Credentials<'a, S> {
     ///
     /// # Errors
     /// Without credentials: 401 with a challenge since version 2019-12-12, before that 403 AuthenticationFailed. For a
-    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader. For
-    /// a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
+    /// malformed header: 400 InvalidAuthenticationInfo. For a shared key without a version: 400 MissingRequiredHeader.
+    /// For a shared access signature that is incomplete, or has a parameter twice: 403 AuthenticationFailed.
     pub fn parse(
         authorization: Option<&'a str>,
         query: Query<'a>,

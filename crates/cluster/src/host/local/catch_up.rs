@@ -12,10 +12,11 @@ use std::sync::Arc;
 /// The remaining bytes at which writers may be blocked: copying them takes a few milliseconds.
 const FEW_BYTES: usize = 256 << 10;
 
-/// Rounds before writers are blocked. Copying is faster than client writes, so each round leaves fewer bytes.
+/// The maximum number of rounds before writers are blocked. Copying is faster than client writes, so each round leaves
+/// fewer bytes.
 const ROUNDS_MAX: usize = 5;
 
-/// Bytes of one batch.
+/// The size of a batch of copied writes, in bytes.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Copies the writes of the old ranges since the change began, in rounds, until few bytes are left.

@@ -21,8 +21,8 @@
 //!   is written in two places;
 //! - step 4 includes every write acknowledged before it; steps 5 and 7 copy the later writes in order, so the last
 //!   value of a row wins;
-//! - the serving records are stored before the first client write: a start that finds record N+1 as the newest, and a
-//!   serving record of a new range, knows that record N+2 was lost, and does not delete the new databases;
+//! - the serving records are stored before the first client write: if record N+1 is the newest and a new range has a
+//!   serving record, a start concludes that record N+2 was lost, and does not delete the new databases;
 //! - if a step before step 8 fails, the old ranges accept writes again and the controller deletes the new databases. A
 //!   start that finds record N+1 rolls back the same way.
 
@@ -37,7 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How long writes may wait for a change before it is rolled back.
+/// How long freezing the old ranges and copying their last writes may take. A slower change is rolled back. Writes wait
+/// in the meantime.
 const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
 /// The deadline for creating a new range. Usually it takes a tenth of a second, but on a full disk SlateDB retries
@@ -45,8 +46,9 @@ const TRANSIT_MAX: Duration = Duration::from_millis(900);
 /// old ranges.
 pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
 
-/// After a flush this short, few unflushed rows are left.
+/// If a flush is shorter than this, few unflushed rows are left.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
+/// The maximum number of flushes before a change.
 const FLUSHES_MAX: usize = 4;
 
 /// Why a new range was not created.

@@ -90,8 +90,8 @@ impl LocalHost {
         &self.parts.memory
     }
 
-    /// Waits until the database of a replaced range was closed. Returns once for all databases closed since the last wait. Cancel
-    /// safe.
+    /// Waits until the database of a replaced range was closed. Returns once for all databases closed since the last
+    /// wait. Cancel safe.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }

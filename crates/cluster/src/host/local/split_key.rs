@@ -6,7 +6,7 @@ use partita_engine::ScanHint;
 use partita_model::indivisible_prefix;
 use partita_range::{Range, keys_within};
 
-/// Ranges up to this size are read row by row; in larger ones the first keys of the files are close enough.
+/// Ranges up to this many bytes are read row by row; in larger ones the first keys of the files are close enough.
 const READ_BYTES_MAX: u64 = 256 << 20;
 const READ_ROWS: usize = 1024;
 const READ_CHUNK_BYTES: usize = 1 << 20;

@@ -29,7 +29,7 @@ pub(super) struct DetachRequest {
 }
 
 impl DetachRequest {
-    /// For a database that is compacted in one job if it has at most `at_once_bytes`.
+    /// No request yet. A database of at most `at_once_bytes` is compacted in one job.
     pub(super) fn new(at_once_bytes: u64) -> Self {
         Self {
             state: Arc::default(),
@@ -109,7 +109,7 @@ enum Next {
     /// The next job of SlateDB's default policy, if any.
     Default,
     Job(CompactionSpec),
-    /// Nothing.
+    /// No job for now.
     Wait,
 }
 
@@ -168,7 +168,7 @@ impl State {
 /// The files and running jobs of a database.
 #[derive(Debug)]
 struct Files {
-    /// Newest first.
+    /// The files of level 0, newest first.
     level0: Vec<SourceId>,
     /// Numbers of the sorted runs, newest first.
     runs: Vec<u32>,
@@ -181,7 +181,7 @@ struct Files {
 }
 
 impl Files {
-    /// Without jobs.
+    /// The files of the manifest, without running jobs.
     fn of(manifest: &VersionedManifest, at_once_bytes: u64) -> Self {
         let level0_bytes = manifest.l0().iter().map(|view| view.estimate_size());
         let run_bytes = manifest.compacted().iter().map(|run| run.estimate_size());
@@ -204,7 +204,7 @@ impl Files {
         self.merged(self.level0.iter().copied())
     }
 
-    /// A job that merges all runs into one, with the same exception.
+    /// A job that merges all runs into one; `None` for a single unshared run, which would only be copied.
     fn runs_job(&self) -> Option<CompactionSpec> {
         self.merged(std::iter::empty())
     }

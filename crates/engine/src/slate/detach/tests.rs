@@ -45,7 +45,7 @@ fn a_small_database_is_compacted_in_one_job() {
 }
 
 #[test]
-fn a_large_database_compacts_level_0_before_and_beside_its_runs() {
+fn a_large_database_compacts_level_0_before_and_during_its_runs() {
     let mut state = requested();
     let level0 = CompactionSpec::new(vec![file(2), file(1)], 4);
     assert_eq!(

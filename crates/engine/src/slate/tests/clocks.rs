@@ -16,7 +16,7 @@ const CHILD: RangeId = RangeId(2);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const TWO_DAYS: Duration = Duration::from_secs(2 * 86_400);
-/// To the year 2100.
+/// From today to about the year 2100.
 const DECADES: Duration = Duration::from_secs(74 * 365 * 86_400);
 
 /// Longer than the garbage age.
@@ -209,7 +209,7 @@ async fn manifests_stay_for_the_garbage_age(world: &World, clock: &ShiftedClock,
     one.collect().await.unwrap();
     assert!(files(world, "manifest").await.is_superset(&made));
     clock.advance(LONG);
-    // Another one replaces the newest.
+    // Makes a newer manifest, so that these manifests can be collected.
     commit(&**one, put("key", "4")).await.unwrap();
     one.flush().await.unwrap();
     one.collect().await.unwrap();

@@ -84,7 +84,7 @@ async fn check(damage: impl FnOnce(&Path, &[u8]), problem: &str) {
     engine.close().await;
 }
 
-/// The store was asked for the missing bytes for ever, and callers were told that it is slow.
+/// SlateDB would repeat a read of the missing bytes forever; the read must fail at once instead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cut_file_is_corrupt_and_named() {
     check(
@@ -160,7 +160,7 @@ async fn a_damaged_file_blocks_no_other_range() {
     set.close().await;
 }
 
-/// A closed range has no damaged files: they belong to the reads of an open one.
+/// The damaged files of a range are dropped when the range is closed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_files_of_a_closed_range_are_dropped() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! Removed databases stay in the trash for a while.
 
 use futures::StreamExt;
+use partita_rt::SystemClock;
 use slatedb::object_store::memory::InMemory;
 use slatedb::object_store::{ObjectStore, ObjectStoreExt};
 
@@ -31,6 +32,7 @@ impl Place {
                 store: Arc::clone(store) as _,
                 wal: Arc::new(wal.clone()),
                 directory: None,
+                clock: Arc::new(SystemClock),
             },
         };
         let settings = Settings {

@@ -21,7 +21,7 @@ pub(super) struct RangeInit {
     pub(super) wal: Arc<dyn Wal>,
     pub(super) barrier: Arc<GroupBarrier>,
     pub(super) range: RangeId,
-    /// Whether it was opened or cloned in this process.
+    /// Whether this process has already opened or cloned the range's database.
     pub(super) is_known: bool,
     /// The clock of the database, which the replay moves past the times of the rows.
     pub(super) clock: Arc<StoreClock>,
@@ -42,7 +42,7 @@ impl RangeInit {
             }
             last = record.header.wal_id;
         }
-        // The database was opened twice in this process, with writes in between: their rows would be lost.
+        // The database was written since it was first opened in this process: opening it again would lose these rows.
         if self
             .wal
             .last_of(self.range)

@@ -1,4 +1,4 @@
-//! Copies of a snapshot outside the store: backups, and data directories. A job each.
+//! Copies of a snapshot outside the store: backups, and data directories. Each copy is a job.
 //!
 //! The server writes them, because only it can read the snapshot; the caller may be on another machine. It writes only
 //! below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not be able to
@@ -87,7 +87,7 @@ fn warn(result: &mut JobResult, text: String) {
 
 /// The place, if the settings let this server write there.
 fn allowed_place(context: &ActionContext<'_>, to: Option<&str>) -> Result<Place, Answer> {
-    let to = to.ok_or_else(|| Answer::invalid_body("to is missing"))?;
+    let to = to.ok_or_else(|| Answer::invalid_body("the parameter to is missing"))?;
     let place = Place::parse(to).map_err(|error| Answer::invalid_body(error.to_string()))?;
     let places = &context.server.settings.store.backup_places;
     if places.iter().any(|allowed| allowed.contains(&place)) {

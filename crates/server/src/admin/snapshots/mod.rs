@@ -101,7 +101,7 @@ pub(super) async fn act(
         "restore" => restore::restore(context, &name, params).await,
         "backup" | "unpack" => copies::copy(context, name, action, params).await,
         _ => {
-            let message = "expected create, delete, restore, backup or unpack";
+            let message = "unknown action: expected create, delete, restore, backup or unpack";
             Err(Answer::not_found("NoSuchAction", message))
         }
     }
@@ -149,7 +149,7 @@ pub(super) fn jobs(server: &ServerStatus) -> Answered {
 /// One job.
 pub(super) fn job(server: &ServerStatus, id: &str) -> Answered {
     let job = id.parse().ok().and_then(|id| server.jobs.find(id));
-    let message = "there is no job with this id; the server forgets old jobs";
+    let message = "job not found; the server remembers only the last 100 jobs";
     let job = job.ok_or_else(|| Answer::not_found("NoSuchJob", message))?;
     Answer::ok(&job.describe())
 }

@@ -49,7 +49,7 @@ impl RestorePlan {
             (Some(account), _) => account.as_str(),
             (None, [only]) => &only.name,
             (None, _) => {
-                let message = "the server has several accounts: give account";
+                let message = "the server has several accounts: give the parameter account";
                 return Err(Answer::invalid_body(message));
             }
         };
@@ -121,7 +121,9 @@ fn chosen(
         (None, None) => of_account
             .map(|table| Ok((name(&table.name)?, name(&table.name)?)))
             .collect(),
-        (None, Some(_)) => Err(Answer::invalid_body("as needs table")),
+        (None, Some(_)) => Err(Answer::invalid_body(
+            "the parameter as needs the parameter table",
+        )),
     }
 }
 

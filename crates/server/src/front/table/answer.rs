@@ -71,8 +71,8 @@ impl Protocol for TableFront {
     }
 }
 
-/// Logs each request at level debug, and a failure of the server at level warn: names and numbers only. Requests that were
-/// not executed are logged where they are refused.
+/// Logs each request at level debug, and a failure of the server at level warn: names and numbers only. Requests that
+/// were not executed are logged where they are refused.
 fn log(call: &Call<'_>, answered: &Answered) {
     let head = &call.head;
     let is_expected = answered.code == Some(ErrorCode::NotImplemented) || answered.busy.is_some();

@@ -1,7 +1,8 @@
 //! A URL below a table, such as `/name/Tables`. Clients request it if their endpoint contains a table's name.
 //!
 //! No operation is performed. The answers for a missing table, for `Tables` and for `Tables('other')` are recorded
-//! (azure-sdk-for-python, test_table_client and test_table_service_properties test_client_with_url_ends_with_table_name).
+//! (azure-sdk-for-python, test_table_client and test_table_service_properties
+//! test_client_with_url_ends_with_table_name).
 
 use super::{AuthorizedRequest, Call, Outcome, Refused, changes, failure, find_table};
 use partita_wire::ErrorCode;

@@ -16,11 +16,11 @@ use partita_wire::table::{
 };
 use partita_wire::{AccountKeys, Failure, Target, Version};
 
-/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An older
-/// recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
+/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An
+/// older recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
 const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
-/// A request that is being answered, with the parts parsed so far. An error is formatted by them.
+/// A request that is being answered, with the parts parsed so far. They determine the format of an error.
 #[derive(Debug, Clone)]
 pub(super) struct Call<'r> {
     pub(super) head: RequestHead<'r>,
@@ -44,7 +44,7 @@ pub(super) struct AuthorizedRequest<'r> {
     pub(super) operation: Operation,
     /// `If-Match`
     pub(super) if_match: Option<&'r str>,
-    /// Empty until it is read, and for operations without a body.
+    /// The body; empty until it is read, and for operations without a body.
     pub(super) body: Bytes,
 }
 
@@ -78,8 +78,8 @@ impl AuthorizedRequest<'_> {
         self.resource.table().unwrap_or_default()
     }
 
-    /// The name of the table of an operation on tables. The service's own tables, which are absent, are the only ones with an
-    /// invalid name.
+    /// The name of the table of an operation on tables. A path with an invalid name was refused before, except for the
+    /// names of the service's own tables, which do not exist.
     pub(super) fn table_name(&self) -> Result<TableName, Refused> {
         Ok(TableName::new(self.table()).map_err(|_| Error::TableNotFound)?)
     }
@@ -102,8 +102,8 @@ impl<'r> Call<'r> {
         &self.table.service
     }
 
-    /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count as
-    /// absent, and of two different conditions none may be ignored.
+    /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count
+    /// as absent, and of two different conditions none may be ignored.
     ///
     /// # Errors
     /// 400 InvalidInput for a value that is not text, and for several values that differ.
@@ -182,8 +182,9 @@ impl<'r> Call<'r> {
     }
 
     /// A preference is confirmed on success, and on errors of POST (recordings
-    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table, gostorage--StorageEntitySuite_TestMerge), except
-    /// 404 TableNotFound (recording python--test_table_batch_test_new_non_existent_table, inside a batch).
+    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table,
+    /// gostorage--StorageEntitySuite_TestMerge), except 404 TableNotFound (recording
+    /// python--test_table_batch_test_new_non_existent_table, inside a batch).
     fn applies_preference(&self, status: StatusCode) -> bool {
         match self.operation {
             Some(Operation::InsertEntity | Operation::CreateTable) => {

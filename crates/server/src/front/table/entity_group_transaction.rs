@@ -1,7 +1,7 @@
 //! Entity Group Transaction: a change set of up to 100 operations, or a single query.
 //!
-//! A change set happens as a whole or not at all. A fault of the request is answered with 202 and the failed operation inside;
-//! a fault of the server is the answer to the whole request.
+//! A change set happens as a whole or not at all. A fault of the request is answered with 202 and the failed operation
+//! inside; a fault of the server is the answer to the whole request.
 
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY};
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply};
@@ -201,7 +201,8 @@ fn write_changed(
     Ok(reply(writer))
 }
 
-/// The answer to a batch that is refused: the failure alone if the server failed, else a batch with the failed operation.
+/// The answer to a batch that is refused: the failure alone if the server failed, else a batch with the failed
+/// operation.
 fn write_fault(
     call: &Call<'_>,
     mut writer: BatchWriter,

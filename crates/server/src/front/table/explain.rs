@@ -1,5 +1,5 @@
-//! Explained queries: a request with the header `x-partita-explain: true` is answered with a header of the same name and
-//! compact JSON, and `partita explain` prints the same for a filter offline.
+//! Explained queries: a request with the header `x-partita-explain: true` is answered with a header of the same name
+//! and compact JSON, and `partita explain` prints the same for a filter offline.
 
 use super::call::Call;
 use super::headers::X_PARTITA_EXPLAIN;
@@ -7,9 +7,9 @@ use partita_model::{EntityBound, EntityRange};
 use partita_table::{Page, Plan, Service, Table};
 use serde_json::{Value, json};
 
-/// The most spans to list: a header has no room for more.
+/// The maximum number of spans to list: a header has no room for more.
 const SPANS_MAX: usize = 8;
-/// Longest text of a residual, in characters.
+/// The maximum length of a residual, in characters.
 const RESIDUAL_CHARS_MAX: usize = 1024;
 
 /// Whether the request has the header.

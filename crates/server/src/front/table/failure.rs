@@ -9,11 +9,11 @@ use partita_table::Error;
 use partita_wire::table::{code_of_limit, invalid_name};
 use partita_wire::{ErrorCode, Failure};
 
-/// Every request that needs a damaged row meets the same fault.
+/// Limits the log lines about damaged data: every request that needs a damaged row fails in the same way.
 static CORRUPT: LogLimit = LogLimit::new();
 
-/// A refused request, with the failure that its answer shows. Errors of the service become failures by one total function.
-/// Internal detail is logged, not sent.
+/// A refused request, with the failure that its answer shows. One function turns every error of the service into a
+/// failure. Internal detail is logged, not sent.
 #[derive(Debug)]
 pub(super) struct Refused(pub(super) Failure);
 
@@ -109,8 +109,8 @@ const MALFORMED_ETAG: &str = "The etag value '";
 const ONE_KEY: &str =
     "The number of keys specified in the URI does not match number of key properties";
 
-/// Whether the answer has no `Cache-Control`: the service decides these errors before it sets the header (recordings of a
-/// malformed ETag and of ConditionNotMet; azure-sdk-for-python, recording of test_table_client
+/// Whether the answer has no `Cache-Control`: the service decides these errors before it sets the header (recordings of
+/// a malformed ETag and of ConditionNotMet; azure-sdk-for-python, recording of test_table_client
 /// test_client_with_url_ends_with_table_name).
 pub(super) fn lacks_cache_control(failure: &Failure) -> bool {
     match failure.code {

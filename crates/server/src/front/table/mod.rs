@@ -96,7 +96,8 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     }
 }
 
-/// The table of an operation on entities. The service's own tables, which are absent, are the only ones with an invalid name.
+/// The table of an operation on entities. Names of the service's own tables are invalid as [`TableName`]: they do not
+/// exist.
 async fn find_table(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,

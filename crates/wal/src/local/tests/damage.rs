@@ -40,7 +40,7 @@ fn three_records() -> Directory {
     directory
 }
 
-/// Bytes of such a record without padding: header, row, key and value.
+/// Bytes of a record of [`three_records`] without padding: header, row, key and value.
 const RECORD_BYTES: usize = 48 + 1 + 2 + 4 + 8 + 5 + 700;
 
 fn assert_damaged(opened: Result<LocalWal, OpenWalError>) {

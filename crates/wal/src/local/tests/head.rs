@@ -12,12 +12,12 @@ fn several_segments() -> Directory {
     directory
 }
 
-/// Why the WAL does not open, with the name of the file.
+/// The error message of opening the WAL, which must fail.
 fn refusal(directory: &Directory) -> String {
     directory.open(Resume::AfterStop).err().unwrap().to_string()
 }
 
-/// Puts a file aside, checks that the WAL does not open and names the file, and puts the file back.
+/// Moves a file away, checks that the WAL does not open and that the error names the file, and moves the file back.
 fn assert_noticed(directory: &Directory, path: &Path) {
     let aside = tempfile::tempdir().unwrap();
     let copy = aside.path().join("copy");
@@ -46,7 +46,7 @@ fn every_lost_file_is_noticed_and_named() {
     assert!(refusal(&directory).contains("1.log is missing"));
 }
 
-/// The segments before it were released, so only the head knows that it existed.
+/// The segments before the only segment were released, so only the head shows that it existed.
 #[test]
 fn a_lost_only_segment_is_noticed() {
     let (directory, wal) = new_log();
@@ -115,7 +115,7 @@ fn an_older_copy_of_a_file_is_noticed() {
     assert!(refusal(&directory).contains("is damaged"));
 }
 
-/// Zeros at the end of the newest segment look like a torn tail, unless the head knows how far it was written.
+/// Zeros at the end of the newest segment look like a torn tail, unless the head records how far it was written.
 #[test]
 fn lost_records_at_the_end_are_noticed_after_a_stop_and_when_idle() {
     for clean_stop in [true, false] {
@@ -148,7 +148,7 @@ fn lost_records_at_the_end_are_noticed_after_a_stop_and_when_idle() {
     }
 }
 
-/// Turns the WAL into one of the version before the head.
+/// Makes the WAL look like one of an earlier version: segments of format 1 and no head.
 fn make_old(directory: &Directory) {
     fs::remove_file(head_path(directory.path())).unwrap();
     for path in directory.segments() {
@@ -161,7 +161,7 @@ fn make_old(directory: &Directory) {
 }
 
 #[test]
-fn a_log_without_a_head_is_upgraded_wherever_a_kill_interrupts_it() {
+fn a_wal_without_a_head_is_upgraded_despite_a_kill_at_any_call() {
     for calls in 0..40 {
         let directory = several_segments();
         make_old(&directory);
@@ -191,7 +191,8 @@ fn a_log_without_a_head_is_upgraded_wherever_a_kill_interrupts_it() {
     panic!("the WAL never opened");
 }
 
-/// Groups, releases, maintenance, a record longer than a segment, and a second life, until a call fails.
+/// Writes groups, releases records, runs maintenance, writes a record longer than a segment and reopens the WAL, until
+/// a call fails.
 fn live(directory: &Directory, last: &mut u64, released: &mut u64) -> Option<()> {
     for life in 0..2 {
         let wal = directory.open(Resume::AfterStop).ok()?;
@@ -219,7 +220,7 @@ fn a_kill_at_any_call_loses_no_record() {
         directory.disk.kill_after(calls);
         let (mut last, mut released) = (0, 0);
         let is_done = live(&directory, &mut last, &mut released).is_some();
-        // The next starts are killed, too.
+        // The next starts are killed too.
         for calls in 1..6 {
             directory.disk.kill_after(calls);
             drop(directory.open(Resume::AfterStop));
@@ -227,7 +228,7 @@ fn a_kill_at_any_call_loses_no_record() {
         directory.disk.restart();
         let wal = directory.reopen();
         let found = ids(&wal);
-        // The last record may be there without having been acknowledged.
+        // The last record may exist without having been acknowledged.
         let newest = found.last().copied().unwrap_or(released);
         assert!(
             (last..=last + 1).contains(&newest),

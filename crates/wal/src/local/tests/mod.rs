@@ -168,7 +168,7 @@ fn spare_segments_are_created_before_they_are_needed() {
         append(&wal, id, 700).unwrap();
     }
     assert!(wal.wants_maintenance());
-    assert!(!wal.wants_maintenance(), "it is said once");
+    assert!(!wal.wants_maintenance(), "the call resets the flag");
     maintain(&wal);
     assert_eq!(directory.file_count(), 1 + OPTIONS.spare_count);
 }

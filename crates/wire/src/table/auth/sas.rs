@@ -6,8 +6,8 @@
 //! 2012-02-12 to 2015-02-21: sp st se canonical si         sv spk srk epk erk
 //! canonical: /table/account/table since 2015-02-21, before that /account/table; the table in lower case
 //! ```
-//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A row key
-//! without its partition key bounds nothing that its issuer can have meant, so the signature is refused.
+//! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A
+//! RowKey bound without its PartitionKey has no meaning, so the signature is refused.
 
 use super::Access;
 use crate::auth::{
@@ -103,8 +103,8 @@ impl<'a> ServiceSas<'a> for TableSas<'a> {
 }
 
 impl<'a> TableSas<'a> {
-    /// Checks the signature against the keys of the addressed account, and that each row key has its partition key (service
-    /// document "Create a service SAS": `startPk` must accompany `startRk`, `endPk` must accompany `endRk`).
+    /// Checks the signature against the keys of the addressed account, and that each row key has its partition key
+    /// (service document "Create a service SAS": `startPk` must accompany `startRk`, `endPk` must accompany `endRk`).
     ///
     /// # Errors
     /// 403 AuthenticationFailed.
@@ -176,7 +176,7 @@ impl VerifiedTableSas<'_> {
     ///
     /// # Errors
     /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
-    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if both give a part.
+    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if the signature and the policy both set a term.
     pub fn access(
         &self,
         caller: &Caller,
@@ -221,7 +221,7 @@ fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option
             .detail("QueryParameterName", name)
             .detail(
                 "Reason",
-                "it is given by the signature and by its stored policy",
+                "the signature and its stored policy both set this parameter",
             )),
         (given, stored) => Ok(given.or(stored)),
     }

@@ -58,9 +58,9 @@ impl<'a> SignedRequest<'a> {
         Ok(format!("{scheme} {}:{signature}", self.target.account))
     }
 
-    /// The forms of the path that a client may have signed, each in two pieces. Clients of the secondary sign the path with
-    /// `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs the part after the
-    /// first segment (captured from azure-data-tables 12.7.0).
+    /// The forms of the path that a client may have signed, each in two pieces. Clients of the secondary sign the path
+    /// with `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs the
+    /// part after the first segment (captured from azure-data-tables 12.7.0).
     fn paths(&self) -> [Option<[&'a str; 2]>; 3] {
         let target = self.target;
         if target.secondary && target.style == Style::Path {

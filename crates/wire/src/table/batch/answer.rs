@@ -1,16 +1,17 @@
 //! Writes the answer to a batch.
 //!
-//! The headers of a part and their order are as recorded (cosmosdbpython--test_table_batch_test_batch_all_operations_together and
-//! its siblings): `Content-ID` if it was among the operation's headers, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`,
-//! `DataServiceVersion`, then `Location`, `DataServiceId`, `ETag`, or `Content-Type` of a body.
+//! The headers of a part and their order are as recorded
+//! (cosmosdbpython--test_table_batch_test_batch_all_operations_together and its siblings): `Content-ID` if it was among
+//! the operation's headers, `X-Content-Type-Options`, `Cache-Control`, `Preference-Applied`, `DataServiceVersion`, then
+//! `Location`, `DataServiceId`, `ETag`, or `Content-Type` of a body.
 //!
-//! | outcome | status | DataServiceVersion | besides |
+//! | outcome | status | DataServiceVersion | other headers |
 //! | --- | --- | --- | --- |
 //! | insert, `return-no-content` | 204 | 3.0; | Location, DataServiceId, ETag |
 //! | insert | 201 | 3.0; | Content-Type, Location, ETag, the entity |
-//! | update, merge | 204 | 1.0;, with `Prefer` 3.0; | ETag |
+//! | update, merge | 204 | 1.0;, or 3.0; with `Prefer` | ETag |
 //! | delete | 204 | 1.0; | |
-//! | query | 200 | 3.0; | Content-Type, ETag of a single entity, `x-ms-continuation-*` of a page with a next one |
+//! | query | 200 | 3.0; | Content-Type, ETag of a single entity, `x-ms-continuation-*` of a page that is not the last |
 //! | failure | that of its code | 3.0; | Content-Type |
 
 use super::multipart::Multipart;
@@ -56,11 +57,11 @@ pub enum PartOutcome<'a> {
         /// The metadata level of the JSON.
         level: MetadataLevel,
     },
-    /// The operation failed: the only part of its batch's answer.
+    /// The operation failed. Its failure is the only part of the batch's answer.
     Failed {
         /// The `Prefer` of an insert, update or merge.
         prefer: Option<Prefer>,
-        /// Why.
+        /// The failure of the operation.
         failure: &'a Failure,
         /// Request, time, and the operation's index if the text must name it.
         occurrence: Occurrence<'a>,

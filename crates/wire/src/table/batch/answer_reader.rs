@@ -1,4 +1,4 @@
-//! Reads the answers to the operations of a batch, as slices of the body that [`super::BatchWriter`] wrote.
+//! Reads the answers to the operations of a batch, as slices of the response body.
 
 use super::content_type::boundary;
 use super::sections::{Sections, inner_boundary, skip_blank_lines, take_header, take_line};
@@ -15,8 +15,9 @@ pub struct AnswerPart<'a> {
     pub body: &'a [u8],
 }
 
-/// Reads the answer from the value of its `Content-Type` and its body: one part for each operation, or a single part for the
-/// failure of the whole batch. `None` for any other body, and for one without its closing delimiter, which was cut short.
+/// Reads the answer from the value of its `Content-Type` and its body: one part for each operation, or a single part
+/// for the failure of the whole batch. `None` for any other body, and for one without its closing delimiter, which was
+/// cut short.
 pub fn read_batch_answer<'a>(content_type: &str, body: &'a [u8]) -> Option<Vec<AnswerPart<'a>>> {
     let mut answers = Vec::new();
     for section in sections(boundary(content_type)?, body)? {

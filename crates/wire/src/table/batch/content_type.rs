@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boundaries() {
+    fn boundaries_are_read_and_other_types_refused() {
         for (text, expected) in [
             ("multipart/mixed; boundary=batch_1", "batch_1"),
             ("multipart/mixed;boundary=batch_1", "batch_1"),

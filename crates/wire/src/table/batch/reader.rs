@@ -1,12 +1,12 @@
 //! Reads the operations of a batch request, as slices of its body.
 //!
-//! It reads all dialects of known clients: request lines with an absolute URL, or with a path with or without account; header
-//! names in any case; CRLF or LF; extra blank lines; quoted boundaries; a missing `--` at the end; a missing or wrong
-//! Content-Length, because a body ends at the delimiter (recordings cosmosdbpython--test_table_batch_*, js--batch_*,
-//! gostorage--TableBatchSuite_*, net--TableClientLiveTests_BatchInsert, go--TestBatchComplex).
+//! It reads all dialects of known clients: request lines with an absolute URL, or with a path with or without account;
+//! header names in any case; CRLF or LF; extra blank lines; quoted boundaries; a missing `--` at the end; a missing or
+//! wrong Content-Length, because a body ends at the delimiter (recordings cosmosdbpython--test_table_batch_*,
+//! js--batch_*, gostorage--TableBatchSuite_*, net--TableClientLiveTests_BatchInsert, go--TestBatchComplex).
 //!
-//! The last part of a change set, and the change set itself, must end with a delimiter: a body without them may have been cut
-//! short, and executing only its beginning would break the transaction.
+//! The last part of a change set, and the change set itself, must end with a delimiter: a body without them may have
+//! been cut short, and executing only its beginning would break the transaction.
 //!
 //! The operation checks the parts together: one table, one partition, no entity twice.
 
@@ -32,8 +32,8 @@ impl Batch<'_> {
     /// Checks that the change set has at most 100 operations.
     ///
     /// # Errors
-    /// 400 InvalidInput. Text and index are as recorded: the index is that of the hundredth operation, although the hundred
-    /// and first one exceeds the limit.
+    /// 400 InvalidInput. Text and index are as recorded: the index is that of the hundredth operation, although the
+    /// hundred and first one exceeds the limit.
     pub fn check_count(&self) -> Result<(), BatchRefusal> {
         if self.parts.len() <= BATCH_OPERATIONS_MAX {
             return Ok(());
@@ -71,9 +71,9 @@ pub struct Part<'a> {
     pub body: &'a [u8],
 }
 
-/// A `Content-ID` and its place. The answer repeats it in the same place: recorded answers have an operation's `Content-ID` among
-/// the headers of the answer (cosmosdbpython--test_table_batch_test_batch_all_operations_together), but not that of a part
-/// (python--test_table_batch_test_batch_all_operations_together).
+/// A `Content-ID` and its place. The answer repeats it in the same place: recorded answers have an operation's
+/// `Content-ID` among the headers of the answer (cosmosdbpython--test_table_batch_test_batch_all_operations_together),
+/// but not that of a part (python--test_table_batch_test_batch_all_operations_together).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentId<'a> {
     /// Among the operation's headers.
@@ -107,13 +107,13 @@ const LONG_TARGET: &str = "The URL of an operation in the batch request is too l
 const MIXED: &str = "A batch request holds either one change set or one query.";
 const NO_END: &str = "The batch request ends without its closing boundary.";
 
-/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds. Of a change set that is too long it
-/// reads 101 operations.
+/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds. Of a change set that is too
+/// long it reads 101 operations.
 ///
 /// # Errors
-/// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not a request;
-/// there is more than one change set, more than one query, or a query beside a change set; a boundary is not closed; a URL is
-/// too long; two headers that select the effect differ.
+/// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not
+/// a request; there is more than one change set, more than one query, or a query together with a change set; a boundary
+/// is not closed; a URL is too long; two headers that select the effect differ.
 pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
     let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
     let mut batch: Option<Batch<'a>> = None;
@@ -230,7 +230,8 @@ fn is_decisive(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"if-match") || name.eq_ignore_ascii_case(b"x-http-method")
 }
 
-/// Method and target of `POST target HTTP/1.1`. A target may contain unencoded blanks (`(PartitionKey='a', RowKey='b')`).
+/// Method and target of `POST target HTTP/1.1`. A target may contain unencoded blanks (`(PartitionKey='a',
+/// RowKey='b')`).
 fn request_line(line: &[u8]) -> Option<(&str, &str)> {
     let line = std::str::from_utf8(line.trim_ascii()).ok()?;
     let (method, rest) = line.split_once(' ')?;

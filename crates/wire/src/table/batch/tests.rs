@@ -38,7 +38,8 @@ fn change_set(operations: &[&str]) -> String {
 
 #[test]
 fn the_javascript_dialect() {
-    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, extra blank lines.
+    // Recording js--batch_operations_should_send_a_set_of_create_batch_operations: lower-case headers, extra blank
+    // lines.
     let body = lines(&[
         "--batch_1",
         "content-type: multipart/mixed; boundary=changeset_fakeId",
@@ -77,7 +78,8 @@ fn the_javascript_dialect() {
 
 #[test]
 fn the_old_python_dialect() {
-    // Recording cosmosdbpython--test_table_batch_test_batch_all_operations_together: LF alone, path only, Content-ID inside.
+    // Recording cosmosdbpython--test_table_batch_test_batch_all_operations_together: LF alone, path only, Content-ID
+    // inside.
     let body = "--batch_1\nContent-Type: multipart/mixed; boundary=changeset_2\n\n--changeset_2\nContent-Type: application/http\n\
         Content-Transfer-Encoding: binary\n\nPOST /T HTTP/1.1\nContent-ID: 1\nContent-Length: 2\n\n{}\n\n--changeset_2\n\
         Content-Type: application/http\nContent-Transfer-Encoding: binary\n\nDELETE /T(PartitionKey='003',RowKey='a') HTTP/1.1\n\
@@ -320,7 +322,7 @@ fn etag() -> ETag {
 }
 
 #[test]
-fn answers() {
+fn answers_equal_the_golden_file() {
     let failure = Failure::new(ErrorCode::InvalidDuplicateRow);
     let occurrence = occurrence(1);
     let quiet = Some(Prefer::ReturnNoContent);

@@ -96,7 +96,7 @@ fn a_table_sas_reaches_entities_of_its_table() {
 }
 
 #[test]
-fn roles_read_or_write_but_see_no_policies() {
+fn roles_read_or_write_but_cannot_read_policies() {
     for &operation in Operation::ALL {
         let acl = matches!(operation, Operation::GetTableAcl | Operation::SetTableAcl);
         let contributor = refusal(&Access::role(Role::Contributor), operation);

@@ -1,5 +1,5 @@
-//! Tests of rights and credentials of tables. The signatures are the vectors of the protocol sheet, section 17, made with
-//! official clients.
+//! Tests of rights and credentials of tables. The signatures are the vectors of the protocol sheet, section 17, made
+//! with official clients.
 
 mod access;
 mod sas;

@@ -80,7 +80,7 @@ fn query(fields: &[(&str, &str)], text: &str, rest: &str) -> String {
 }
 
 #[test]
-fn vectors() {
+fn vectors_of_official_clients_are_accepted() {
     let access = check(TABLE_SAS).unwrap();
     let range = access.range().unwrap();
     assert_eq!(range.start, EntityBound::Before("a".into(), "1".into()));
@@ -94,7 +94,7 @@ fn vectors() {
 }
 
 #[test]
-fn older_versions_sign_less() {
+fn older_versions_sign_fewer_parameters() {
     // 2012-02-12: the resource has no service, and neither address nor protocol is signed. 2015-02-21: the resource has
     // the service; address and protocol are still not signed.
     for (version, resource) in [

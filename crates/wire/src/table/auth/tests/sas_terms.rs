@@ -37,7 +37,7 @@ fn a_table_sas_equals_that_of_the_official_sdk() {
 }
 
 #[test]
-fn the_server_accepts_both_kinds() {
+fn the_server_accepts_both_kinds_of_sas() {
     let caller = Caller {
         address: Some(Ipv4Addr::new(10, 0, 0, 5).into()),
         https: false,

@@ -26,7 +26,7 @@ fn verify(header: &str, request: &SignedRequest<'_>) -> Result<Access, Failure> 
 }
 
 #[test]
-fn vectors() {
+fn vectors_of_official_clients_are_accepted() {
     let path = "127.0.0.1:10002";
     for (scheme, method, content_type, url, host, signature) in [
         (
