@@ -16,6 +16,7 @@
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
 //! | `footprint` | measures memory and time to ready |
+//! | `idle` | measures the memory of idle connections |
 //! | `stall` | measures an ordinary client beside clients that stop sending or receiving |
 
 #![allow(clippy::print_stdout, reason = "prints results")]
@@ -28,6 +29,7 @@ mod deletes;
 mod diskfull;
 mod fairness;
 mod footprint;
+mod idle;
 mod kill_test;
 mod latency_under_change;
 mod pressure;
@@ -60,6 +62,8 @@ enum Test {
     Fairness(fairness::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
+    /// Measure the memory of idle connections
+    Idle(idle::Arguments),
     /// Measure client latency during splits, merges and snapshots under full load
     #[command(alias = "pauses")]
     LatencyUnderChange(latency_under_change::Arguments),
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
+        Test::Idle(arguments) => idle::run(&arguments),
         Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
         Test::Pressure(arguments) => pressure::run(&arguments),
         Test::Stall(arguments) => stall::run(&arguments),

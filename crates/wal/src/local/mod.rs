@@ -89,7 +89,21 @@ impl Default for Options {
     }
 }
 
+/// Fewer segments than this would be pinned by a single flush.
+const LIVE_SEGMENTS_MIN: u64 = 4;
+
 impl Options {
+    /// The default options, with at most about this many bytes of unflushed records if there is less memory than usual.
+    #[must_use]
+    pub fn within(unflushed_bytes_max: u64) -> Self {
+        let usual = Self::default();
+        let segments = unflushed_bytes_max / usual.segment_bytes;
+        Self {
+            live_segments_max: segments.clamp(LIVE_SEGMENTS_MIN, usual.live_segments_max),
+            ..usual
+        }
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             flush_after_bytes: self.flush_after_segments * self.segment_bytes,
@@ -111,8 +125,8 @@ pub struct LocalStorage {
 impl LocalStorage {
     /// The WAL in `directory`, which must exist.
     #[must_use]
-    pub fn new(directory: PathBuf) -> Self {
-        Self::with_disk(directory, Arc::new(OsDisk), Options::default())
+    pub fn new(directory: PathBuf, options: Options) -> Self {
+        Self::with_disk(directory, Arc::new(OsDisk), options)
     }
 
     /// The WAL in `directory`, with other options, or on a disk with injected faults.
