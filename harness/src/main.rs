@@ -12,10 +12,12 @@
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` against each planted bug |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
+//! | `deletes` | deletes, overwrites and drops rows, and measures scans and space after it |
 //! | `diskfull` | fills a small file system |
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
 //! | `footprint` | measures memory and time to ready |
+//! | `idle` | measures the memory of idle connections |
 //! | `stall` | measures an ordinary client beside clients that stop sending or receiving |
 
 #![allow(clippy::print_stdout, reason = "prints results")]
@@ -25,9 +27,11 @@ mod bugs;
 mod checkers;
 mod crash;
 mod damage;
+mod deletes;
 mod diskfull;
 mod fairness;
 mod footprint;
+mod idle;
 mod kill_test;
 mod latency_under_change;
 mod pressure;
@@ -54,12 +58,16 @@ enum Test {
     Crash(crash::Arguments),
     /// Damage files of a store, and check that each is refused, reported, repaired or harmless
     Damage(damage::Arguments),
+    /// Delete, overwrite and drop rows, and measure scans and space until both are as before
+    Deletes(deletes::Arguments),
     /// Fill the server's disk, on a small file system in memory
     Diskfull(diskfull::Arguments),
     /// Measure the latency of ten modest tenants while another tenant is abusive
     Fairness(fairness::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
+    /// Measure the memory of idle connections
+    Idle(idle::Arguments),
     /// Measure client latency during splits, merges and snapshots under full load
     #[command(alias = "pauses")]
     LatencyUnderChange(latency_under_change::Arguments),
@@ -74,9 +82,11 @@ fn main() -> ExitCode {
         Test::Bugs(arguments) => bugs::run(&arguments),
         Test::Crash(arguments) => crash::run(&arguments),
         Test::Damage(arguments) => damage::run(&arguments),
+        Test::Deletes(arguments) => deletes::run(&arguments),
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
+        Test::Idle(arguments) => idle::run(&arguments),
         Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
         Test::Pressure(arguments) => pressure::run(&arguments),
         Test::Stall(arguments) => stall::run(&arguments),

@@ -1,7 +1,8 @@
-//! Background work: deletes the leftovers of splits, merges and snapshots.
+//! Background work: returns the space of deleted rows, and deletes the leftovers of splits, merges and snapshots.
 //!
 //! ```text
-//!  every host, for the ranges it serves:  copy files shared with other databases ─▶ delete files that nothing reads
+//!  every host, for the ranges it serves:  copy files shared with other databases ─▶ compact deleted rows
+//!                                         ─▶ delete files that nothing reads
 //!  the controller, for the whole store:   release pins that no snapshot names ─▶ delete databases of replaced ranges
 //!                                         ─▶ empty the trash, where deleted databases are kept for a while
 //! ```

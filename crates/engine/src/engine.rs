@@ -71,6 +71,15 @@ pub trait Engine: Send + Sync + 'static {
     /// [`ChangeError`]; it can be retried.
     async fn detach(&self) -> Result<(), ChangeError>;
 
+    /// Starts what is due of the work that returns space: flushes rows of a database at rest, so that the WAL can be
+    /// released, and requests a full compaction of a database with long stretches of deleted rows, or with much unused
+    /// space. Does not wait for the compaction. Call it every few seconds; it does nothing for a database that did not
+    /// change.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be retried.
+    async fn reclaim(&self) -> Result<(), ChangeError>;
+
     /// Collects garbage now: removes files that nothing reads, and detaches from databases whose files it no longer
     /// reads. Also runs every minute in the background. Files that a running scan may read stay for a later collection.
     ///

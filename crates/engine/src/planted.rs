@@ -108,6 +108,10 @@ impl Engine for PlantedEngine {
         self.engine.detach().await
     }
 
+    async fn reclaim(&self) -> Result<(), ChangeError> {
+        self.engine.reclaim().await
+    }
+
     async fn collect(&self) -> Result<Collected, ChangeError> {
         self.engine.collect().await
     }

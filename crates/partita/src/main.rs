@@ -6,6 +6,23 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The C library reserves 64 MiB of the address space for each thread that allocates with it, as every new thread does once.
+/// One arena for all threads is enough, because the program allocates with mimalloc. It matters under `ulimit -v`.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code, reason = "the C library has no other interface for it")]
+fn share_c_arena() {
+    const M_ARENA_MAX: i32 = -8;
+    unsafe extern "C" {
+        fn mallopt(parameter: i32, value: i32) -> i32;
+    }
+    // SAFETY: called before any other thread exists, with a parameter and a value that mallopt(3) lists.
+    unsafe { mallopt(M_ARENA_MAX, 1) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn share_c_arena() {}
+
 fn main() -> ExitCode {
+    share_c_arena();
     partita_cli::main(std::env::args_os().collect())
 }

@@ -341,6 +341,12 @@ async fn bind(
 /// The ranges, the snapshots, and the store of a data directory.
 type OpenRanges = (Arc<Cluster>, Arc<Snapshots>, Option<Arc<dyn ObjectStore>>);
 
+/// Bytes of writes in the commit pipeline: a sixteenth of the available memory, from one group and the next to 64 MiB.
+fn pipeline_bytes(available: u64) -> u32 {
+    let bytes = (available / 16).clamp(8 << 20, 64 << 20);
+    u32::try_from(bytes).expect("64 MiB are less than 4 GiB")
+}
+
 /// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
 /// history too.
 async fn open_ranges(
@@ -356,7 +362,9 @@ async fn open_ranges(
             (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
         }
         Place::Directory(path) => {
-            let mut home = slate::Home::in_directory(Arc::new(DataDir::open(path)?));
+            let available = partita_rt::memory::available();
+            let data = Arc::new(DataDir::open(path)?);
+            let mut home = slate::Home::in_directory_within(data, available / 8);
             home.clock = Arc::clone(clock);
             if let Some(objects) = objects {
                 home.store = objects;
@@ -364,6 +372,7 @@ async fn open_ranges(
             let objects = Arc::clone(&home.store);
             let settings = slate::Settings {
                 cache_bytes: store.block_cache_bytes,
+                in_flight_bytes_max: pipeline_bytes(available),
                 garbage_age: store.garbage_age,
                 ..slate::Settings::default()
             };

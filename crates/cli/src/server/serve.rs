@@ -37,6 +37,8 @@ impl Command for ServeCommand {
         let _writing = logging::start(&settings.log).because("cannot start the log")?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
+            .worker_threads(partita_server::request_threads())
+            .max_blocking_threads(partita_server::blocking_threads_max())
             .thread_name("partita")
             .build()
             .because("cannot start the threads of the server")?;

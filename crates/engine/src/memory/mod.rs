@@ -216,6 +216,11 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    /// No-op: deleted rows take no memory.
+    async fn reclaim(&self) -> Result<(), ChangeError> {
+        Ok(())
+    }
+
     async fn collect(&self) -> Result<Collected, ChangeError> {
         Ok(Collected::All)
     }

@@ -12,6 +12,7 @@ use super::checked_store::CheckedStore;
 use super::damage::Damage;
 use super::home::Home;
 use super::manifest_store::ManifestStore;
+use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
 use crate::RangeId;
 
@@ -24,6 +25,8 @@ pub(super) struct Context {
     pub(super) clock: Arc<StoreClock>,
     /// The damaged files that reads met.
     pub(super) damage: Arc<Damage>,
+    /// Compactions that returned space.
+    pub(super) space_counts: SpaceCounts,
     /// The ranges that were opened or cloned in this process.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
 }
@@ -35,6 +38,7 @@ impl Context {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
             damage: Arc::new(Damage::new(Arc::clone(&home.clock))),
             home,
+            space_counts: SpaceCounts::default(),
             cache: Arc::new(BlockCache::new(settings.cache_bytes)),
             settings,
             known: Mutex::default(),

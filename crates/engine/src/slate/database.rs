@@ -13,6 +13,7 @@ use super::context::Context;
 use super::detach::DetachRequest;
 use super::names::database_path;
 use super::settings::{compaction, slatedb_settings};
+use super::space::Space;
 use super::wal_adapter::WalAdapter;
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
@@ -23,6 +24,7 @@ pub(super) struct Database {
     pub(super) db: Db,
     pub(super) metrics: Arc<DefaultMetricsRecorder>,
     pub(super) detach: DetachRequest,
+    pub(super) space: Space,
 }
 
 impl Database {
@@ -40,7 +42,8 @@ impl Database {
         let passing = stored_times::pass_stored_times(context, database_path(range));
         passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
-        let detach = DetachRequest::new(context.settings.detach_at_once_bytes);
+        let clock = Arc::clone(&context.home.clock);
+        let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
         let store = || context.store_of(range);
@@ -67,6 +70,7 @@ impl Database {
             db: db.map_err(open_error)?,
             metrics,
             detach,
+            space: Space::default(),
         };
         context.known.lock().insert(range);
         if resume == Resume::AfterFailure {

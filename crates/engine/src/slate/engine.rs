@@ -11,7 +11,7 @@ use super::core::Core;
 use super::database::Database;
 use super::open_range::OpenRange;
 use super::{
-    FLUSH_DEADLINE, cloning, file_layout, garbage, scan, within_read_deadline,
+    FLUSH_DEADLINE, cloning, file_layout, garbage, scan, space, within_read_deadline,
     within_store_deadline,
 };
 use crate::pipeline::Room;
@@ -99,6 +99,11 @@ impl Engine for SlateEngine {
         let database = self.open.database().ok_or(ChangeError::Unavailable)?;
         database.detach.request(&database.db.manifest());
         Ok(())
+    }
+
+    async fn reclaim(&self) -> Result<(), ChangeError> {
+        let database = self.open.database().ok_or(ChangeError::Unavailable)?;
+        space::reclaim(&self.core, &database).await
     }
 
     async fn collect(&self) -> Result<Collected, ChangeError> {

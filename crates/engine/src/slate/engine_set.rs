@@ -250,6 +250,9 @@ impl EngineSet for SlateEngineSet {
             metrics::add_to(&database.metrics, &mut stats.metrics);
         }
         stats
+            .metrics
+            .extend(self.core.context.space_counts.metrics());
+        stats
     }
 
     fn health(&self) -> Health {

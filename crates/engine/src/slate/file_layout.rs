@@ -78,7 +78,7 @@ fn newest_rewritten(manifest: &VersionedManifest) -> Option<String> {
 
 /// The first visible key of a file, and its visible bytes. The bytes are an estimate that assumes keys spread evenly
 /// between the first and the last key of the file.
-fn visible(view: &SsTableView) -> (Bytes, u64) {
+pub(super) fn visible(view: &SsTableView) -> (Bytes, u64) {
     let info = &view.sst.info;
     let first = info.first_entry.clone().unwrap_or_default();
     let last = info.last_entry.clone().unwrap_or_default();

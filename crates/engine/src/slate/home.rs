@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use partita_rt::{Clock, DataDir, SystemClock};
 use partita_wal::WalStorage;
-use partita_wal::local::LocalStorage;
+use partita_wal::local::{LocalStorage, Options};
 use slatedb::object_store::ObjectStore;
 
 /// The storage of the databases of a process: an object store for files, and a storage for the common WAL. With the
@@ -25,9 +25,19 @@ pub struct Home {
 impl Home {
     /// The storage in a data directory, with the real clock.
     pub fn in_directory(data: Arc<DataDir>) -> Self {
+        Self::with_wal_options(data, Options::default())
+    }
+
+    /// As [`Home::in_directory`], on a machine with little memory: about this many bytes of rows may be in memory because
+    /// no file has them yet. More than the default has no effect.
+    pub fn in_directory_within(data: Arc<DataDir>, unflushed_bytes_max: u64) -> Self {
+        Self::with_wal_options(data, Options::within(unflushed_bytes_max))
+    }
+
+    fn with_wal_options(data: Arc<DataDir>, options: Options) -> Self {
         Self {
             store: data.store(),
-            wal: Arc::new(LocalStorage::new(data.log_path())),
+            wal: Arc::new(LocalStorage::new(data.log_path(), options)),
             directory: Some(data),
             clock: Arc::new(SystemClock),
         }
@@ -41,6 +51,11 @@ impl Home {
         let renaming =
             partita_rt::threads::spawn_blocking(move || directory.rename_folder(&from, &to));
         renaming.await.map_err(std::io::Error::other)?
+    }
+
+    /// Free bytes of the disk; `None` if they are unknown or the store is not a directory.
+    pub(super) fn free_bytes(&self) -> Option<u64> {
+        self.directory.as_ref()?.free_bytes().ok()
     }
 
     /// Removes the empty folders that the deleted objects under `prefix` leave in a directory.

@@ -20,6 +20,7 @@
 //! - A damaged or missing manifest is an error, although SlateDB's manifests have no checksum ([`manifest_store`]).
 //! - The wall clock may be set back or forward, also between two starts: times in the store never go back
 //!   ([`store_clock`]).
+//! - Space of deleted and overwritten rows is returned without a request ([`space`]).
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
 //!
 //! Left to the callers: locks on the keys they change, and the meaning of keys.
@@ -50,6 +51,7 @@ mod removal;
 mod scan;
 mod scrub;
 mod settings;
+mod space;
 mod store_clock;
 mod stored;
 mod stored_times;
@@ -73,7 +75,7 @@ pub use engine_set::SlateEngineSet;
 pub use home::Home;
 pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};
 pub use partita_wal::{OpenWalError, WalId};
-pub use settings::Settings;
+pub use settings::{Settings, SpaceSettings};
 pub use stored::stored_ranges;
 pub use verify::{CheckedDatabase, FileFault, FileKind, Verifier};
 

@@ -28,6 +28,29 @@ pub struct Settings {
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.
     pub detach_at_once_bytes: u64,
+    /// When the space of deleted and overwritten rows is returned.
+    pub space: SpaceSettings,
+}
+
+/// When the space of deleted and overwritten rows is returned; [`crate::Engine::reclaim`] checks it.
+#[derive(Clone, Debug)]
+pub struct SpaceSettings {
+    /// The length of a stretch of deleted rows that is compacted. A scan skips so many in about 25 ms.
+    pub stretch_rows_min: u64,
+    /// A smaller database keeps its unused space.
+    pub unused_bytes_min: u64,
+    /// A database is at rest when it was not written for so long.
+    pub rest: Duration,
+}
+
+impl Default for SpaceSettings {
+    fn default() -> Self {
+        Self {
+            stretch_rows_min: 10_000,
+            unused_bytes_min: 4 << 20,
+            rest: Duration::from_secs(30),
+        }
+    }
 }
 
 impl Default for Settings {
@@ -39,6 +62,7 @@ impl Default for Settings {
             group_bytes_max: 4 << 20,
             garbage_age: Duration::from_secs(300),
             detach_at_once_bytes: 128 << 20,
+            space: SpaceSettings::default(),
         }
     }
 }
@@ -137,7 +161,7 @@ pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
 }
 
 /// How often each database collects garbage.
-const GARBAGE_INTERVAL: Duration = Duration::from_secs(60);
+pub(super) const GARBAGE_INTERVAL: Duration = Duration::from_secs(60);
 
 fn collect(age: Duration) -> GarbageCollectorDirectoryOptions {
     GarbageCollectorDirectoryOptions {

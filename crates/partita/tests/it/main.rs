@@ -12,12 +12,15 @@ mod damage;
 mod damaged_store;
 mod gate;
 mod log_commands;
+#[cfg(target_os = "linux")]
+mod memory_limits;
 mod migrate_commands;
 mod operate;
 mod process;
 mod proxy;
 mod request;
 mod serve;
+mod slow_clients;
 mod snapshots;
 mod stored_formats;
 mod stress;

@@ -47,6 +47,62 @@ pub(crate) fn get(address: &str, path: &str, query: &str) -> (String, String) {
     ask(address, &request)
 }
 
+/// The bytes of a signed request; the connection stays open. `date` is the time of the signature.
+pub(crate) fn signed(
+    address: &str,
+    date: &str,
+    line: (&str, &str),
+    headers: &str,
+    body: &str,
+) -> Vec<u8> {
+    let (method, path) = line;
+    let authorization = authorization(date, path);
+    let length = if method == "GET" {
+        String::new()
+    } else {
+        format!("Content-Length: {}\r\n", body.len())
+    };
+    format!(
+        "{method} /{ACCOUNT}/{path} HTTP/1.1\r\nHost: {address}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
+         Authorization: {authorization}\r\nAccept: application/json;odata=nometadata\r\n{headers}{length}\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// The headers of a JSON body.
+pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
+
+/// Sends a request and reads head and body of the answer, whose end its `Content-Length` tells. The connection stays open.
+pub(crate) fn exchange(
+    stream: &mut TcpStream,
+    request: &[u8],
+) -> std::io::Result<(String, String)> {
+    stream.write_all(request)?;
+    let mut answer = Vec::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let text = String::from_utf8_lossy(&answer);
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && body.len() >= content_length(head)
+        {
+            return Ok((head.to_owned(), body.to_owned()));
+        }
+        let count = stream.read(&mut piece)?;
+        if count == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        answer.extend_from_slice(&piece[..count]);
+    }
+}
+
+fn content_length(head: &str) -> usize {
+    let head = head.to_ascii_lowercase();
+    let value = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
+    value.map_or(0, |value| value.trim().parse().unwrap())
+}
+
 /// Head and body of a page that needs no signature.
 pub(crate) fn get_page(address: &str, path: &str) -> (String, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

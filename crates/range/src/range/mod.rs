@@ -29,6 +29,9 @@ use tokio::sync::oneshot;
 const FILTER_ROWS: usize = 1024;
 /// The maximum bytes of these rows.
 const FILTER_BYTES: usize = 1 << 20;
+/// How long [`Range::build_key_filter`] reads one snapshot: a compaction may replace its files, which are then deleted
+/// some minutes later.
+const FILTER_SCAN_AGE: Duration = Duration::from_secs(60);
 /// The pause before [`Range::build_key_filter`] retries an unavailable engine.
 const FILTER_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// The key of flush markers, which are written only as deletions. No table or entity key begins with this byte.
@@ -263,14 +266,20 @@ impl Range {
     }
 
     async fn read_keys(&self) -> Result<(), ReadError> {
-        let keys = keys_within(&self.bounds);
-        let mut scan = self.engine.scan(keys, ScanHint::walk()).await?;
+        let mut keys = keys_within(&self.bounds);
+        let mut scan = self.engine.scan(keys.clone(), ScanHint::walk()).await?;
+        let mut scanning_since = Instant::now();
         loop {
             let began = Instant::now();
-            let rows = scan.next(FILTER_ROWS, FILTER_BYTES).await?;
-            if rows.is_empty() {
-                return Ok(());
+            if began - scanning_since > FILTER_SCAN_AGE {
+                scan = self.engine.scan(keys.clone(), ScanHint::walk()).await?;
+                scanning_since = began;
             }
+            let rows = scan.next(FILTER_ROWS, FILTER_BYTES).await?;
+            let Some((last, _)) = rows.last() else {
+                return Ok(());
+            };
+            keys.start = Bound::Excluded(last.clone());
             if self.retired.load(Ordering::Acquire) {
                 return Err(ReadError::Closed);
             }

@@ -91,6 +91,15 @@ impl DataDir {
         remove_if_empty(&self.path.join("store").join(prefix))
     }
 
+    /// Bytes that this process can still write to the disk of the directory. Blocking: some microseconds.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn free_bytes(&self) -> std::io::Result<u64> {
+        let disk = rustix::fs::statvfs(&self.path)?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// The object store in the directory. Every write is synced, file and directory, before it returns.
     #[must_use]
     pub fn store(&self) -> Arc<dyn ObjectStore> {

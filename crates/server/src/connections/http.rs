@@ -11,7 +11,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use partita_service::MemoryBudget;
 use std::convert::Infallible;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -30,6 +30,8 @@ const MIN_BUFFER_BYTES: usize = 8192;
 /// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts down
 /// (the request under way is answered first). hyper reads the next request only after the client's socket has taken the whole
 /// answer, so a client that does not receive gets no further request executed.
+///
+/// A connection that has been idle for a while gives back hyper's buffers, so that idle connections cost little memory.
 pub(crate) async fn serve<S, A, F, B>(
     stream: S,
     watched: &Watched,
@@ -44,7 +46,43 @@ where
 {
     let progress = &*watched.progress;
     let memory = Arc::clone(buffers.memory);
-    let stream = WatchedStream::new(stream, Arc::clone(&watched.progress), memory);
+    let mut stream = WatchedStream::new(stream, Arc::clone(&watched.progress), memory);
+    loop {
+        // In a box, so that an idle connection is small.
+        match Box::pin(exchange(stream, watched, buffers, &answer)).await {
+            Exchanged::Ended(ended) => return ended,
+            Exchanged::Idle(idle) => stream = idle,
+        }
+        // The end of the stream and orders are for hyper too.
+        tokio::select! {
+            biased;
+            () = stream.readable() => {}
+            _ = progress.next_order(Order::GoOn) => {}
+        }
+    }
+}
+
+/// What remains after some requests.
+enum Exchanged<S> {
+    Ended(Ended),
+    /// The connection has been idle for a while.
+    Idle(WatchedStream<S>),
+}
+
+/// Answers requests until the connection ends, or until it has been idle for a while.
+async fn exchange<S, A, F, B>(
+    stream: WatchedStream<S>,
+    watched: &Watched,
+    buffers: Buffers<'_>,
+    answer: &A,
+) -> Exchanged<S>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    A: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<B>>,
+    B: Body<Data = Bytes, Error = Infallible> + 'static,
+{
+    let progress = &*watched.progress;
     let service = service_fn(|request: Request<Incoming>| {
         progress.enter(Phase::Working);
         let answering = answer(request);
@@ -54,28 +92,50 @@ where
     http.max_buf_size(buffers.head_bytes_max.max(MIN_BUFFER_BYTES))
         .header_read_timeout(None)
         .half_close(false);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut connection = http.serve_connection(TokioIo::new(stream), service);
     let mut order = Order::GoOn;
     let ended = loop {
-        tokio::select! {
+        let next = tokio::select! {
             biased;
-            ended = connection.as_mut() => break ended,
-            next = progress.next_order(order) => order = next,
-        }
+            ended = &mut connection => break ended,
+            next = progress.next_order_or_rest(order) => next,
+        };
+        let Some(next) = next else {
+            // A request may have begun since.
+            if progress.state().phase() == Phase::Idle {
+                return Exchanged::Idle(stream_of(connection.into_parts()));
+            }
+            continue;
+        };
+        order = next;
         match order {
-            Order::BreakOff if progress.state().phase() == Phase::Linger => return Ended::Closed,
-            Order::BreakOff => return Ended::Slow,
-            Order::MakeRoom if watched.may_be_evicted() => return Ended::Evicted,
-            Order::MakeRoom | Order::End | Order::GoOn => connection.as_mut().graceful_shutdown(),
+            Order::BreakOff if progress.state().phase() == Phase::Linger => {
+                return Exchanged::Ended(Ended::Closed);
+            }
+            Order::BreakOff => return Exchanged::Ended(Ended::Slow),
+            Order::MakeRoom if watched.may_be_evicted() => {
+                return Exchanged::Ended(Ended::Evicted);
+            }
+            Order::MakeRoom | Order::End | Order::GoOn => {
+                Pin::new(&mut connection).graceful_shutdown();
+            }
         }
     };
     let Err(error) = ended else {
-        return Ended::Closed;
+        return Exchanged::Ended(Ended::Closed);
     };
     tracing::debug!(%error, "a connection failed");
-    if error.is_parse() || error.is_parse_too_large() {
+    Exchanged::Ended(if error.is_parse() || error.is_parse_too_large() {
         Ended::Protocol
     } else {
         Ended::Broken
-    }
+    })
+}
+
+/// The stream of an idle connection, with the bytes that hyper has received and not used.
+fn stream_of<S, T>(parts: http1::Parts<TokioIo<WatchedStream<S>>, T>) -> WatchedStream<S> {
+    let mut stream = parts.io.into_inner();
+    // Copied, because the bytes would keep the whole buffer.
+    stream.put_back(&parts.read_buf);
+    stream
 }

@@ -7,7 +7,7 @@ use futures::task::AtomicWaker;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 /// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +103,8 @@ pub(crate) struct Progress {
     lingers: AtomicBool,
     /// An [`Order`].
     order: AtomicU8,
+    /// Whether the connection has been idle for a while and has not rested since.
+    rests: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -114,6 +116,7 @@ impl Progress {
             moved: AtomicU64::new(0),
             lingers: AtomicBool::new(false),
             order: AtomicU8::new(Order::GoOn as u8),
+            rests: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         };
         progress.enter(Phase::New);
@@ -122,6 +125,12 @@ impl Progress {
 
     pub(super) fn send(&self, order: Order) {
         self.order.fetch_max(order as u8, Ordering::Release);
+        self.waker.wake();
+    }
+
+    /// Tells the connection that it has been idle for a while, so that it gives back its buffers.
+    pub(super) fn rest(&self) {
+        self.rests.store(true, Ordering::Release);
         self.waker.wake();
     }
 
@@ -137,17 +146,32 @@ impl Progress {
 
     /// Waits for an order other than `known`. Only the connection's own task may call it. Cancel safe.
     pub(super) async fn next_order(&self, known: Order) -> Order {
-        poll_fn(|context| {
-            self.waker.register(context.waker());
-            // Read after the registration: an order in between would not wake this task.
-            let order = self.order();
-            if order == known {
-                Poll::Pending
-            } else {
-                Poll::Ready(order)
+        poll_fn(|context| self.poll_order(context, known)).await
+    }
+
+    /// As [`Progress::next_order`]; returns `None` when the connection has been idle for a while. Cancel safe.
+    pub(super) async fn next_order_or_rest(&self, known: Order) -> Option<Order> {
+        poll_fn(|context| match self.poll_order(context, known) {
+            Poll::Ready(order) => Poll::Ready(Some(order)),
+            // Only the connection's own task clears it, so this needs no exchange.
+            Poll::Pending if self.rests.load(Ordering::Acquire) => {
+                self.rests.store(false, Ordering::Relaxed);
+                Poll::Ready(None)
             }
+            Poll::Pending => Poll::Pending,
         })
         .await
+    }
+
+    fn poll_order(&self, context: &Context<'_>, known: Order) -> Poll<Order> {
+        self.waker.register(context.waker());
+        // Read after the registration: an order in between would not wake this task.
+        let order = self.order();
+        if order == known {
+            Poll::Pending
+        } else {
+            Poll::Ready(order)
+        }
     }
 
     /// Waits for any order, for the time before the connection speaks HTTP: then every order means to close. Cancel safe.

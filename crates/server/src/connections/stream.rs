@@ -1,7 +1,9 @@
 //! A stream that reports its progress, and that discards what a client still sends after a refusal.
 
 use super::progress::{Phase, Progress};
+use bytes::Bytes;
 use partita_service::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ pub(super) struct WatchedStream<S> {
     inner: S,
     progress: Arc<Progress>,
     memory: Arc<MemoryBudget>,
+    /// Received bytes that the next reads return.
+    unread: Bytes,
     /// Bytes of the head under way.
     head_bytes: usize,
     /// The memory of a long head, until its answer.
@@ -30,11 +34,17 @@ impl<S> WatchedStream<S> {
             inner,
             progress,
             memory,
+            unread: Bytes::new(),
             head_bytes: 0,
             head_memory: Reserved::default(),
             is_shut_down: false,
             discarded: 0,
         }
+    }
+
+    /// Makes the next reads return these bytes, which were received and counted before.
+    pub(super) fn put_back(&mut self, unread: &[u8]) {
+        self.unread = Bytes::copy_from_slice(unread);
     }
 
     /// Records received bytes. A head has no credentials yet, so a long one counts too. Its first bytes do not: most often
@@ -68,6 +78,23 @@ impl<S> WatchedStream<S> {
 }
 
 impl<S: AsyncRead + Unpin> WatchedStream<S> {
+    /// Waits until there is something to read: bytes, the end, or an error. Needs no buffer: it takes a single byte, which the
+    /// next read returns. Cancel safe.
+    pub(super) async fn readable(&mut self) {
+        if !self.unread.is_empty() {
+            return;
+        }
+        poll_fn(|cx| {
+            let mut byte = [0];
+            let mut buffer = ReadBuf::new(&mut byte);
+            // The next read meets the end or the error again.
+            let _ = ready!(Pin::new(&mut *self).poll_read(cx, &mut buffer));
+            self.unread = Bytes::copy_from_slice(buffer.filled());
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     /// Reads and drops what the client sends, until it closes its side. If the server closed the connection while bytes
     /// arrive, the client would get a reset instead of the answer.
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -91,6 +118,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            let count = self.unread.len().min(buffer.remaining());
+            buffer.put_slice(&self.unread.split_to(count));
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
         let read = buffer.filled().len() - before;

@@ -2,8 +2,17 @@
 
 use super::progress::Order;
 use super::*;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Response;
+use partita_service::MemoryBudget;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 
 /// The minimum rate of a body or an answer in these tests, in bytes per second.
 const RATE: usize = 1_000;
@@ -250,4 +259,122 @@ async fn the_admin_port_closes_unfinished_requests_but_no_running_action() {
     }
     assert!(body.may_be_evicted() && !action.may_be_evicted());
     assert_eq!(order(&action), Order::GoOn);
+}
+
+/// A stream that records the size of the buffer of the last read.
+struct Measured {
+    inner: DuplexStream,
+    room: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Measured {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.room.store(buffer.remaining(), Ordering::Relaxed);
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Measured {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+async fn read_answer(client: &mut DuplexStream) {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\nok") {
+        answer.push(client.read_u8().await.unwrap());
+    }
+}
+
+/// Serves the connection until its client, which gets the watch and the size of the buffer of the last read, is done.
+async fn serve_client<F: Future<Output = ()>>(
+    client: impl FnOnce(DuplexStream, Arc<Watch>, Arc<AtomicUsize>) -> F,
+) -> Ended {
+    let (watch, room) = (watch(), Arc::new(AtomicUsize::new(0)));
+    let (end, inner) = tokio::io::duplex(64 << 10);
+    let stream = Measured {
+        inner,
+        room: Arc::clone(&room),
+    };
+    let watched = watch.watch();
+    let buffers = Buffers {
+        head_bytes_max: 64 << 10,
+        memory: &MemoryBudget::unlimited(),
+    };
+    let answer = |_| async { Response::new(Full::<Bytes>::from("ok")) };
+    let serving = super::serve(stream, &watched, buffers, answer);
+    tokio::join!(serving, client(end, watch, room)).0
+}
+
+/// Lets the connection run until it waits again.
+async fn settle() {
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_gives_back_its_buffers_until_the_next_request() {
+    let ended = serve_client(async |mut client, watch, room| {
+        let room = || room.load(Ordering::Relaxed);
+        for _ in 0..2 {
+            // In two parts, so that a request begins while the connection rests.
+            client.write_all(b"G").await.unwrap();
+            settle().await;
+            client.write_all(&REQUEST[1..]).await.unwrap();
+            read_answer(&mut client).await;
+            settle().await;
+            assert!(room() > 1_000, "{}", room());
+            pass(&watch, 2);
+            settle().await;
+            assert_eq!(room(), 1, "the buffer of an idle connection");
+        }
+    });
+    assert_eq!(ended.await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn bytes_of_the_next_request_are_not_lost_when_the_buffers_are_given_back() {
+    let ended = serve_client(async |mut client, watch, _| {
+        let both = [REQUEST, &REQUEST[..9]].concat();
+        client.write_all(&both).await.unwrap();
+        read_answer(&mut client).await;
+        pass(&watch, 3);
+        settle().await;
+        client.write_all(&REQUEST[9..]).await.unwrap();
+        read_answer(&mut client).await;
+    });
+    assert_eq!(ended.await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn a_resting_connection_is_closed_in_time() {
+    let ended = serve_client(async |mut client, watch, _| {
+        client.write_all(REQUEST).await.unwrap();
+        read_answer(&mut client).await;
+        pass(&watch, 2);
+        settle().await;
+        pass(&watch, 9);
+        assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
+    });
+    assert_eq!(ended.await, Ended::Slow);
 }

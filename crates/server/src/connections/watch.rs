@@ -1,7 +1,8 @@
 //! Closes connections that take too long, and makes room for new ones.
 //!
 //! Once a second one task checks all connections: overdue connections get the order to break off, and at shutdown all get the
-//! order to end. So limits hold to within a second, and a request needs no timer.
+//! order to end. So limits hold to within a second, and a request needs no timer. Connections that have been idle for
+//! [`IDLE_SECONDS_MIN`] give back their buffers.
 //!
 //! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate moves in
 //! [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single bytes little
@@ -45,8 +46,8 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// Clients that send one request after the other keep their connections, also when there are too many clients: those are
-/// idle for milliseconds. In whole seconds of the watch.
+/// Clients that send one request after the other keep their connections and their buffers, also when there are too many
+/// clients: those are idle for milliseconds. In whole seconds of the watch.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {
@@ -99,6 +100,8 @@ struct Entry {
     progress: Arc<Progress>,
     transfer: Transfer,
     is_leaving: bool,
+    /// The state in which it was last told to rest.
+    rested: Option<State>,
 }
 
 /// The body or answer under way, as of the last check.
@@ -146,6 +149,20 @@ impl Entry {
                 self.transfer.is_too_slow(state, moved, patience)
             }
         }
+    }
+}
+
+impl Entry {
+    /// Whether it has just been idle for long enough to rest. True once for each idle time.
+    fn begins_rest(&mut self, second: u32) -> bool {
+        let state = self.progress.state();
+        let is_idle = state.phase() == Phase::Idle
+            && second.saturating_sub(state.began()) >= IDLE_SECONDS_MIN;
+        let begins = is_idle && self.rested != Some(state);
+        if begins {
+            self.rested = Some(state);
+        }
+        begins
     }
 }
 
@@ -239,6 +256,7 @@ impl Watch {
             transfer: Transfer::of(&progress),
             progress: Arc::clone(&progress),
             is_leaving: false,
+            rested: None,
         };
         open.connections.insert(number, entry);
         drop(open);
@@ -294,12 +312,14 @@ impl Watch {
         }
     }
 
-    /// Advances the clock by a second and orders overdue connections to break off.
+    /// Advances the clock by a second, orders overdue connections to break off, and tells idle ones to rest.
     pub(super) fn tick(&self) {
         let second = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         for entry in self.open.lock().connections.values_mut() {
             if entry.is_overdue(second, &self.patience) {
                 entry.progress.send(Order::BreakOff);
+            } else if entry.begins_rest(second) {
+                entry.progress.rest();
             }
         }
         self.changed.notify_one();

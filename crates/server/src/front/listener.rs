@@ -78,9 +78,20 @@ async fn serve<P: Protocol>(
     peer: IpAddr,
     watched: &Watched,
 ) -> Option<ConnectionFault> {
-    let Some(tls) = tls else {
-        return serve_http(&*protocol, stream, peer, watched).await;
-    };
+    match tls {
+        None => serve_http(&*protocol, stream, peer, watched).await,
+        // In a box, so that connections without TLS are small.
+        Some(tls) => Box::pin(serve_tls(&*protocol, tls, stream, peer, watched)).await,
+    }
+}
+
+async fn serve_tls<P: Protocol>(
+    protocol: &P,
+    tls: TlsAcceptor,
+    stream: Stream,
+    peer: IpAddr,
+    watched: &Watched,
+) -> Option<ConnectionFault> {
     let shaken = tokio::select! {
         biased;
         shaken = tls.accept(stream) => shaken,
@@ -89,7 +100,7 @@ async fn serve<P: Protocol>(
     match shaken {
         Ok(stream) => {
             watched.progress.enter(Phase::New);
-            serve_http(&*protocol, stream, peer, watched).await
+            serve_http(protocol, stream, peer, watched).await
         }
         Err(error) => {
             tracing::debug!(%error, "a TLS handshake failed");

@@ -52,6 +52,11 @@ struct State {
     spares_requested: bool,
     /// How far the WAL was written when maintenance last ran.
     written_at_maintenance: Option<Written>,
+    /// Calls of maintenance in a row without a new group.
+    idle_calls: u32,
+    /// Where the next group was to be written when the ready segments were given back. New ones are created only after
+    /// more than a few writes, so that rare writes do not create and remove segments each time.
+    rested_at: Option<(u64, u64)>,
 }
 
 impl LocalWal {
@@ -92,6 +97,8 @@ impl LocalWal {
                 retention,
                 spares_requested: false,
                 written_at_maintenance: None,
+                idle_calls: 0,
+                rested_at: None,
             }),
             pool: Mutex::new(pool),
             recovered: Mutex::new(recovered),
@@ -275,11 +282,16 @@ impl Shared {
     }
 
     /// Recycles released segments, then creates the configured number of spare segments. A WAL whose first segment is
-    /// less than a quarter full gets no spares, so that a small server uses little space.
+    /// less than a quarter full gets no spares, so that a small server uses little space. A WAL at rest has none either.
     fn maintain(&self) -> io::Result<()> {
         let wants_spares = {
-            let state = self.state.lock();
-            !state.sealed.is_empty() || state.writer.is_quarter_full()
+            let mut state = self.state.lock();
+            let State {
+                writer, rested_at, ..
+            } = &mut *state;
+            rested_at.take_if(|position| writer.has_moved_on_since(*position));
+            let rests = state.rested_at.is_some();
+            !state.sealed.is_empty() || (state.writer.is_quarter_full() && !rests)
         };
         // The pool is unlocked between two segments, because the commit thread may need one.
         for segment in self.take_released()? {
@@ -294,8 +306,22 @@ impl Shared {
             let mut pool = self.open_pool()?;
             pool.prepare_one(&*self.disk, self.options.spare_count)
         };
+        if self.begins_rest() {
+            return self.open_pool()?.remove_ready(&*self.disk);
+        }
         while wants_spares && prepare_one()? {}
         Ok(())
+    }
+
+    /// Whether no group was written for a while and all sealed segments are released: then the ready segments are given
+    /// back.
+    fn begins_rest(&self) -> bool {
+        let mut state = self.state.lock();
+        let begins = state.sealed.is_empty() && state.idle_calls >= self.options.idle_calls_max;
+        if begins {
+            state.rested_at = Some(state.writer.position());
+        }
+        begins
     }
 
     /// The pool, unless the WAL is fenced: the files may belong to the next one.
@@ -314,11 +340,13 @@ impl Shared {
             let mut state = self.state.lock();
             let written = state.writer.written();
             let before = std::mem::replace(&mut state.written_at_maintenance, written);
-            (
-                std::mem::take(&mut state.released),
-                written,
-                before == written,
-            )
+            let is_idle = before == written;
+            state.idle_calls = if is_idle {
+                state.idle_calls.saturating_add(1)
+            } else {
+                0
+            };
+            (std::mem::take(&mut state.released), written, is_idle)
         };
         if released.is_empty() && !is_idle {
             return Ok(released);

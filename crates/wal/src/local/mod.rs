@@ -71,10 +71,14 @@ pub struct Options {
     /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
     /// startup time and the memory for unflushed rows.
     pub live_segments_max: u64,
+    /// The number of calls of [`Wal::maintain`] in a row without a new group after which the WAL gives the space of its
+    /// ready segments back.
+    pub idle_calls_max: u32,
 }
 
 impl Default for Options {
-    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse.
+    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse, until half a minute
+    /// without writes: the engine calls [`Wal::maintain`] twice a second.
     fn default() -> Self {
         Self {
             segment_bytes: 16 << 20,
@@ -82,11 +86,26 @@ impl Default for Options {
             recycled_count_max: 6,
             flush_after_segments: 3,
             live_segments_max: 10,
+            idle_calls_max: 60,
         }
     }
 }
 
+/// Fewer segments than this would be pinned by a single flush.
+const LIVE_SEGMENTS_MIN: u64 = 4;
+
 impl Options {
+    /// The default options, with at most about this many bytes of unflushed records if there is less memory than usual.
+    #[must_use]
+    pub fn within(unflushed_bytes_max: u64) -> Self {
+        let usual = Self::default();
+        let segments = unflushed_bytes_max / usual.segment_bytes;
+        Self {
+            live_segments_max: segments.clamp(LIVE_SEGMENTS_MIN, usual.live_segments_max),
+            ..usual
+        }
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             flush_after_bytes: self.flush_after_segments * self.segment_bytes,
@@ -108,8 +127,8 @@ pub struct LocalStorage {
 impl LocalStorage {
     /// The WAL in `directory`, which must exist.
     #[must_use]
-    pub fn new(directory: PathBuf) -> Self {
-        Self::with_disk(directory, Arc::new(OsDisk), Options::default())
+    pub fn new(directory: PathBuf, options: Options) -> Self {
+        Self::with_disk(directory, Arc::new(OsDisk), options)
     }
 
     /// The WAL in `directory`, with other options, or on a disk with injected faults.

@@ -121,6 +121,22 @@ impl SegmentPool {
         Ok(segment)
     }
 
+    /// Removes all ready segments. Recovery treats one that survives a crash or a failed removal as empty.
+    pub(super) fn remove_ready(&mut self, disk: &dyn Disk) -> io::Result<()> {
+        if self.ready.is_empty() {
+            return Ok(());
+        }
+        let unused: BTreeSet<u64> = self.ready.iter().map(|it| it.header.number).collect();
+        self.update_head(disk, |segments| {
+            segments.retain(|number| !unused.contains(number));
+        })?;
+        self.ready.clear();
+        for number in unused {
+            disk.remove(&segment_path(&self.directory, number))?;
+        }
+        disk.sync_directory(&self.directory)
+    }
+
     /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready. A used file is faster
     /// than a new file: its blocks are already written, so a sync does not change file system metadata.
     pub(super) fn recycle(

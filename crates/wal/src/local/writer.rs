@@ -56,6 +56,18 @@ impl Writer {
         self.offset > self.segment.bytes() / 4
     }
 
+    /// The number of the segment, and the offset of the next group in it.
+    pub(super) fn position(&self) -> (u64, u64) {
+        (self.segment.header.number, self.offset)
+    }
+
+    /// Whether a sixteenth of a segment was written since `position`, or another segment was begun.
+    pub(super) fn has_moved_on_since(&self, position: (u64, u64)) -> bool {
+        let (number, offset) = position;
+        let moved = self.offset.saturating_sub(offset);
+        self.segment.header.number != number || moved > self.segment.bytes() / 16
+    }
+
     pub(super) fn group_is_empty(&self) -> bool {
         self.group.is_empty()
     }

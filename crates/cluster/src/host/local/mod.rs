@@ -32,9 +32,9 @@ pub struct LocalHost {
     map: Arc<PartitionMap>,
     /// For each range, the receiver that ends when the range is dropped.
     released: Mutex<HashMap<RangeId, Released>>,
-    /// Ranges whose garbage was collected, with the newest compacted file at that time. New garbage appears only with
-    /// the next compacted file or the release of a pin.
-    collected: Mutex<HashMap<RangeId, Option<String>>>,
+    /// Ranges whose garbage was collected, with the newest compacted file at that time, and whether there were no files.
+    /// New garbage appears only with the next compaction or the release of a pin.
+    collected: Mutex<HashMap<RangeId, (Option<String>, bool)>>,
     /// Last windows of ranges that were replaced since the last report.
     replaced: Mutex<Vec<ReplacedReport>>,
     /// Notified when the database of a replaced range was closed.

@@ -1,4 +1,5 @@
-//! Maintenance of the served ranges: copies shared files, deletes files that nothing reads.
+//! Maintenance of the served ranges: copies shared files, returns the space of deleted rows, deletes files that nothing
+//! reads.
 
 use super::LocalHost;
 use partita_engine::Collected;
@@ -26,8 +27,11 @@ impl LocalHost {
                 tracing::debug!(%error, range = %id, "cannot detach the files of a range");
             }
         }
-        // No garbage is left until the next compacted file.
-        let done = (layout.kept == 0).then_some(layout.newest_rewritten);
+        if let Err(error) = range.engine().reclaim().await {
+            tracing::debug!(%error, range = %id, "cannot return the space of deleted rows");
+        }
+        // No garbage is left until the next compacted file, or until a compaction leaves none.
+        let done = (layout.kept == 0).then_some((layout.newest_rewritten, layout.files == 0));
         if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
             return;
         }

@@ -113,11 +113,15 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
         return;
     }
     let mut merged = WriteBatch::new();
+    let mut deletes = 0;
     for queued in &mut part.batches {
         for write in std::mem::take(&mut queued.batch).into_writes() {
             match write.value {
                 Some(value) => merged.put_bytes(write.key, value),
-                None => merged.delete(write.key),
+                None => {
+                    deletes += 1;
+                    merged.delete(write.key);
+                }
             }
         }
     }
@@ -126,6 +130,7 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
         tracing::error!(%error, %range, "a commit failed; reopening all databases");
         part.failed = true;
     }
+    part.database.space.count_deletes(deletes);
 }
 
 /// Counts the group and completes its batches.

@@ -1,4 +1,5 @@
-//! Detaching: a full compaction of a database, after which it reads no files of its sources.
+//! Detaching: a full compaction of a database, after which it reads no files of its sources. It also removes deletions
+//! and overwritten rows ([`super::space`]).
 //!
 //! On request, the database's compactor schedules the compaction itself. A job that SlateDB's administration submits
 //! from outside can arrive after the compactor has given its own next job a timestamp and before it has stored that
@@ -9,8 +10,10 @@
 //! meanwhile level 0 would fill up and writes would be refused. So level 0 is compacted separately from the runs.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use partita_rt::Clock;
 use slatedb::VersionedManifest;
 use slatedb::compactor::{
     CompactionScheduler, CompactionSchedulerSupplier, CompactionSpec, CompactorStateView,
@@ -24,28 +27,75 @@ const LEVEL0_COUNT_MIN: usize = 4;
 /// A request to detach a database. Shared with its compactor, which polls it once a second.
 #[derive(Clone)]
 pub(super) struct DetachRequest {
-    state: Arc<Mutex<State>>,
+    progress: Arc<Mutex<Progress>>,
     at_once_bytes: u64,
+    clock: Arc<dyn Clock>,
+}
+
+/// The state of a request, and its times.
+#[derive(Debug, Default)]
+struct Progress {
+    state: State,
+    /// When the running request was made.
+    requested: Option<Instant>,
+    last: Option<FullCompaction>,
+}
+
+/// A full compaction that ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FullCompaction {
+    /// From the request to the end.
+    pub(super) took: Duration,
+    pub(super) ended: Instant,
 }
 
 impl DetachRequest {
     /// No request yet. A database of at most `at_once_bytes` is compacted in one job.
-    pub(super) fn new(at_once_bytes: u64) -> Self {
+    pub(super) fn new(at_once_bytes: u64, clock: Arc<dyn Clock>) -> Self {
         Self {
-            state: Arc::default(),
+            progress: Arc::default(),
             at_once_bytes,
+            clock,
         }
     }
 
-    /// Requests a detach, unless it would change nothing or is running. Closing the database drops the request.
-    pub(super) fn request(&self, manifest: &VersionedManifest) {
-        let mut state = self.state.lock();
+    /// Requests a detach, unless it would change nothing or is running. Closing the database drops the request. Returns
+    /// whether this call requested it.
+    pub(super) fn request(&self, manifest: &VersionedManifest) -> bool {
+        let mut progress = self.progress.lock();
         let files = Files::of(manifest, self.at_once_bytes);
-        if *state == State::Idle && files.whole().is_some() {
+        let is_new = progress.state == State::Idle && files.whole().is_some();
+        if is_new {
             // This manifest may be some seconds old, and a compaction may have ended after it.
             let shared = files.shared;
-            *state = State::Requested { shared };
+            progress.state = State::Requested { shared };
+            progress.requested = Some(self.clock.monotonic());
         }
+        is_new
+    }
+
+    /// Whether no request waits or runs.
+    pub(super) fn is_idle(&self) -> bool {
+        self.progress.lock().state == State::Idle
+    }
+
+    /// The last full compaction that ended since the database was opened.
+    pub(super) fn last(&self) -> Option<FullCompaction> {
+        self.progress.lock().last
+    }
+
+    /// The next step of the compactor.
+    fn next(&self, files: &Files) -> Next {
+        let mut progress = self.progress.lock();
+        let next = progress.state.next(files);
+        if progress.state == State::Idle
+            && let Some(requested) = progress.requested.take()
+        {
+            let ended = self.clock.monotonic();
+            let took = ended.saturating_duration_since(requested);
+            progress.last = Some(FullCompaction { took, ended });
+        }
+        next
     }
 }
 
@@ -74,7 +124,7 @@ impl CompactionScheduler for DetachScheduler {
         let jobs = jobs.flat_map(|jobs| jobs.recent_compactions());
         let jobs = jobs.filter(|job| job.active());
         files.jobs.extend(jobs.map(|job| job.spec().clone()));
-        match self.request.state.lock().next(&files) {
+        match self.request.next(&files) {
             Next::Default => self.default.propose(state),
             Next::Job(job) => vec![job],
             Next::Wait => Vec::new(),
@@ -199,7 +249,7 @@ impl Files {
         }
     }
 
-    /// A job that merges all files into one run; `None` for a single unshared file, which would only be copied.
+    /// A job that merges all files into one run; `None` for a single unshared run, which would only be copied.
     fn whole(&self) -> Option<CompactionSpec> {
         self.merged(self.level0.iter().copied())
     }
@@ -213,8 +263,9 @@ impl Files {
         let lowest = self.runs.iter().copied().min().unwrap_or_default();
         let runs = self.runs.iter().map(|run| SourceId::SortedRun(*run));
         let sources: Vec<SourceId> = level0.chain(runs).collect();
-        let enough = if self.shared { 1 } else { 2 };
-        (sources.len() >= enough).then(|| CompactionSpec::new(sources, lowest))
+        let is_one_run = matches!(*sources, [SourceId::SortedRun(_)]);
+        (!sources.is_empty() && (self.shared || !is_one_run))
+            .then(|| CompactionSpec::new(sources, lowest))
     }
 
     /// A job that merges level 0 into a new topmost run; `None` if level 0 is empty.

@@ -191,8 +191,8 @@ fn a_wal_without_a_head_is_upgraded_despite_a_kill_at_any_call() {
     panic!("the WAL never opened");
 }
 
-/// Writes groups, releases records, runs maintenance, writes a record longer than a segment and reopens the WAL, until
-/// a call fails.
+/// Writes groups, releases records, runs maintenance, writes a record longer than a segment, reopens the WAL and lets it
+/// rest, until a call fails.
 fn live(directory: &Directory, last: &mut u64, released: &mut u64) -> Option<()> {
     for life in 0..2 {
         let wal = directory.open(Resume::AfterStop).ok()?;
@@ -205,6 +205,14 @@ fn live(directory: &Directory, last: &mut u64, released: &mut u64) -> Option<()>
             if step % 3 == 2 {
                 *released = id - 1 - life;
                 wal.release(RANGE, WalId(*released));
+                wal.maintain_blocking().ok()?;
+            }
+        }
+        if life == 1 {
+            // At rest the ready segments are removed.
+            *released = *last;
+            wal.release(RANGE, WalId(*released));
+            for _ in 0..=OPTIONS.idle_calls_max {
                 wal.maintain_blocking().ok()?;
             }
         }

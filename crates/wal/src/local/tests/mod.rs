@@ -20,6 +20,7 @@ const OPTIONS: Options = Options {
     recycled_count_max: 2,
     flush_after_segments: conformance::FLUSH_AFTER_SEGMENTS,
     live_segments_max: conformance::LIVE_SEGMENTS_MAX,
+    idle_calls_max: 4,
 };
 
 /// A WAL on a disk that can fail.
@@ -155,6 +156,38 @@ fn segments_are_reused() {
     }
     let files = directory.file_count();
     assert!(files <= 12, "{files} files");
+}
+
+/// A WAL without writes gives its flushed and its ready segments back, and takes no space for a few writes.
+#[test]
+fn a_wal_at_rest_keeps_one_segment() {
+    let (directory, wal) = new_log();
+    for id in 1..=9 {
+        append(&wal, id, 3_000).unwrap();
+    }
+    maintain(&wal);
+    let rest = || {
+        for _ in 0..=OPTIONS.idle_calls_max {
+            maintain(&wal);
+        }
+    };
+    rest();
+    assert!(directory.file_count() > 5, "its records are not flushed");
+    wal.release(RANGE, WalId(9));
+    maintain(&wal);
+    assert_eq!(directory.file_count(), 1);
+    let first = directory.segments();
+    append(&wal, 10, 20).unwrap();
+    maintain(&wal);
+    rest();
+    assert_eq!(directory.segments(), first, "a small write needs no space");
+    for id in 11..=13 {
+        append(&wal, id, 3_000).unwrap();
+        maintain(&wal);
+    }
+    assert!(directory.file_count() > 2, "spare segments are back");
+    drop(wal);
+    assert_eq!(ids(&directory.reopen()).last(), Some(&13));
 }
 
 #[test]
