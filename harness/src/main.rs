@@ -19,6 +19,7 @@
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
 //! | `footprint` | measures memory and time to ready |
+//! | `hostile` | sends requests that break the rules, and checks that nothing changes |
 //! | `stall` | measures an ordinary client beside clients that stop sending or receiving |
 
 #![allow(clippy::print_stdout, reason = "prints results")]
@@ -33,6 +34,7 @@ mod diskfaults;
 mod diskfull;
 mod fairness;
 mod footprint;
+mod hostile;
 mod kill_test;
 mod latency_under_change;
 mod powercut;
@@ -71,6 +73,8 @@ enum Test {
     Fairness(fairness::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
+    /// Send requests that break the rules and check the answers, the rows and the memory
+    Hostile(hostile::Arguments),
     /// Measure client latency during splits, merges and snapshots under full load
     #[command(alias = "pauses")]
     LatencyUnderChange(latency_under_change::Arguments),
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
+        Test::Hostile(arguments) => hostile::run(&arguments),
         Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
         Test::Powercut(arguments) => powercut::run(&arguments),
         Test::Pressure(arguments) => pressure::run(&arguments),
