@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 /// The words before the address in the ready line. The first is the line of Azurite with all services, for which test
 /// helpers of several languages wait; the servers of this project print it too. The second is the line of Azurite with
@@ -112,6 +112,18 @@ impl ServerProcess {
     /// When the process is gone.
     pub fn peak_rss_mib(&self) -> anyhow::Result<f64> {
         self.status_mib("VmHWM:")
+    }
+
+    /// Asks the process to end, as `kill` does, and waits until it has ended.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn stop(&mut self) -> anyhow::Result<()> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status()?;
+        ensure!(sent.success(), "kill -TERM {pid}: {sent}");
+        self.child.wait()?;
+        Ok(())
     }
 
     fn status_mib(&self, name: &str) -> anyhow::Result<f64> {
