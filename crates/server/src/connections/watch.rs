@@ -45,8 +45,8 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// Clients that send one request after the other keep their connections, also when there are too many clients: those are
-/// idle for milliseconds. In whole seconds of the watch.
+/// [`Evicts::Waiting`] keeps connections that are idle for less than this many seconds of the watch. A client that
+/// sends one request after the other is idle only for milliseconds.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {

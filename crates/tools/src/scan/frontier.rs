@@ -57,7 +57,7 @@ pub struct Batch<R> {
 
 #[derive(Debug)]
 enum SlotState<R> {
-    Open,
+    Waiting,
     Running,
     Read(Vec<R>),
 }
@@ -74,7 +74,7 @@ struct Slot<R> {
     age: u64,
 }
 
-/// The open steps of a scan.
+/// The steps of a scan whose rows are not returned yet: waiting, running, or read.
 #[derive(Debug)]
 pub struct Frontier<R> {
     options: FrontierOptions,
@@ -160,7 +160,7 @@ impl<R> Frontier<R> {
                     rows,
                 })
             }
-            SlotState::Open | SlotState::Running => None,
+            SlotState::Waiting | SlotState::Running => None,
         }
     }
 
@@ -196,8 +196,8 @@ impl<R> Frontier<R> {
     }
 
     fn next_in_order(&self) -> Option<usize> {
-        let is_open = |slot: &Slot<R>| matches!(slot.state, SlotState::Open);
-        let at = self.slots.iter().position(is_open)?;
+        let is_waiting = |slot: &Slot<R>| matches!(slot.state, SlotState::Waiting);
+        let at = self.slots.iter().position(is_waiting)?;
         let ahead = (self.running + 1).saturating_mul(self.options.step_rows_max);
         let fits = self.buffered_rows.saturating_add(ahead) <= self.options.buffer_rows_max;
         (fits || at == 0).then_some(at)
@@ -205,7 +205,7 @@ impl<R> Frontier<R> {
 
     fn next_in_any_order(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
-        let mut open = slots.filter(|(_, slot)| matches!(slot.state, SlotState::Open));
+        let mut open = slots.filter(|(_, slot)| matches!(slot.state, SlotState::Waiting));
         let few = self.options.jobs.max(1).saturating_mul(OPEN_STEPS_PER_JOB);
         let next = if open.clone().nth(few).is_some() {
             open.next()
@@ -222,7 +222,7 @@ impl<R> Frontier<R> {
             slots.push(Slot {
                 id: step.id(),
                 step,
-                state: SlotState::Open,
+                state: SlotState::Waiting,
                 depth,
                 age: self.born,
             });
