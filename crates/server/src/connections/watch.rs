@@ -26,7 +26,7 @@ pub(crate) struct Patience {
     pub(crate) head: Duration,
     /// Time until the first byte of a further request.
     pub(crate) idle: Duration,
-    /// Time between two bytes of a body or of an answer.
+    /// The time for which a body or an answer may move nothing: its allowance below [`Self::rate_min`].
     pub(crate) stall: Duration,
     /// Bytes of a body or an answer in a second, on average.
     pub(crate) rate_min: u64,
