@@ -1,10 +1,12 @@
 //! A client of the admin port without an HTTP library: one request per connection.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use partita_load::Random;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -53,13 +55,26 @@ pub fn await_rewriting(admin: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Ports to choose from: below those that Linux gives to outgoing connections, so that no client takes the port before
+/// the server listens.
+const PORTS: std::ops::Range<u16> = 10_100..30_000;
+
+/// Ports that are tried.
+const PORT_TRIES: u32 = 100;
+
 /// A port of this machine that was free a moment ago.
 ///
 /// # Errors
 /// When no port is free.
 pub fn free_port() -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?)
+    // Random, so that tests that run at the same time seldom choose the same.
+    let mut random = Random::new(RandomState::new().build_hasher().finish());
+    let free = (0..PORT_TRIES).find_map(|_| {
+        let port = PORTS.start + u16::try_from(random.below(PORTS.len() as u64)).ok()?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?;
+        listener.local_addr().ok()
+    });
+    free.context("found no free port")
 }
 
 /// All ranges.

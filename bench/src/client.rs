@@ -230,13 +230,18 @@ impl Client {
         })
     }
 
-    /// The bytes of the request, with a signature for the current time.
-    fn encode(&self, request: &Request<'_>) -> Vec<u8> {
+    /// The bytes of the request, with a signature for the current time. The query is not signed, except for `comp`.
+    pub fn encode(&self, request: &Request<'_>) -> Vec<u8> {
         let date = rfc1123_now();
         let path = format!("/{}{}", self.account.name(), request.path);
+        let options = request.query.split('&');
+        let comp = options
+            .into_iter()
+            .find(|option| option.starts_with("comp="));
+        let resource = comp.map_or_else(|| path.clone(), |comp| format!("{path}?{comp}"));
         let signature = self
             .account
-            .sign(request.method, request.content_type, &date, &path);
+            .sign(request.method, request.content_type, &date, &resource);
         let question = if request.query.is_empty() { "" } else { "?" };
         let mut text = format!(
             "{} {path}{question}{} HTTP/1.1\r\nHost: {}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\

@@ -29,8 +29,8 @@ mod target;
 mod workload;
 
 pub use account::Account;
-pub use clock::park_for;
 pub(crate) use clock::rfc1123_now;
+pub use clock::{park_for, shift_dates};
 pub use load::{LoadResult, LoadRun};
 pub use options::Options;
 pub use prepare::{create_table, prepare};

@@ -128,6 +128,18 @@ impl ServerProcess {
         self.status_mib("VmHWM:")
     }
 
+    /// Asks the process to end, as `kill` does, and waits until it has ended.
+    ///
+    /// # Errors
+    /// When the signal cannot be sent.
+    pub fn stop(&mut self) -> anyhow::Result<()> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status()?;
+        ensure!(sent.success(), "kill -TERM {pid}: {sent}");
+        self.child.wait()?;
+        Ok(())
+    }
+
     fn status_mib(&self, name: &str) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let kib = status

@@ -13,10 +13,14 @@
 //! | `bugs` | runs `pressure` against each planted bug |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
 //! | `deletes` | deletes, overwrites and drops rows, and measures scans and space after it |
+//! | `clocks` | shifts the server's clock between starts and while it runs, under the same checkers |
+//! | `powercut` | kills the server and drops what was not synced, under the same checkers |
+//! | `diskfaults` | makes calls to the file system fail, under the same checkers |
 //! | `diskfull` | fills a small file system |
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
 //! | `footprint` | measures memory and time to ready |
+//! | `hostile` | sends requests that break the rules, and checks that nothing changes |
 //! | `idle` | measures the memory of idle connections |
 //! | `stall` | measures an ordinary client beside clients that stop sending or receiving |
 
@@ -25,15 +29,20 @@
 
 mod bugs;
 mod checkers;
+mod clocks;
 mod crash;
 mod damage;
 mod deletes;
+mod diskfaults;
 mod diskfull;
 mod fairness;
 mod footprint;
+mod hostile;
 mod idle;
 mod kill_test;
 mod latency_under_change;
+mod powercut;
+mod preload;
 mod pressure;
 mod range_changes;
 mod rows;
@@ -54,23 +63,31 @@ use partita_bench::project;
 enum Test {
     /// Activate each planted bug in turn and check that the pressure test catches it
     Bugs(bugs::Arguments),
+    /// Shift the server's clock and compare the stored rows with the acknowledged ones
+    Clocks(clocks::Arguments),
     /// Kill the server at random moments and compare the stored rows with the acknowledged ones
     Crash(crash::Arguments),
     /// Damage files of a store, and check that each is refused, reported, repaired or harmless
     Damage(damage::Arguments),
     /// Delete, overwrite and drop rows, and measure scans and space until both are as before
     Deletes(deletes::Arguments),
+    /// Make the server's calls to the file system fail and compare the stored rows with the acknowledged ones
+    Diskfaults(diskfaults::Arguments),
     /// Fill the server's disk, on a small file system in memory
     Diskfull(diskfull::Arguments),
     /// Measure the latency of ten modest tenants while another tenant is abusive
     Fairness(fairness::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
+    /// Send requests that break the rules and check the answers, the rows and the memory
+    Hostile(hostile::Arguments),
     /// Measure the memory of idle connections
     Idle(idle::Arguments),
     /// Measure client latency during splits, merges and snapshots under full load
     #[command(alias = "pauses")]
     LatencyUnderChange(latency_under_change::Arguments),
+    /// Cut the simulated power of the server's disk and compare the stored rows with the acknowledged ones
+    Powercut(powercut::Arguments),
     /// Split, merge, freeze, compact and kill while clients check every answer
     Pressure(pressure::Arguments),
     /// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
@@ -80,14 +97,18 @@ enum Test {
 fn main() -> ExitCode {
     let outcome = match Test::parse() {
         Test::Bugs(arguments) => bugs::run(&arguments),
+        Test::Clocks(arguments) => clocks::run(&arguments),
         Test::Crash(arguments) => crash::run(&arguments),
         Test::Damage(arguments) => damage::run(&arguments),
         Test::Deletes(arguments) => deletes::run(&arguments),
+        Test::Diskfaults(arguments) => diskfaults::run(&arguments),
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
+        Test::Hostile(arguments) => hostile::run(&arguments),
         Test::Idle(arguments) => idle::run(&arguments),
         Test::LatencyUnderChange(arguments) => latency_under_change::run(&arguments),
+        Test::Powercut(arguments) => powercut::run(&arguments),
         Test::Pressure(arguments) => pressure::run(&arguments),
         Test::Stall(arguments) => stall::run(&arguments),
     };

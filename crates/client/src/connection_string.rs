@@ -1,4 +1,4 @@
-//! Connection strings: `Name=value;…`, in the form of the portal, Azurite and the other SDKs.
+//! Connection strings: `Name=value;…`, as the portal, Azurite and the other SDKs write them.
 //!
 //! | part | meaning |
 //! | --- | --- |

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{KeyRange, RangeId};
 
-/// The traces of ranges in a store.
+/// What a store holds of each range: databases, WAL records, and removed databases in the trash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredRanges {
     /// The databases, open or closed, whole or in part, in ascending order.

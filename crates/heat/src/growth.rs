@@ -27,7 +27,8 @@ const ADVANCES_MIN: u32 = 2;
 /// The number of windows between two recordings of the ends: five minutes. The last two recordings are kept, so the
 /// older one is five to ten minutes old.
 const MARK_WINDOWS: u32 = 30;
-/// The number of windows after which a table without inserts, or with an end that has not moved, is dropped: an hour.
+/// The number of windows after which a table without inserts is dropped, and the moves of an end that has not
+/// moved since are forgotten: an hour.
 const WINDOWS_MAX: u32 = 360;
 
 /// The end at which a table grows.

@@ -41,6 +41,6 @@ fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
 fn a_lost_write_is_found() {
     let ran = simulate("5", &["--plant", "lost-write"]);
     let error = String::from_utf8(ran.stderr).unwrap();
-    assert!(!ran.status.success(), "the lost write was not found");
+    assert!(!ran.status.success(), "the lost write is found");
     assert!(error.contains("seed 5 failed"), "{error}");
 }

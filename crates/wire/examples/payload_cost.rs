@@ -122,7 +122,7 @@ fn main() {
     });
 }
 
-/// A batch of a hundred inserts of this entity, in the form of the .NET client.
+/// A batch of a hundred inserts of this entity, as the .NET client sends it.
 fn batch(entity: &Entity<'_>) -> Vec<u8> {
     let mut json = Vec::new();
     let writer = EntityWriter::new(&format(MetadataLevel::Minimal, None));

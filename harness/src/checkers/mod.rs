@@ -15,6 +15,7 @@ pub(crate) mod stored;
 mod writer;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 
 use anyhow::{Context, bail};
@@ -41,6 +42,8 @@ pub(crate) struct Checkers {
     writers: Vec<Writer>,
     races: Races,
     reader: Reader,
+    /// Ends the load of a server that is not killed.
+    stop: AtomicBool,
 }
 
 impl Checkers {
@@ -58,6 +61,15 @@ impl Checkers {
             writers,
             races: Races::default(),
             reader,
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Accepts failed reads and writes with unknown outcomes, if the answer has a documented reason.
+    pub(crate) fn expect_a_failing_disk(&mut self) {
+        self.reader.disk_fails = true;
+        for writer in &mut self.writers {
+            writer.disk_fails = true;
         }
     }
 
@@ -79,17 +91,21 @@ impl Checkers {
         fail_on(&faults)
     }
 
-    /// Starts the load of all clients, each on its own thread, which ends with the server.
+    /// Starts the load of all clients, each on its own thread, which ends with the server, or when the returned flag is
+    /// set.
     pub(crate) fn load<'scope>(
         &'scope mut self,
         scope: &'scope Scope<'scope, '_>,
         addr: SocketAddr,
-    ) {
+    ) -> &'scope AtomicBool {
         let (account, races, reader) = (&self.account, &self.races, &mut self.reader);
+        self.stop.store(false, Ordering::Relaxed);
+        let stop = &self.stop;
         for writer in &mut self.writers {
-            scope.spawn(move || writer.run(addr, account, races));
+            scope.spawn(move || writer.run(addr, account, races, stop));
         }
-        scope.spawn(move || reader.run(addr, account));
+        scope.spawn(move || reader.run(addr, account, stop));
+        stop
     }
 
     /// Takes the faults that the clients found under load.

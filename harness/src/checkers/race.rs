@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use partita_bench::client::{Client, Response};
 
 use super::model::{Key, Rows, WriteId, next_write_id, payload};
+use super::stored;
 
 /// Largest number of races in one round; each row is compared in all later rounds.
 const RACES_MAX: usize = 8;
@@ -46,8 +47,13 @@ impl Races {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes one move in the newest race. `Some` is a fault of the server.
-    pub(crate) fn play(&self, client: &mut Client) -> anyhow::Result<Option<String>> {
+    /// Makes one move in the newest race. `Some` is a fault of the server. If the disk fails, the outcome of a move may be
+    /// unknown.
+    pub(crate) fn play(
+        &self,
+        client: &mut Client,
+        disk_fails: bool,
+    ) -> anyhow::Result<Option<String>> {
         let Some((index, next)) = self.next_move() else {
             return Ok(None);
         };
@@ -62,6 +68,9 @@ impl Races {
                 client.put(&key.path(), &[("If-Match", etag)], json.as_bytes())?
             }
         };
+        if disk_fails && answer.status == 500 && stored::is_documented(&answer.text()) {
+            return Ok(None);
+        }
         let mut board = self.board();
         let Some(race) = board.get_mut(index) else {
             return Ok(None);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use partita_bench::Account;
 use partita_bench::client::{Client, is_disconnect};
@@ -9,6 +10,12 @@ use partita_load::Random;
 
 use super::model::{Key, Ledger, Rows};
 use super::stored;
+
+/// Whether the server said why it could not read.
+fn is_documented(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<stored::ServerError>();
+    error.is_some_and(stored::ServerError::is_documented)
+}
 
 /// A reader of all the writers' rows.
 #[derive(Debug)]
@@ -19,6 +26,8 @@ pub(crate) struct Reader {
     seen: BTreeMap<Key, String>,
     /// Faults of the server's answers.
     pub(crate) faults: Vec<String>,
+    /// Whether the disk fails, so that a read may too.
+    pub(crate) disk_fails: bool,
 }
 
 impl Reader {
@@ -30,15 +39,16 @@ impl Reader {
             random: Random::new(seed),
             seen: BTreeMap::new(),
             faults: Vec::new(),
+            disk_fails: false,
         }
     }
 
-    /// Reads until the connection breaks.
-    pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account) {
+    /// Reads until the connection breaks, or `stop` is set.
+    pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account, stop: &AtomicBool) {
         let Ok(mut client) = Client::connect(addr, account.clone()) else {
             return;
         };
-        loop {
+        while !stop.load(Ordering::Relaxed) {
             let key = &self.keys[self.random.below(self.keys.len() as u64) as usize];
             match stored::get(&mut client, key) {
                 Ok(Some(row)) => {
@@ -46,6 +56,7 @@ impl Reader {
                 }
                 Ok(None) => {}
                 Err(error) if is_disconnect(&error) => return,
+                Err(error) if self.disk_fails && is_documented(&error) => {}
                 Err(error) => {
                     self.faults.push(format!("reader: {error:#}"));
                     return;

@@ -1,11 +1,39 @@
 //! Reads the stored rows.
 
+use std::fmt;
+
 use anyhow::{Context, bail, ensure};
 use partita_bench::client::Client;
 use serde_json::Value;
 
 use super::TABLE;
 use super::model::{Key, Row, Rows, WriteId, write_id_of};
+
+/// An answer with a status from 500 on.
+#[derive(Debug)]
+pub(crate) struct ServerError(String);
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+impl ServerError {
+    /// Whether the answer has a reason that `ARCHITECTURE.md` documents for a failed read.
+    pub(crate) fn is_documented(&self) -> bool {
+        is_documented(&self.0)
+    }
+}
+
+/// Whether an answer names a documented reason: not executed, unknown outcome, or damaged or unreadable data.
+pub(crate) fn is_documented(text: &str) -> bool {
+    ["ServerBusy", "OperationTimedOut", "InternalError"]
+        .iter()
+        .any(|code| text.contains(code))
+}
 
 /// Every row of the table, by a scan over all pages.
 pub(crate) fn scan(client: &mut Client) -> anyhow::Result<Rows> {
@@ -39,6 +67,7 @@ pub(crate) fn get(client: &mut Client, key: &Key) -> anyhow::Result<Option<Row>>
             Ok(Some(row))
         }
         404 => Ok(None),
+        500.. => Err(ServerError(format!("{} {}", answer.status, answer.text())).into()),
         status => bail!("get {key:?}: {status} {}", answer.text()),
     }
 }

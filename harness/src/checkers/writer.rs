@@ -1,6 +1,7 @@
 //! One writer: random changes of its own rows over one connection, each answer checked against the model at once.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use partita_bench::Account;
 use partita_bench::batch::{self, Batch};
@@ -10,6 +11,7 @@ use partita_load::Random;
 use super::TABLE;
 use super::model::{EntityChange, Key, Ledger, WriteId, next_write_id, payload};
 use super::race::Races;
+use super::stored;
 
 /// Partitions of one writer.
 const PARTITIONS: u64 = 2;
@@ -32,6 +34,10 @@ pub(crate) struct Writer {
     pub(crate) faults: Vec<String>,
     /// Writes acknowledged.
     pub(crate) acknowledged: u64,
+    /// Whether the disk fails, so that a write may have an unknown outcome. The writer stops after such a write, which
+    /// stays in doubt until the rows are compared.
+    pub(crate) disk_fails: bool,
+    is_in_doubt: bool,
 }
 
 /// One operation about to be sent.
@@ -57,17 +63,26 @@ impl Writer {
             random: Random::new(seed),
             faults: Vec::new(),
             acknowledged: 0,
+            disk_fails: false,
+            is_in_doubt: false,
         }
     }
 
-    /// Writes until the connection breaks or a fault is found.
-    pub(crate) fn run(&mut self, addr: SocketAddr, account: &Account, races: &Races) {
+    /// Writes until the connection breaks, a fault is found, or `stop` is set.
+    pub(crate) fn run(
+        &mut self,
+        addr: SocketAddr,
+        account: &Account,
+        races: &Races,
+        stop: &AtomicBool,
+    ) {
         let Ok(mut client) = Client::connect(addr, account.clone()) else {
             return;
         };
-        while self.faults.is_empty() {
+        self.is_in_doubt = false;
+        while self.faults.is_empty() && !self.is_in_doubt && !stop.load(Ordering::Relaxed) {
             let outcome = match self.random.below(100) {
-                0..15 => races.play(&mut client),
+                0..15 => races.play(&mut client, self.disk_fails),
                 15..40 => self.batch(&mut client, addr, account),
                 _ => self.single(&mut client),
             };
@@ -215,6 +230,10 @@ impl Writer {
             // 503 means "not executed".
             (_, 503) => {
                 self.ledger.doubt = None;
+                None
+            }
+            (_, 500) if self.disk_fails && stored::is_documented(text) => {
+                self.is_in_doubt = true;
                 None
             }
             (Err(refusal), status) if refusal == status => None,

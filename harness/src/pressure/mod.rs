@@ -14,7 +14,7 @@
 //! The seed determines the operations and actions, but not their interleaving.
 
 mod canary_rows;
-mod nemesis;
+pub(crate) mod nemesis;
 mod quiesce;
 
 use std::net::SocketAddr;

@@ -16,16 +16,16 @@ const RANGES_MAX: usize = 12;
 
 /// The actions so far.
 #[derive(Debug, Default)]
-pub(super) struct NemesisActions {
-    pub(super) changes: RangeChanges,
+pub(crate) struct NemesisActions {
+    pub(crate) changes: RangeChanges,
     /// Other actions done.
-    pub(super) others: u64,
+    pub(crate) others: u64,
     /// Undocumented answers.
-    pub(super) faults: Vec<String>,
+    pub(crate) faults: Vec<String>,
 }
 
 /// Fires actions until `stop` is set or the server is killed. A fault ends it too.
-pub(super) fn run(
+pub(crate) fn run(
     admin: SocketAddr,
     random: &mut Random,
     stop: &AtomicBool,

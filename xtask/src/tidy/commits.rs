@@ -11,7 +11,7 @@ use partita_bench::project;
 /// Maximum length of a subject, in characters.
 const SUBJECT_MAX: usize = 70;
 
-/// First words of subjects that are statements.
+/// First words that show that a subject is not an imperative.
 const NOT_IMPERATIVE: [&str; 22] = [
     "a", "all", "an", "both", "each", "every", "how", "it", "its", "more", "no", "one", "only",
     "our", "some", "that", "the", "their", "there", "these", "this", "what",

@@ -6,8 +6,7 @@ use super::Finding;
 use super::tree::{File, Tree};
 
 /// Idioms word by word; `*` is any one word. The rule does not find this list: it exempts single words in quotes, and
-/// an
-/// idiom does not reach across quotes.
+/// an idiom does not reach across quotes.
 const IDIOMS: [&[&str]; 22] = [
     &["whoever"],
     &["nobody"],
@@ -33,7 +32,8 @@ const IDIOMS: [&[&str]; 22] = [
     &["letting", "*", "go"],
 ];
 
-/// After "is", a "no" with a noun is a riddle for "is not a table". "There is no table" is plain, and so is "is no longer".
+/// Words that may follow "no" after "is": "is no longer" is plain, and so is "there is no table". With a noun,
+/// "no" after "is" is a riddle for "is not a table".
 const PLAIN_AFTER_NO: [&str; 5] = ["longer", "more", "less", "fewer", "later"];
 
 /// All idioms of the tree.

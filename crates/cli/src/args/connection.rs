@@ -38,7 +38,7 @@ pub(crate) struct ConnectionArgs {
     /// URL of the table endpoint, such as http://127.0.0.1:10002/devstoreaccount1
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
-    /// Account name; without an endpoint, an Azure account
+    /// Account name. Without --endpoint, the account is in Azure
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
     /// Account key, Base64
@@ -50,7 +50,8 @@ pub(crate) struct ConnectionArgs {
     /// Certificate authority to trust in addition to the machine's, PEM
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// HTTP proxy for all hosts, or none [env: https_proxy, http_proxy, all_proxy, no_proxy]
+    /// URL of the HTTP proxy for all hosts, or `none` to connect directly
+    /// [env: https_proxy, http_proxy, all_proxy, no_proxy]
     #[arg(long, value_name = "URL", value_parser = |text: &str| text.parse::<Proxy>())]
     proxy: Option<Proxy>,
     /// Retries of a failed request, 0 to 20; 4 take about ten seconds

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Print a report as an HTML page with plots, for a browser
 #[derive(clap::Args)]
 pub(crate) struct PageCommand {
-    /// Report that --report wrote
+    /// Report file, written by `partita stress TABLE --report FILE`
     report: PathBuf,
 }
 

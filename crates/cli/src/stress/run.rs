@@ -117,7 +117,9 @@ async fn sampled_keys(
             let sample = interruptible(&mut pin!(stop_requested()), reading).await??;
             if sample.met >= SAMPLE_ROWS_MAX {
                 let rows = count(sample.met);
-                message(&format!("only {rows} rows of table {name} were read"));
+                message(&format!(
+                    "the sample covers the first {rows} rows read from table {name}: a sample reads no more"
+                ));
             }
             (sample, format!("table {name}"))
         }

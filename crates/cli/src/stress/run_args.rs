@@ -10,15 +10,14 @@ use partita_tools::stress::{Kind, Mix, PARTITIONS_MAX, Pattern, Schedule, Settin
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A run without `--duration` and `--operations` takes this long.
+/// The length of a run without `--duration` and `--operations`.
 const DURATION: Duration = Duration::from_secs(30);
 /// Default number of workers of a closed loop.
 const WORKERS_CLOSED: u64 = 16;
-/// Default number of workers at a rate, where it only bounds the number of open requests.
-const WORKERS_AT_A_RATE: u64 = 1024;
+/// Default number of workers with `--rate`, where the number only bounds the open requests.
+const WORKERS_WITH_RATE: u64 = 1024;
 /// Maximum of `--row-bytes`. The text of a row is one property, which has at most this many UTF-16 code units
-/// (protocol:
-/// "Understanding the Table service data model").
+/// (protocol: "Understanding the Table service data model").
 const ROW_BYTES_MAX: u64 = 32_768;
 
 /// Put load on a table, and show whether its keys would be throttled and what would help
@@ -109,7 +108,7 @@ pub(super) struct LoadArgs {
     /// Reach the rate in this many equal steps [default: steadily]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "rate")]
     ramp_steps: Option<u32>,
-    /// Maximum number of parallel operations, 1 to 2,048 [default: 16; 1,024 at a rate]
+    /// Maximum number of parallel operations, 1 to 2,048 [default: 16; with --rate 1,024]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=2048))]
     workers: Option<u64>,
     /// Length of the run, such as 30s or 10m [default: 30s unless --operations]
@@ -179,7 +178,7 @@ impl RunCommand {
         let schedule = load.schedule();
         let workers = match schedule {
             Schedule::Closed { .. } => WORKERS_CLOSED,
-            Schedule::Rate { .. } => WORKERS_AT_A_RATE,
+            Schedule::Rate { .. } => WORKERS_WITH_RATE,
         };
         let default_duration = load.operations.is_none().then_some(DURATION);
         let duration = load.duration.or(default_duration);

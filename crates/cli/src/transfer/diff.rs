@@ -268,7 +268,8 @@ fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts
 }
 
 impl DiffJob {
-    /// Describes this comparison, if `other` differs and so cannot continue from its position.
+    /// What this comparison, from a resume token, compares; `None` if `other` compares the same and can resume from the
+    /// token.
     fn difference(&self, other: &Self) -> Option<String> {
         let mut tables = self.tables.iter().zip(&other.tables);
         if !tables.all(|(a, b)| a.eq_ignore_ascii_case(b)) {

@@ -180,7 +180,8 @@ fn find_failed_operation(answer: &Answer) -> Result<()> {
     Err(refused(part.status, answer.headers(), body, index))
 }
 
-/// Refuses transactions that the service would refuse with an unclear message, or that would break the lines of the request.
+/// Refuses transactions that the service would refuse with an unclear message, and ETags with control characters, which
+/// would corrupt the headers of the batch.
 fn check(actions: &[TransactionAction]) -> Result<()> {
     let partition = actions.first().map(|action| action.keys().0);
     let is_elsewhere = |action: &TransactionAction| Some(action.keys().0) != partition;

@@ -53,7 +53,7 @@ use phase::{AfterSave, Exclusive, Phase};
 use pins::PinRounds;
 use std::collections::BTreeMap;
 
-/// If this many databases cannot be deleted because of a range, the range is compacted before it is split or merged.
+/// If this many databases cannot be deleted because of a range, its split or merge is refused, and it is compacted.
 const ANCESTRY_MAX: u64 = 8;
 
 /// The maximum number of ranges of a host: each range has buffers, files, a heat sketch and tasks, and memory is

@@ -4,7 +4,8 @@
 use super::phase::Exclusive;
 use super::{Action, JobId, Outcome, State};
 
-/// The number of rounds that look for pins after a failure: ten minutes, longer than an abandoned flush can take.
+/// The number of complete rounds that look for pins after a failure. At 10 s per round they take ten minutes, longer
+/// than an abandoned flush unless the disk is full.
 const ROUNDS_AFTER_FAILURE: u32 = 60;
 
 /// One of this many rounds also looks for pins, once an hour: on a full disk, an abandoned flush may create its pin

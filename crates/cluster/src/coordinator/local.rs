@@ -85,7 +85,7 @@ mod tests {
         let again = coordinator.assign(&[range(1)]).await.unwrap();
         assert!(!is_granted(&coordinator, &first[0]).await);
         assert!(is_granted(&coordinator, &again[0]).await);
-        assert!(is_granted(&coordinator, &first[1]).await, "not touched");
+        assert!(is_granted(&coordinator, &first[1]).await, "range 2 stays");
     }
 
     #[tokio::test]

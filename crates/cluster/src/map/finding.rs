@@ -44,10 +44,10 @@ pub enum Fault {
     /// A version between two kept ones is missing.
     #[error("is missing: it is an old version of the partition map")]
     OldMissing,
-    /// The newest version states another checksum for the version before it than that version has.
+    /// The `previous` checksum in the newest version does not match the version before it.
     #[error("does not follow the version before it: they belong to different copies of the store")]
     NewestForeign,
-    /// An older version states another checksum for the version before it than that version has.
+    /// The `previous` checksum in an older version does not match the version before it.
     #[error("does not follow the version before it: an old version of the map was replaced")]
     OldForeign,
     /// The serving record of a served range cannot be read.
@@ -199,10 +199,10 @@ impl Finding {
     pub fn remedy(&self) -> &'static str {
         match self.fault {
             Fault::NoMap(_) => {
-                "copy the folder back from the directory or backup that this one was copied from"
+                "copy the folder back from the backup or directory that this data directory is a copy of"
             }
             Fault::VersionMissing(..) => {
-                "copy this version and all later ones back from the directory or backup that this one was copied from"
+                "copy this version and all later ones back from the backup or directory that this data directory is a copy of"
             }
             Fault::NewestUnreadable(_) => {
                 "copy it back from a backup of the directory; without one, move it away, and the next start checks whether the version before it is current"
@@ -215,7 +215,7 @@ impl Finding {
             }
             Fault::ServingOutdated => "it is deleted",
             Fault::UndecidedUnknown(_) => {
-                "copy map/ and served/ back from the directory or backup that this one was copied from; if the change was not completed, move the databases that it created out of the store"
+                "copy map/ and served/ back from the backup or directory that this data directory is a copy of; if the change was not completed, move the databases that it created out of the store"
             }
             Fault::NewestForeign
             | Fault::ServingDiffers { .. }
@@ -224,7 +224,7 @@ impl Finding {
                 "do not mix the files of several copies: restore one whole copy of the data directory"
             }
             Fault::DatabaseMissing | Fault::ManifestMissing | Fault::ManifestUnreadable(_) => {
-                "copy the folder back from the directory or backup that this one was copied from, or from trash/"
+                "copy the folder back from trash/ in the store, or from the backup or directory that this data directory is a copy of"
             }
         }
     }

@@ -178,7 +178,7 @@ fn lost_versions_are_found() {
         // Range 1 was deleted already.
         (THIRD, split.store(2, &[2, 3], &[2, 3])),
         (THIRD, split.store(1, &[2], &[1, 2, 3])),
-        // Without any serving record the databases are left.
+        // Without any serving record, only the databases show that a version is missing.
         (SECOND, split.store(1, &[], &[1, 2, 3])),
         ("map/", split.store(0, &[1], &[])),
         ("map/", split.store(0, &[], &[1])),
@@ -276,7 +276,7 @@ fn a_finding_says_what_is_missing_and_what_to_do() {
     assert_eq!(
         findings[0].to_string(),
         "map/00000000000000000003.json is missing: served/2.json names version 3, and the newest version in the store is 2; \
-         copy this version and all later ones back from the directory or backup that this one was copied from"
+         copy this version and all later ones back from the backup or directory that this data directory is a copy of"
     );
 }
 

@@ -211,7 +211,7 @@ pub(super) async fn a_removed_database_is_gone(set: Arc<dyn EngineSet>) {
     let still_open = set.remove(FIRST).await;
     assert!(matches!(still_open, Err(ChangeError::State(FIRST))));
     let removable = async || set.removable(&[FIRST, SECOND]).await.unwrap();
-    assert_eq!(removable().await, [SECOND], "it does not exist");
+    assert_eq!(removable().await, [SECOND], "FIRST is open");
     engine.close().await;
     let mut both = removable().await;
     both.sort_unstable();

@@ -138,10 +138,10 @@ pub(super) async fn pins_of_one_call_show_the_same_instant(set: Arc<dyn EngineSe
     for pin in &pins {
         let behind = pinned_keys(&*set, SECOND, &pin[0]).await;
         let ahead = pinned_keys(&*set, FIRST, &pin[1]).await;
-        assert!(ahead.len() % 2 == 0 && behind.len() % 2 == 0, "a torn pair");
+        assert!(ahead.len() % 2 == 0 && behind.len() % 2 == 0, "whole pairs");
         assert!(
             ahead.len() >= behind.len(),
-            "a row of the second range is not in the first"
+            "every row of the second range is in the first"
         );
         assert!(ahead.len() - behind.len() <= 2 * WRITERS as usize);
         let ahead: BTreeSet<Bytes> = ahead.into_iter().collect();

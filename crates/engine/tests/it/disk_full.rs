@@ -93,7 +93,7 @@ async fn fill(engine: &dyn Engine, written: &mut u32) -> WriteError {
             return error;
         }
         *written += 1;
-        assert!(*written < 100_000, "the disk did not become full");
+        assert!(*written < 100_000, "the disk becomes full");
     }
 }
 

@@ -31,8 +31,8 @@ use thiserror::Error;
 
 /// The timeout of one request to the object store.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// Larger segments are skipped as unreadable. An hour of slots, each with different busy partitions and the longest
-/// keys, is smaller.
+/// The maximum size of a segment, in bytes; larger ones are skipped as unreadable. An hour of slots, each with
+/// different busy partitions and the longest keys, is smaller.
 const SEGMENT_BYTES_MAX: u64 = 32 << 20;
 
 /// A save that was not completed. The next save writes the rest.

@@ -53,7 +53,7 @@ impl Metric {
     }
 }
 
-/// Columns of equal time.
+/// The time range of a map, divided into columns of equal duration.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     from_s: f64,

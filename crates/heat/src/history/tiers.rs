@@ -14,13 +14,13 @@
 use super::slot::{Keys, Slot, SlotLoad, Time};
 use std::collections::VecDeque;
 
-/// Tens of seconds in an hour.
+/// An hour, in units of 10 s.
 pub(super) const HOUR: Time = 360;
 const FINE_KEPT: Time = HOUR;
 const MEDIUM_KEPT: Time = 6 * HOUR;
-/// Tens of seconds for which slots are kept.
+/// How long slots are kept, in units of 10 s.
 pub(super) const KEPT: Time = 24 * HOUR;
-/// How far in the future slots may be, in case the clock is set back a little.
+/// How far in the future slots may be, in units of 10 s, in case the clock is set back a little.
 pub(super) const AHEAD_MAX: Time = HOUR;
 
 /// The length of a slot.

@@ -47,7 +47,7 @@ proptest! {
         match advice_of(&loads, 256) {
             SplitAdvice::Cut { key, left_share } => {
                 let at = usize::from(u16::from_be_bytes([key[0], key[1]]));
-                prop_assert!(at > 0, "no partition is before the split key");
+                prop_assert!(at > 0, "a partition is before the split key");
                 prop_assert_eq!(shares[at - 1], left_share);
                 prop_assert!(distance(left_share) <= distance(best.unwrap()) + 1e-12);
                 prop_assert!(distance(left_share) <= 0.25);

@@ -376,7 +376,7 @@ fn overwriting_rows_needs_confirmation() {
     assert_eq!(world.run(&overwriting("skip")).0, 0);
     let (code, _, talk) = world.run(&overwriting("insert"));
     assert!(code == 2 && talk.contains("already exists"), "{talk}");
-    // An import without writes leaves no progress file.
+    // A copy that fails before its first write leaves no progress file.
     assert_eq!(world.states(), 0);
 }
 

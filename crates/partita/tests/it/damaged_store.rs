@@ -1,4 +1,5 @@
-//! Data directories that lost files: the server refuses them by name, deletes nothing, and serves them once the files are back.
+//! Data directories that lost files: the server refuses to start, names the missing files and deletes nothing. With the
+//! files back, it serves again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -91,7 +91,7 @@ fn lines_of_a_slow_writer_are_written_at_once() {
         assert_eq!(line(&mut lines), text);
     }
     signal(&child, "-INT");
-    // Stdin of the writer is still open.
+    // The stdin of the writer is still open, so the signal ended it.
     let (code, _, talk) = read(child.wait_with_output().unwrap());
     assert_eq!(code, 2);
     assert_eq!(

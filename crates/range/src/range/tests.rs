@@ -31,7 +31,7 @@ async fn a_commit_is_readable_and_updates_the_cache() {
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
     locked.commit(put("k", "v")).await.unwrap();
-    assert_eq!(range.memory.cache_stats().rows, 0, "it was not read");
+    assert_eq!(range.memory.cache_stats().rows, 0, "no row was read");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
     let hits = range.memory.cache_stats().hits;

@@ -43,7 +43,7 @@ fn named(key: &Bytes, table: KeyLocation) -> NamedKey {
 
 /// The table that keys with this prefix belong to.
 pub(super) fn table_of(prefix: &Bytes, names: &TableNames) -> Option<KeyLocation> {
-    // A prefix alone is not a key: this is the table's first partition.
+    // `location` needs a complete PartitionKey: appends the empty one. Only the table of the result is used.
     let mut key = prefix.to_vec();
     key.push(0);
     names.location(&key)

@@ -202,8 +202,8 @@ async fn health_fails_with_a_closed_store_but_not_during_a_stop() {
     assert!(!status.is_dead());
 }
 
-/// A store that was written under a clock ahead is served at once: rows are written, Timestamps continue, and the
-/// server says how far the clock is behind.
+/// The clock is set back between two starts. The server is ready at once, new Timestamps are later than the stored
+/// ones, and `/readyz` and the status state how far the clock is behind.
 #[tokio::test]
 async fn a_clock_set_back_between_two_starts_is_reported_and_delays_nothing() {
     let account = partita_model::AccountName::new("devstoreaccount1").unwrap();

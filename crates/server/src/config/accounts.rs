@@ -14,7 +14,7 @@ pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
 pub const WELL_KNOWN_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// Node's decoder, and so Azurite, accepts keys without padding.
+/// Decodes base64 with or without padding: Node's decoder, and so Azurite, accepts keys without padding.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),

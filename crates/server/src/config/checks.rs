@@ -331,17 +331,17 @@ fn any_size(values: &Values, setting: &'static Setting) -> Result<u64, Error> {
 /// The value of a size that follows from the memory of the machine or container.
 const AUTO: &str = "auto";
 
-/// A size. `auto` is this share of the available memory, within the range.
+/// A size. `auto` is the available memory divided by `divisor`, clamped to `range`; `range` does not limit other sizes.
 fn size_or_share(
     values: &Values,
     setting: &'static Setting,
-    share: u64,
+    divisor: u64,
     range: RangeInclusive<u64>,
 ) -> Result<u64, Error> {
     let want = "`auto`, or a size such as 64KiB or 1GiB";
     values.read(setting, want, |text| match text {
         AUTO => {
-            let bytes = partita_rt::memory::available() / share;
+            let bytes = partita_rt::memory::available() / divisor;
             Some(bytes.clamp(*range.start(), *range.end()))
         }
         text => quantity::bytes(text),

@@ -27,7 +27,7 @@ pub(crate) struct Patience {
     pub(crate) head: Duration,
     /// Time until the first byte of a further request.
     pub(crate) idle: Duration,
-    /// Time between two bytes of a body or of an answer.
+    /// The time for which a body or an answer may move nothing: its allowance below [`Self::rate_min`].
     pub(crate) stall: Duration,
     /// Bytes of a body or an answer in a second, on average.
     pub(crate) rate_min: u64,
@@ -46,8 +46,8 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// Clients that send one request after the other keep their connections and their buffers, also when there are too many
-/// clients: those are idle for milliseconds. In whole seconds of the watch.
+/// [`Evicts::Waiting`] keeps connections that are idle for less than this many seconds of the watch, and all connections
+/// keep their buffers for so long. A client that sends one request after the other is idle only for milliseconds.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {

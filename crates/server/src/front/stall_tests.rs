@@ -176,7 +176,7 @@ async fn a_long_head_takes_memory_until_its_answer() {
         assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
         stream.write_all(&[b'a'; 4 << 10]).await.unwrap();
         request.resize(request.len() + (4 << 10), b'a');
-        assert!(request.len() < 60 << 10, "a long head is not counted");
+        assert!(request.len() < 60 << 10, "a long head is counted");
     }
     stream
         .write_all(b"\r\nContent-Length: 0\r\n\r\n")
@@ -195,7 +195,7 @@ async fn readers_that_stall_share_one_budget_and_small_requests_are_served() {
     let page = get("/Tab()");
     let mut stalled = Vec::new();
     while refused_for_memory(&server) == 0 {
-        assert!(stalled.len() < 300, "no request was refused");
+        assert!(stalled.len() < 300, "a request is refused");
         stalled.push(ask_and_do_not_read(&server, &page).await);
         assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
         assert!(memory_in_use(&server) <= BUDGET);

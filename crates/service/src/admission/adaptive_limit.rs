@@ -27,7 +27,8 @@ pub(super) struct AdaptiveLimit {
 }
 
 impl AdaptiveLimit {
-    /// The capacity after a sample of work, while requests wait.
+    /// The next capacity, from the duration of some admitted work. The caller must call it only while requests wait: an
+    /// idle queue says nothing about the limit.
     pub(super) fn capacity(&mut self, capacity: u64, max: u64, sample: WorkSample) -> u64 {
         // Work that began before the last change does not reflect it.
         let began = sample.ended.checked_sub(sample.took);

@@ -32,7 +32,7 @@ struct Slot {
 /// The number of buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is
 /// checked next.
 const SWEPT: usize = 4;
-/// When the number of buckets is at its bound, the fullest of this many buckets is dropped.
+/// The number of buckets from which the fullest is dropped when the number of buckets is at its bound.
 const CANDIDATES: usize = 8;
 
 impl Buckets {

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time between two checks which tables are due for a walk.
+/// The time between two checks of which tables are due for a walk.
 const POLL: Duration = Duration::from_secs(60);
 /// The pause between two walks of a table is its time to live divided by this number, but within `PAUSE_MIN` and
 /// `PAUSE_MAX`.

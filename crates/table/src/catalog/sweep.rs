@@ -103,7 +103,8 @@ async fn sweep_table(
     if !remove_rows(service, &space, shutdown).await? {
         return Ok(true);
     }
-    // A record from the future is from before the clock was set back, so it is old enough too.
+    // After the clock is set back, a record can be in the future. Its distance from now counts as its age, so it does
+    // not wait for the clock.
     let age_ticks = began.ticks().abs_diff(record.dropped);
     if u128::from(age_ticks) * 100 <= service.settings.drop_grace.as_nanos() {
         return Ok(true);

@@ -25,7 +25,8 @@ pub struct HeatQuery {
     pub metric: HeatMetric,
     /// What each row shows.
     pub by: HeatRows,
-    /// Shows only ranges with keys of this table, `NAME` or `ACCOUNT/NAME`; `None` for all ranges.
+    /// Shows only this table, `NAME` or `ACCOUNT/NAME`: its partitions, or the ranges with its keys. `None` for all
+    /// tables.
     pub table: Option<String>,
     /// Maximum number of rows, 1 to 512.
     pub rows: usize,

@@ -13,15 +13,15 @@
 //! - with [`Order::Table`], rows are returned only from the front of the list. A step after the front begins only while
 //!   its rows fit into the buffer; the step at the front may always begin, so that the scan progresses. So memory holds
 //!   at most the buffer and the rows of one step;
-//! - with [`Order::Any`], rows are returned as soon as they are read. While few steps are open, steps begin
-//!   breadth-first, which finds work for every job. While many are open, steps begin in the table's order. That is
-//!   depth-first, and reduces the open steps to two for each character of a key.
+//! - with [`Order::Any`], rows are returned as soon as they are read. While few steps wait, steps begin
+//!   breadth-first, which finds work for every job. While many wait, steps begin in the table's order. That is
+//!   depth-first, and reduces the waiting steps to two for each character of a key.
 
 use super::execute::StepResult;
 use super::step::{Step, StepId};
 
-/// With [`Order::Any`], steps begin breadth-first up to this number of open steps per job.
-const OPEN_STEPS_PER_JOB: usize = 8;
+/// With [`Order::Any`], steps begin breadth-first up to this number of waiting steps per job.
+const WAITING_PER_JOB: usize = 8;
 
 /// The order in which rows are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ pub struct Batch<R> {
 
 #[derive(Debug)]
 enum SlotState<R> {
-    Open,
+    Waiting,
     Running,
     Read(Vec<R>),
 }
@@ -74,7 +74,7 @@ struct Slot<R> {
     age: u64,
 }
 
-/// The open steps of a scan.
+/// The steps of a scan whose rows are not returned yet: waiting, running, or read.
 #[derive(Debug)]
 pub struct Frontier<R> {
     options: FrontierOptions,
@@ -160,7 +160,7 @@ impl<R> Frontier<R> {
                     rows,
                 })
             }
-            SlotState::Open | SlotState::Running => None,
+            SlotState::Waiting | SlotState::Running => None,
         }
     }
 
@@ -196,8 +196,8 @@ impl<R> Frontier<R> {
     }
 
     fn next_in_order(&self) -> Option<usize> {
-        let is_open = |slot: &Slot<R>| matches!(slot.state, SlotState::Open);
-        let at = self.slots.iter().position(is_open)?;
+        let is_waiting = |slot: &Slot<R>| matches!(slot.state, SlotState::Waiting);
+        let at = self.slots.iter().position(is_waiting)?;
         let ahead = (self.running + 1).saturating_mul(self.options.step_rows_max);
         let fits = self.buffered_rows.saturating_add(ahead) <= self.options.buffer_rows_max;
         (fits || at == 0).then_some(at)
@@ -205,8 +205,8 @@ impl<R> Frontier<R> {
 
     fn next_in_any_order(&self) -> Option<usize> {
         let slots = self.slots.iter().enumerate();
-        let mut open = slots.filter(|(_, slot)| matches!(slot.state, SlotState::Open));
-        let few = self.options.jobs.max(1).saturating_mul(OPEN_STEPS_PER_JOB);
+        let mut open = slots.filter(|(_, slot)| matches!(slot.state, SlotState::Waiting));
+        let few = self.options.jobs.max(1).saturating_mul(WAITING_PER_JOB);
         let next = if open.clone().nth(few).is_some() {
             open.next()
         } else {
@@ -222,7 +222,7 @@ impl<R> Frontier<R> {
             slots.push(Slot {
                 id: step.id(),
                 step,
-                state: SlotState::Open,
+                state: SlotState::Waiting,
                 depth,
                 age: self.born,
             });
@@ -331,7 +331,7 @@ mod tests {
         let first = start(&mut frontier, 1);
         let left = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"];
         frontier.finish(first[0].id(), result(0, &left));
-        // Nine steps are open, one more than the limit: the first one starts, and then its steps, until eight are open.
+        // Nine steps wait, one more than the limit: the first one starts, and then its steps, until eight wait.
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));

@@ -9,7 +9,7 @@
 //!   and resumptions do not change that;
 //! - with [`Order::Table`], rows are in the table's order;
 //! - the number of rows in memory is bounded, see [`Scan`] and [`Frontier`];
-//! - a failure does not lose rows: the failed step is open again.
+//! - a failure does not lose rows: the failed step waits again.
 //!
 //! A row that is inserted or deleted during the scan may or may not be returned, as in any paged query.
 //!

@@ -8,7 +8,7 @@ use partita_client::{
     Entity, Filter, Guid, Page, QueryOptions, TableClient, TransactionAction, UpdateMode,
 };
 
-/// The property of all rows of a run that contains the run's id.
+/// The property that contains the run's id. Every row that a run writes has it.
 pub const RUN_PROPERTY: &str = "StressRun";
 /// The property that gives rows their size.
 const PAYLOAD: &str = "Payload";

@@ -281,7 +281,7 @@ async fn repeatedly_killed_runs_complete() {
         let mut kills = 0;
         while run_killed(&text, Way::Up, step + kills, 3).await.is_err() {
             kills += 1;
-            assert!(kills < 200, "no run completed");
+            assert!(kills < 200, "a run completes");
         }
         assert!(kills > 2, "killed {kills} times");
         assert_eq!(tables(&text).await, expected, "killed {kills} times");

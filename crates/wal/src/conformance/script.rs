@@ -143,7 +143,7 @@ fn adopt_survivors(
     match fault {
         AppendFault::Durable => assert_eq!(survived, count),
         AppendFault::Lost => assert_eq!(survived, 0),
-        // The torn part may consist of padding only.
+        // If only padding is torn, all records survive.
         AppendFault::Torn => assert!(survived <= count),
     }
     for (range, written) in &*model {

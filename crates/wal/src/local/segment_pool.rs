@@ -45,7 +45,7 @@ impl SegmentPool {
         self.written = written;
     }
 
-    /// Records in the head how far the WAL is written, unless the head has it.
+    /// Stores in the head how far the WAL is written. Writes nothing if the head already states it.
     pub(super) fn record_written(&mut self, disk: &dyn Disk) -> io::Result<()> {
         self.update_head(disk, |_segments| {})
     }

@@ -21,8 +21,8 @@ const STEPS_S: [u64; 14] = [
 ];
 /// Default time span of the map, in seconds.
 const HOUR_S: u64 = 3600;
-/// Terminal lines that are not rows of the map: the typed command, head, axis, legend, last line, and the shell's
-/// prompt.
+/// Terminal lines that are not rows of the map: the typed command, the head, the axis, the legend, the count of rows
+/// and columns, and the shell's prompt.
 const OTHER_LINES: usize = 6;
 /// Maximum number of rows of a map.
 const ROWS_MAX: usize = 512;
@@ -30,7 +30,7 @@ const ROWS_MAX: usize = 512;
 /// Draw the heat map: ranges or partitions over time, up to a day
 #[derive(clap::Args)]
 pub(crate) struct HeatCommand {
-    /// Only ranges with keys of this table, NAME or ACCOUNT/NAME
+    /// Only this table, NAME or ACCOUNT/NAME: its partitions, or the ranges with its keys
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
     /// Show the hottest partitions, hottest first, instead of ranges

@@ -240,7 +240,7 @@ fn label_width_max(width: usize) -> usize {
     (width / 4).clamp(LABEL_WIDTH_MIN, 40)
 }
 
-/// The step of a value; `None` for zero.
+/// The index in [`LEVELS`] for a value, on a logarithmic scale up to `maximum`; `None` for zero.
 fn level_of(value: f64, maximum: f64) -> Option<usize> {
     if value <= 0.0 {
         return None;

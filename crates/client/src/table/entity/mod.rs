@@ -103,7 +103,8 @@ impl Entity {
         &self.row_key
     }
 
-    /// The time of the last write, from the service; `None` for an entity that was not read.
+    /// The time of the last write, from the service; `None` for an entity that was not read, or was read with a
+    /// `select` without Timestamp.
     #[must_use]
     pub fn timestamp(&self) -> Option<DateTime> {
         self.timestamp

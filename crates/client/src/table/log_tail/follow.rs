@@ -71,8 +71,7 @@ pub struct LogFollow {
 
 impl LogTail {
     /// Follows the log after the rows in `latest`, which [`Self::latest`] returned: the follower returns only newer
-    /// rows. If
-    /// `latest` is empty, it returns all rows.
+    /// rows. If `latest` is empty, it returns all rows.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -95,8 +94,7 @@ impl LogTail {
     }
 
     /// Follows the log from `time` on. `latest` has the rows that [`Self::latest_since`] returned for this time: the
-    /// follower
-    /// returns only newer rows. If `latest` is empty, it returns all rows from `time` on.
+    /// follower returns only newer rows. If `latest` is empty, it returns all rows from `time` on.
     #[must_use]
     pub fn follow_from(
         &self,

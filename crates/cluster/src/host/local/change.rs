@@ -46,7 +46,7 @@ const TRANSIT_MAX: Duration = Duration::from_millis(900);
 /// old ranges.
 pub(crate) const CREATE_MAX: Duration = Duration::from_secs(30);
 
-/// If a flush is shorter than this, few unflushed rows are left.
+/// A flush that takes less time leaves few unflushed rows, so no further flush is needed.
 const SHORT_FLUSH: Duration = Duration::from_millis(50);
 /// The maximum number of flushes before a change.
 const FLUSHES_MAX: usize = 4;

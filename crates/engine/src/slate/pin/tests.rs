@@ -59,7 +59,7 @@ async fn collect(directory: &Path, engine: &dyn Engine, files: &BTreeSet<String>
             existing(directory, files)
         );
         engine.detach().await.unwrap();
-        // Files that are newer than the newest flushed one are not collected.
+        // Files that are newer than the newest flushed one are not collected, so each round flushes a new one.
         commit(engine, put("newest", "")).await.unwrap();
         engine.flush().await.unwrap();
         engine.collect().await.unwrap();

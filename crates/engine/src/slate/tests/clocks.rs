@@ -19,7 +19,7 @@ const TWO_DAYS: Duration = Duration::from_secs(2 * 86_400);
 /// From today to about the year 2100.
 const DECADES: Duration = Duration::from_secs(74 * 365 * 86_400);
 
-/// Longer than the garbage age.
+/// A time after which unused files can be collected: longer than the garbage age.
 const LONG: Duration = Duration::from_secs(301);
 
 /// Storage in memory, on a machine with this clock. The object store has the real time.
@@ -97,7 +97,7 @@ async fn set_back_between_two_starts(end: End, ahead: Duration) {
     one.close().await;
 }
 
-/// A clone has the times of its sources, also when these are not opened.
+/// A clone has the times of its sources, even if the sources are not opened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clone_of_a_database_from_the_future_is_served() {
     let clock = ShiftedClock::ahead(DECADES);
@@ -184,7 +184,7 @@ async fn garbage_from_the_future_is_collected() {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !files(&world, "compacted").await.is_disjoint(&garbage) {
             assert!(Instant::now() < deadline, "{ahead:?}");
-            // Files that are newer than the newest flushed one are not collected.
+            // Files that are newer than the newest flushed one are not collected, so each round flushes a new one.
             commit(&*one, put("newest", "2")).await.unwrap();
             one.flush().await.unwrap();
             one.collect().await.unwrap();

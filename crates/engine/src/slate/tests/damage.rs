@@ -139,7 +139,7 @@ async fn a_damaged_file_blocks_no_other_range() {
         if let Err(error) = commit(&*damaged, put("newest", "1")).await {
             break error;
         }
-        assert!(Instant::now() < deadline, "writes are not refused");
+        assert!(Instant::now() < deadline, "writes are refused in time");
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
     assert_eq!(refused, WriteError::Refused(Refusal::Damaged));

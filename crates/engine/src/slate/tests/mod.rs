@@ -272,7 +272,7 @@ async fn a_full_disk_refuses_writes_and_serves_reads() {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
-        assert!(written < 1_000, "the disk did not become full");
+        assert!(written < 1_000, "the disk becomes full");
     };
     assert_eq!(refused, WriteError::Refused(Refusal::DiskFull));
     assert_eq!(engine.health(), Health::DiskFull);

@@ -103,7 +103,7 @@ fn untyped(value: &DeValue<'_>) -> Result<Value, String> {
     }
 }
 
-/// The value as text in the form of the protocol; `None` if the protocol has no such value.
+/// The value in the protocol's text form; `None` if the protocol has no such value.
 fn text(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),

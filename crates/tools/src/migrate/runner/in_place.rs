@@ -24,7 +24,7 @@ use partita_client::{ETag, Entity, Error, IfMatch, TableClient, TransactionActio
 use sha2::{Digest as _, Sha256};
 use std::collections::{HashMap, HashSet};
 
-/// Length of a fingerprint in bytes. The probability of a collision within a page is about one in ten trillion.
+/// Length of a fingerprint in bytes. The probability of a collision within a page is below one in ten trillion.
 const FINGERPRINT_BYTES: usize = 8;
 /// Maximum number of attempts to change a row that another client writes at the same time.
 const ATTEMPTS: usize = 5;

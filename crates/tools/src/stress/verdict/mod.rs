@@ -17,7 +17,7 @@ use crate::named_enum::named_enum;
 use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 
-/// The rate of a run counts as kept up to this number of due operations for each operation that began.
+/// A run has kept its rate if at most this many operations were due for each operation that began.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
 /// The share of a target from which the load counts as near the target. Measurements on one machine and one day are not

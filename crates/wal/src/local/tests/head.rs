@@ -228,7 +228,7 @@ fn a_kill_at_any_call_loses_no_record() {
         directory.disk.kill_after(calls);
         let (mut last, mut released) = (0, 0);
         let is_done = live(&directory, &mut last, &mut released).is_some();
-        // The next starts are killed too.
+        // Each of the next starts is killed as well, at an early call.
         for calls in 1..6 {
             directory.disk.kill_after(calls);
             drop(directory.open(Resume::AfterStop));

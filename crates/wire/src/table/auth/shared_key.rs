@@ -1,4 +1,4 @@
-//! Shared Key and Shared Key Lite in the form of the Table service (service document "Authorize with Shared Key").
+//! Shared Key and Shared Key Lite as the Table service computes them (service document "Authorize with Shared Key").
 //!
 //! ```text
 //! SharedKey:      VERB \n Content-MD5 \n Content-Type \n Date \n CanonicalizedResource
@@ -14,7 +14,7 @@ use crate::{AccountKey, AccountKeys, Caller, Failure, SharedKey, Style, Target};
 /// The signed parts of a request, each exactly as sent, and empty if absent.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
-    /// The method of the request line; for a tunnelled verb, this is `POST`.
+    /// The method of the request line: `POST` for a tunnelled verb.
     pub method: &'a str,
     /// `Content-MD5`
     pub content_md5: &'a str,

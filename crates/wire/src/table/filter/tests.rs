@@ -306,7 +306,7 @@ fn size_and_depth_are_limited() {
         code(&" ".repeat(FILTER_BYTES_MAX + 1)),
         ErrorCode::InvalidInput
     );
-    // A chain in the form of .NET: every term adds a pair of parentheses, which the tree does not keep.
+    // .NET nests a chain: each term adds a pair of parentheses. The parsed tree is flat all the same.
     let terms = 300;
     let mut text = "(a eq 0)".to_owned();
     for term in 1..terms {

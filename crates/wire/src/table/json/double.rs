@@ -1,4 +1,4 @@
-//! Writes doubles in the form of the service: the shortest digits that read back the same, always with a fraction or an
+//! Writes doubles as the service does: the shortest digits that read back the same, always with a fraction or an
 //! exponent, which distinguishes them from integers.
 //!
 //! As in .NET's round-trip format, values up to 1E-05 and from 1E+15 on (from 1E+17 on for more than fifteen digits)

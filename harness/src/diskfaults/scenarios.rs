@@ -1,0 +1,103 @@
+//! The faults that the test injects.
+
+use partita_load::Random;
+
+use crate::preload::{EDQUOT, EIO, EMFILE, ENOSPC, Fault};
+
+/// A failing disk.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    operations: &'static str,
+    errno: i32,
+    half: bool,
+    part: &'static str,
+}
+
+const fn scenario(
+    name: &'static str,
+    operations: &'static str,
+    errno: i32,
+    part: &'static str,
+) -> Scenario {
+    Scenario {
+        name,
+        operations,
+        errno,
+        half: false,
+        part,
+    }
+}
+
+const fn half(mut scenario: Scenario) -> Scenario {
+    scenario.half = true;
+    scenario
+}
+
+/// All scenarios. `data/log` is the WAL, `data/store` the object store with the databases and the map.
+pub(super) const ALL: [Scenario; 22] = [
+    scenario("sync of the WAL: EIO", "sync", EIO, "data/log"),
+    scenario("sync of the store: EIO", "sync", EIO, "data/store"),
+    scenario("every sync: EIO", "sync", EIO, "data"),
+    scenario("every sync: ENOSPC", "sync", ENOSPC, "data"),
+    scenario("write of the WAL: EIO", "write", EIO, "data/log"),
+    scenario("write of the WAL: ENOSPC", "write", ENOSPC, "data/log"),
+    scenario("write of the WAL: EDQUOT", "write", EDQUOT, "data/log"),
+    half(scenario(
+        "half a write of the WAL: EIO",
+        "write",
+        EIO,
+        "data/log",
+    )),
+    half(scenario(
+        "half a write of the WAL: ENOSPC",
+        "write",
+        ENOSPC,
+        "data/log",
+    )),
+    scenario("write of the store: EIO", "write", EIO, "data/store"),
+    scenario("write of the store: ENOSPC", "write", ENOSPC, "data/store"),
+    scenario("write of the store: EDQUOT", "write", EDQUOT, "data/store"),
+    half(scenario(
+        "half a write of the store: ENOSPC",
+        "write",
+        ENOSPC,
+        "data/store",
+    )),
+    scenario(
+        "full disk",
+        "write,create,truncate,link,rename",
+        ENOSPC,
+        "data",
+    ),
+    scenario(
+        "full quota",
+        "write,create,truncate,link,rename",
+        EDQUOT,
+        "data",
+    ),
+    scenario("new file: ENOSPC", "create", ENOSPC, "data"),
+    scenario("rename and link: EIO", "rename,link", EIO, "data"),
+    scenario("removal: EIO", "unlink", EIO, "data"),
+    scenario("read of the store: EIO", "read", EIO, "data/store"),
+    scenario("open: EIO", "open", EIO, "data/store"),
+    scenario("open: EMFILE", "open,create", EMFILE, "data/store"),
+    scenario(
+        "everything: EIO",
+        "open,create,read,write,truncate,sync,rename,link,unlink",
+        EIO,
+        "data",
+    ),
+];
+
+impl Scenario {
+    /// The fault of this scenario, for all calls or for a share of them.
+    pub(super) fn fault(&self, random: &mut Random) -> Fault {
+        Fault {
+            operations: self.operations,
+            errno: self.errno,
+            permille: [1_000, 1_000, 300, 30][random.below(4) as usize],
+            half: self.half,
+            part: self.part,
+        }
+    }
+}

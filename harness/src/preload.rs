@@ -1,0 +1,114 @@
+//! The library that stands between a server and its files and clock, see `harness/preload`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use partita_bench::project;
+
+/// `EIO`: the device failed.
+pub(crate) const EIO: i32 = 5;
+/// `ENOSPC`: the disk is full.
+pub(crate) const ENOSPC: i32 = 28;
+/// `EDQUOT`: the user's share of the disk is full.
+pub(crate) const EDQUOT: i32 = 122;
+/// `EMFILE`: too many open files.
+pub(crate) const EMFILE: i32 = 24;
+
+/// The library, and the files through which a test and the library talk.
+#[derive(Debug)]
+pub(crate) struct Preload {
+    library: PathBuf,
+    /// The folder whose files are watched.
+    root: PathBuf,
+    journal: PathBuf,
+    control: PathBuf,
+}
+
+/// Calls that fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Names of operations, separated by commas.
+    pub(crate) operations: &'static str,
+    pub(crate) errno: i32,
+    /// The share of the calls that fail.
+    pub(crate) permille: u64,
+    /// Whether half of the bytes of a write are written before it fails.
+    pub(crate) half: bool,
+    /// Only calls whose path contains this text fail.
+    pub(crate) part: &'static str,
+}
+
+impl Preload {
+    /// Builds the library, for a server whose data lies below `root`. Its own files lie in `scratch`, outside of `root`.
+    pub(crate) fn new(scratch: &Path, root: &Path) -> anyhow::Result<Self> {
+        let status = project::cargo()
+            .args(["build", "--release", "--quiet"])
+            .args(["--package", "partita-preload"])
+            .status()
+            .context("starting cargo")?;
+        ensure!(status.success(), "building partita-preload failed");
+        let library = project::root().join("target/release/libpartita_preload.so");
+        std::fs::create_dir_all(root)?;
+        let preload = Self {
+            library,
+            // The library compares paths as text.
+            root: root.canonicalize()?,
+            journal: scratch.join("journal"),
+            control: scratch.join("control"),
+        };
+        preload.set(0, &[])?;
+        Ok(preload)
+    }
+
+    /// The folder whose files are watched.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Loads the library into a program, with an empty journal.
+    pub(crate) fn load_into(&self, command: &mut Command) -> anyhow::Result<()> {
+        std::fs::write(&self.journal, "").context("making the journal")?;
+        command
+            .env("LD_PRELOAD", &self.library)
+            .env("PRELOAD_ROOT", &self.root)
+            .env("PRELOAD_JOURNAL", &self.journal)
+            .env("PRELOAD_CONTROL", &self.control);
+        Ok(())
+    }
+
+    /// As [`Preload::load_into`], without a journal: for tests that need faults or another clock only.
+    pub(crate) fn load_without_journal(&self, command: &mut Command) {
+        command
+            .env("LD_PRELOAD", &self.library)
+            .env("PRELOAD_ROOT", &self.root)
+            .env("PRELOAD_CONTROL", &self.control);
+    }
+
+    /// The journal of the program that ended last.
+    pub(crate) fn journal(&self) -> anyhow::Result<Vec<u8>> {
+        std::fs::read(&self.journal).context("reading the journal")
+    }
+
+    /// Shifts the clock and makes calls fail, from the next call of the program on.
+    pub(crate) fn set(&self, clock_seconds: i64, faults: &[Fault]) -> anyhow::Result<()> {
+        let mut text = format!("clock {clock_seconds}\n");
+        for fault in faults {
+            let extent = if fault.half { "half" } else { "whole" };
+            text += &format!(
+                "fault {} {} {} {extent} {}\n",
+                fault.operations, fault.errno, fault.permille, fault.part
+            );
+        }
+        let new = self.control.with_extension("new");
+        std::fs::write(&new, text).context("writing the control file")?;
+        // A call of the program reads one whole version.
+        std::fs::rename(&new, &self.control).context("replacing the control file")
+    }
+
+    /// Number of calls that failed so far.
+    pub(crate) fn hits(&self) -> u64 {
+        let hits = std::fs::read_to_string(self.control.with_extension("hits"));
+        hits.map_or(0, |hits| hits.lines().count() as u64)
+    }
+}
