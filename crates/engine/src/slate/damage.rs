@@ -143,7 +143,7 @@ impl Damage {
         if files.get(&key).is_some_and(is_same) {
             files.remove(&key);
             let file = path_in_directory(file);
-            tracing::info!(%range, file, "a damaged file is no longer listed: it was replaced, or its range does not read it any more");
+            tracing::info!(%range, file, "removed a file from the list of damaged files: it was replaced, or its range stopped reading it");
         }
     }
 }

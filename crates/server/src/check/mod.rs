@@ -353,7 +353,7 @@ pub async fn rebuild_map(path: &Path) -> Result<String, Error> {
     let directory = ClosedDataDir::open(path)?;
     let store = directory
         .store()
-        .ok_or_else(|| refused("there is no store/"))?;
+        .ok_or_else(|| refused("the folder store/ is missing"))?;
     let mut check = Check::default();
     let log = check.log(&directory).await?;
     let log = log.ok_or_else(|| refused("the log is damaged; repair it first"))?;

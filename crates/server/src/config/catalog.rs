@@ -154,7 +154,7 @@ settings! {
 }
 
 /// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are
-/// not served, every API version is accepted, and there is no telemetry.
+/// not served, every API version is accepted, and the server sends no telemetry.
 pub static ACCEPTED: &[(&str, Takes)] = &[
     ("blobHost", One("HOST")),
     ("blobPort", One("PORT")),
