@@ -1,6 +1,7 @@
 //! An open SlateDB database: opening, flushing, closing.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use partita_wal::{Resume, WalId};
 use slatedb::compactor::CompactorBuilder;
@@ -14,7 +15,7 @@ use super::detach::DetachRequest;
 use super::names::database_path;
 use super::settings::{compaction, slatedb_settings};
 use super::space::Space;
-use super::wal_adapter::WalAdapter;
+use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
 
@@ -46,6 +47,11 @@ impl Database {
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+        let notes = ReplayNotes {
+            clock: Arc::clone(&context.clock),
+            deletes: Arc::default(),
+        };
+        let deletes = Arc::clone(&notes.deletes);
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
@@ -60,17 +66,19 @@ impl Database {
             .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
             .with_gc_builder(young_files::collector(context, database_path(range)))
-            .with_wal_writer(wal.writer_init(range, is_known, Arc::clone(&context.clock)))
+            .with_wal_writer(wal.writer_init(range, is_known, notes))
             .build();
         // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;
+        let space = Space::default();
+        space.count_deletes(deletes.load(Ordering::Relaxed));
         let database = Self {
             range,
             db: db.map_err(open_error)?,
             metrics,
             detach,
-            space: Space::default(),
+            space,
         };
         context.known.lock().insert(range);
         if resume == Resume::AfterFailure {

@@ -21,7 +21,7 @@ pub(in crate::slate) struct Space {
 }
 
 impl Space {
-    /// Counts deletions that were written.
+    /// Counts deletions that were written, or replayed from the WAL.
     pub(in crate::slate) fn count_deletes(&self, count: u64) {
         if count > 0 {
             self.deletes.fetch_add(count, Ordering::Release);
@@ -37,7 +37,7 @@ impl Space {
         })
     }
 
-    /// The deletions that were written since the database was opened.
+    /// The deletions that were in memory when the database was opened, or were written since.
     pub(super) fn deletes(&self) -> u64 {
         self.deletes.load(Ordering::Acquire)
     }

@@ -29,7 +29,25 @@ struct World {
 
 impl World {
     async fn open(settings: Settings) -> Self {
-        let (directory, clock) = (tempfile::tempdir().unwrap(), ShiftedClock::default());
+        let directory = tempfile::tempdir().unwrap();
+        Self::open_in(directory, settings).await
+    }
+
+    /// Closes it without a flush, like a kill, and opens it again.
+    async fn reopen(self, settings: Settings) -> Self {
+        let Self {
+            directory,
+            set,
+            engine,
+            ..
+        } = self;
+        set.close().await;
+        drop((engine, set));
+        Self::open_in(directory, settings).await
+    }
+
+    async fn open_in(directory: tempfile::TempDir, settings: Settings) -> Self {
+        let clock = ShiftedClock::default();
         let data = Arc::new(DataDir::open(directory.path()).unwrap());
         let home = Home {
             clock: Arc::new(clock.clone()),
@@ -147,6 +165,24 @@ async fn deleted_rows_are_compacted_in_the_next_round() {
     let left = rows(&*world.engine, KeyRange::all(), 100).await;
     assert_eq!(left.len(), 10);
     assert_eq!(left[0].0, 4_990_u32.to_be_bytes().as_slice());
+    world.set.close().await;
+}
+
+/// Deletions that a start replays from the WAL count like newly written ones, before any flush.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deletions_before_a_restart_are_compacted_in_the_first_round() {
+    let world = World::open(settings()).await;
+    world.write(0..5_000, |_| Some("value".into())).await;
+    world.engine.flush().await.unwrap();
+    world.write(0..4_990, |_| None).await;
+    let world = world.reopen(settings()).await;
+    assert_eq!(world.stored().await, (5_000, 0), "nothing was flushed");
+    world.engine.reclaim().await.unwrap();
+    world.settle().await;
+    assert_eq!(world.stored().await, (10, 0));
+    assert_eq!(world.requested(), [1.0, 0.0]);
+    let left = rows(&*world.engine, KeyRange::all(), 100).await;
+    assert_eq!(left.len(), 10);
     world.set.close().await;
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use partita_wal::{Record, Wal, WalId};
+use slatedb::RowEntry;
 use slatedb::wal::{WalError, WalIterator, WalRows, WriterInit, WriterInitResult, WriterManifest};
 
 use super::group_barrier::GroupBarrier;
@@ -23,8 +25,28 @@ pub(super) struct RangeInit {
     pub(super) range: RangeId,
     /// Whether this process has already opened or cloned the range's database.
     pub(super) is_known: bool,
+    /// Notes what the replay reads.
+    pub(super) notes: ReplayNotes,
+}
+
+/// What a replay notes about the rows that it reads.
+#[derive(Clone)]
+pub(in crate::slate) struct ReplayNotes {
     /// The clock of the database, which the replay moves past the times of the rows.
-    pub(super) clock: Arc<StoreClock>,
+    pub(in crate::slate) clock: Arc<StoreClock>,
+    /// The deletions, which are in memory after the replay.
+    pub(in crate::slate) deletes: Arc<AtomicU64>,
+}
+
+impl ReplayNotes {
+    fn note(&self, rows: &[RowEntry]) {
+        if let Some(newest) = rows.iter().filter_map(|row| row.create_ts).max() {
+            self.clock.pass(newest);
+        }
+        let deletes = rows.iter().filter(|row| row.value.is_tombstone());
+        let deletes = deletes.count() as u64;
+        self.deletes.fetch_add(deletes, Ordering::Relaxed);
+    }
 }
 
 impl RangeInit {
@@ -80,7 +102,7 @@ impl WriterInit for RangeInit {
             replay_iterator: Box::new(Replay {
                 records,
                 last: flushed,
-                clock: Arc::clone(&self.clock),
+                notes: self.notes.clone(),
             }),
             wal_writer: Box::new(writer),
         })
@@ -91,7 +113,7 @@ impl WriterInit for RangeInit {
 struct Replay {
     records: VecDeque<Record>,
     last: WalId,
-    clock: Arc<StoreClock>,
+    notes: ReplayNotes,
 }
 
 #[async_trait]
@@ -109,9 +131,7 @@ impl WalIterator for Replay {
                 entries.push(rows::entry(row, record.header.seq));
             }
         }
-        if let Some(newest) = entries.iter().filter_map(|entry| entry.create_ts).max() {
-            self.clock.pass(newest);
-        }
+        self.notes.note(&entries);
         let last_consumed_wal_file_id = self.last.0;
         Ok((!entries.is_empty()).then_some(WalRows {
             rows: entries,

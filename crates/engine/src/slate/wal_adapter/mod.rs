@@ -25,8 +25,9 @@ use tokio::sync::Notify;
 use self::group_barrier::GroupBarrier;
 use self::init::RangeInit;
 use super::home::Home;
-use super::store_clock::StoreClock;
 use crate::{OpenError, RangeId, Refusal};
+
+pub(super) use self::init::ReplayNotes;
 
 /// How long a group waits for a flush before it is refused.
 const FLUSH_WAIT: Duration = Duration::from_secs(5);
@@ -55,19 +56,19 @@ impl WalAdapter {
     }
 
     /// The parts that let the database of `range` write to this WAL and replay its records. `is_known`: the range was
-    /// opened or cloned in this process. The replay moves `clock` past the times of the rows.
+    /// opened or cloned in this process. The replay notes its rows in `notes`.
     pub(super) fn writer_init(
         &self,
         range: RangeId,
         is_known: bool,
-        clock: Arc<StoreClock>,
+        notes: ReplayNotes,
     ) -> Box<dyn WriterInit> {
         Box::new(RangeInit {
             wal: Arc::clone(&self.wal),
             barrier: Arc::clone(&self.barrier),
             range,
             is_known,
-            clock,
+            notes,
         })
     }
 
