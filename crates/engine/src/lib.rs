@@ -42,6 +42,6 @@ pub use health::Health;
 pub use partita_wal::RangeId;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
-pub use scrub::{Meter, NoMeter, ScrubPass};
+pub use scrub::{LogFault, Meter, NoMeter, ScrubPass};
 pub use stats::{Distribution, EngineMetric, Stats};
 pub use stored::{StoredDatabase, StoredFiles, StoredRanges};

@@ -18,11 +18,22 @@ impl Meter for NoMeter {
     }
 }
 
-/// The result of a scrub of all open databases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The result of a scrub of all open databases and of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubPass {
     /// The files that were read.
     pub files: u64,
-    /// The files that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
+    /// The files of ranges that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
     pub damaged: u64,
+    /// The files of the log that are missing or damaged.
+    pub log: Vec<LogFault>,
+}
+
+/// A missing or damaged file of the log. Its rows are also in memory, so no read fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFault {
+    /// Its path in the data directory.
+    pub file: String,
+    /// What is wrong with it.
+    pub problem: String,
 }

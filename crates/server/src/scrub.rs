@@ -2,9 +2,9 @@
 //! rows.
 //!
 //! A pass begins a minute after the start, and then every day, or at once if a pass took longer. It reads the data files
-//! and manifests of all open ranges, and the partition map. The log is left out: it is short-lived, and each start reads
-//! it. Damaged files of ranges are in [`partita_engine::EngineSet::damaged_files`], like those that a read has met;
-//! damage of the map is a note of the status.
+//! and manifests of all open ranges, the full segments of the log, the partition map, and the heat history. Damaged files
+//! of ranges are in [`partita_engine::EngineSet::damaged_files`], like those that a read has met; damage of other files,
+//! which no read of rows meets, is a note of the status.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +12,14 @@ use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
+use object_store::path::Path;
 use parking_lot::Mutex;
 use partita_cluster::{Cluster, MapStore as _, ObjectMapStore};
-use partita_engine::Meter;
+use partita_engine::{LogFault, Meter};
 use partita_rt::{Clock, Shutdown};
+
+/// The folder of the store for the heat history.
+pub(crate) const HEAT_FOLDER: &str = "heat";
 
 /// The time from the start of the server to the first pass.
 const FIRST_AFTER: Duration = Duration::from_secs(60);
@@ -41,7 +45,7 @@ pub(crate) struct Results {
     pub(crate) last_at: Option<SystemTime>,
     /// The missing or damaged files that the last complete pass found.
     pub(crate) damaged: u64,
-    /// What is wrong with the partition map.
+    /// What is wrong with files that no read of rows meets.
     notes: Vec<String>,
 }
 
@@ -83,7 +87,7 @@ impl Meter for Scrub {
 pub(crate) struct Scrubber {
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) cluster: Arc<Cluster>,
-    /// The store of the map; `None` without files.
+    /// The store of the map and of the heat history; `None` without files.
     pub(crate) objects: Option<Arc<dyn ObjectStore>>,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -110,10 +114,17 @@ impl Scrubber {
 
     async fn pass(&self) {
         let meter = Arc::clone(&self.scrub) as Arc<dyn Meter>;
-        let pass = self.cluster.engines().scrub(meter).await;
-        let notes = self.map_notes().await;
+        let pass = self.cluster.engines().scrub(Arc::clone(&meter)).await;
+        let mut notes: Vec<String> = pass.log.iter().map(log_note).collect();
+        let mut files = pass.files;
+        if let Some(objects) = &self.objects {
+            notes.extend(map_notes(objects).await);
+            let heat = verify_heat(&**objects, &*meter).await;
+            files += heat.files;
+            notes.extend(heat.notes);
+        }
         let damaged = pass.damaged + notes.len() as u64;
-        tracing::info!(files = pass.files, damaged, "scrubbed the store");
+        tracing::info!(files, damaged, "scrubbed the store");
         let mut results = self.scrub.results.lock();
         *results = Results {
             passes: results.passes + 1,
@@ -122,33 +133,122 @@ impl Scrubber {
             notes,
         };
     }
+}
 
-    /// The damaged versions of the map, and the damaged serving records. A failure that may pass is not damage.
-    async fn map_notes(&self) -> Vec<String> {
-        let Some(objects) = &self.objects else {
-            return Vec::new();
+/// Logs a damaged file of the log, and returns its note.
+fn log_note(fault: &LogFault) -> String {
+    let LogFault { file, problem } = fault;
+    tracing::error!(file, problem, "a file of the log is damaged");
+    format!(
+        "{file} is damaged ({problem}): its rows are still in memory, but the next start may refuse the log; create a \
+         backup before you stop the server"
+    )
+}
+
+/// The damaged versions of the map, and the damaged serving records. A failure that may pass is not damage.
+async fn map_notes(objects: &Arc<dyn ObjectStore>) -> Vec<String> {
+    let Ok(map) = ObjectMapStore::new(Arc::clone(objects)).contents().await else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    let mut note = |file: String, problem: &str| {
+        tracing::error!(file, problem, "a file of the partition map is damaged");
+        notes.push(format!(
+            "{file} is damaged ({problem}): restore the file from a copy before the next restart; `partita check` says \
+             what it means"
+        ));
+    };
+    for kept in &map.versions {
+        if let Err(problem) = &kept.record {
+            note(format!("store/map/{:020}.json", kept.version), problem);
+        }
+    }
+    for kept in &map.serving {
+        if let Err(problem) = &kept.record {
+            note(format!("store/served/{}.json", kept.range), problem);
+        }
+    }
+    notes
+}
+
+/// The result of reading the heat history.
+#[derive(Debug, Default)]
+struct HeatPass {
+    files: u64,
+    notes: Vec<String>,
+}
+
+/// Reads the files of the heat history. A file may be deleted meanwhile. A failure that may pass is not damage.
+async fn verify_heat(objects: &dyn ObjectStore, meter: &dyn Meter) -> HeatPass {
+    let mut pass = HeatPass::default();
+    let folder = Path::from(HEAT_FOLDER);
+    let Ok(listing) = objects.list_with_delimiter(Some(&folder)).await else {
+        return pass;
+    };
+    for object in listing.objects {
+        let Some(name) = object.location.filename() else {
+            continue;
         };
-        let Ok(map) = ObjectMapStore::new(Arc::clone(objects)).contents().await else {
-            return Vec::new();
-        };
-        let mut notes = Vec::new();
-        let mut note = |file: String, problem: &str| {
-            tracing::error!(file, problem, "a file of the partition map is damaged");
-            notes.push(format!(
-                "{file} is damaged ({problem}): restore the file from a copy before the next restart; `partita check` says \
-                 what it means"
+        let read = partita_rt::place::read(objects, object.location.as_ref()).await;
+        let Ok(Some(content)) = read else { continue };
+        meter.read(content.len() as u64).await;
+        pass.files += 1;
+        if let Err(problem) = partita_heat::history::verify_segment(name, &content) {
+            let file = format!("store/{}", object.location);
+            tracing::error!(file, problem, "a file of the heat history is damaged");
+            pass.notes.push(format!(
+                "{file} is damaged ({problem}): after the next start a part of the heat map is missing, but no row; \
+                 delete the file"
             ));
+        }
+    }
+    pass
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::ObjectStoreExt;
+    use object_store::memory::InMemory;
+    use partita_engine::NoMeter;
+    use partita_heat::history::{Archive, RangeWindow};
+    use partita_heat::{Bounds, Counts, Latency, Window};
+    use partita_rt::SystemClock;
+
+    #[tokio::test]
+    async fn a_flipped_bit_in_the_heat_history_is_noted() {
+        let objects = Arc::new(InMemory::new()) as Arc<dyn ObjectStore>;
+        let mut archive = Archive::new(Arc::clone(&objects), HEAT_FOLDER.into());
+        let now = SystemClock.now();
+        let history = archive.load(now).await;
+        let window = Window {
+            elapsed: Duration::from_secs(10),
+            counts: Counts {
+                reads: 7,
+                ..Counts::default()
+            },
+            latency: Latency::default(),
+            partitions: Vec::new(),
         };
-        for kept in &map.versions {
-            if let Err(problem) = &kept.record {
-                note(format!("store/map/{:020}.json", kept.version), problem);
-            }
-        }
-        for kept in &map.serving {
-            if let Err(problem) = &kept.record {
-                note(format!("store/served/{}.json", kept.range), problem);
-            }
-        }
-        notes
+        let range = RangeWindow {
+            bounds: Bounds::default(),
+            window: &window,
+        };
+        history.record(now, &[range]);
+        archive.save_all(&history, now).await.unwrap();
+
+        let sound = verify_heat(&*objects, &NoMeter).await;
+        assert_eq!((sound.files, sound.notes.len()), (1, 0));
+        let folder = Path::from(HEAT_FOLDER);
+        let listing = objects.list_with_delimiter(Some(&folder)).await.unwrap();
+        let file = &listing.objects[0].location;
+        let content = objects.get(file).await.unwrap().bytes().await.unwrap();
+        let mut changed = content.to_vec();
+        changed[content.len() / 2] ^= 1;
+        objects.put(file, changed.into()).await.unwrap();
+        let damaged = verify_heat(&*objects, &NoMeter).await;
+        assert_eq!((damaged.files, damaged.notes.len()), (1, 1));
+        let named = format!("store/{file} is damaged");
+        assert!(damaged.notes[0].starts_with(&named), "{damaged:?}");
     }
 }

@@ -35,7 +35,7 @@ use crate::environment::Environment;
 use crate::front::table::TableFront;
 use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
-use crate::scrub::Scrubber;
+use crate::scrub::{HEAT_FOLDER, Scrubber};
 use crate::status::{Listening, OpenStore, ServerStatus};
 use crate::{admin, open_files, tls};
 
@@ -44,9 +44,6 @@ const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
 /// The rows of a dropped table are kept for the longest time that a request can take, plus this time.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
-
-/// The folder of the store for the heat history.
-const HEAT_FOLDER: &str = "heat";
 
 /// Why a server does not start. A retry does not help.
 #[derive(Debug, thiserror::Error)]

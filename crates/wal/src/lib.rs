@@ -33,4 +33,4 @@ pub use fault::AppendFault;
 pub use range_id::RangeId;
 pub use record::{Record, RecordHeader, RecordSize, WalId};
 pub use row::{MalformedRows, Row, RowOf, RowRef, Rows};
-pub use wal::{Resume, Wal, WalFuture, WalStorage};
+pub use wal::{Resume, VerifiedFile, Wal, WalFuture, WalStorage};

@@ -9,13 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{RangeId, WalId};
 
 /// The last record of each range in a segment.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents(BTreeMap<RangeId, WalId>);
 
 impl Contents {
     /// Adds a record that was appended.
     pub(crate) fn add(&mut self, range: RangeId, wal_id: WalId) {
         self.0.insert(range, wal_id);
+    }
+
+    /// Whether there are no records.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn has_beyond(&self, range: RangeId, wal_id: WalId) -> bool {

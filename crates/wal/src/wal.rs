@@ -33,6 +33,19 @@ pub enum Resume {
     AfterFailure,
 }
 
+/// A file of an open WAL that was verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedFile {
+    /// Its number in the order of [`Wal::verify_next`].
+    pub number: u64,
+    /// Its name.
+    pub name: String,
+    /// The bytes that were read.
+    pub bytes: u64,
+    /// What is wrong with it. A failure to read that may pass is not a problem.
+    pub problem: Option<String>,
+}
+
 /// An open WAL of many ranges. Used as `Arc<dyn Wal>`.
 ///
 /// # A group
@@ -123,6 +136,13 @@ pub trait Wal: Send + Sync + 'static {
     /// # Errors
     /// The storage failed, or the WAL is poisoned.
     fn record_end(&self) -> BoxFuture<'_, io::Result<()>>;
+
+    /// Reads a file that the WAL needs and no longer changes, past all caches of this crate, and checks its checksums:
+    /// the first file after number `after`, or the first of all. `None` after the last one. Files that are released
+    /// meanwhile are not damaged. A WAL without files has none.
+    fn verify_next(&self, _after: Option<u64>) -> BoxFuture<'_, Option<VerifiedFile>> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// Refuses every further record and append.
     fn poison(&self);

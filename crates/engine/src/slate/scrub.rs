@@ -1,7 +1,9 @@
-//! The scrub: reads all files of open databases, so that damage is found before a client needs the rows.
+//! The scrub: reads all files of open databases and the log, so that damage is found before a client or a start needs
+//! the rows.
 //!
 //! It verifies the same checksums as the check of a closed store ([`super::verify`]), past the block cache. A damaged
-//! file is noted as if a read had met it ([`super::damage`]), so that status and log name it.
+//! file is noted as if a read had met it ([`super::damage`]), so that status and log name it. A damaged file of the log
+//! is in the result only: its rows are in memory too, and no read fails.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,9 +19,9 @@ use super::damage_watch;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
 use super::verify::data_file::{self, FileState};
-use crate::{Meter, RangeId, ScrubPass};
+use crate::{LogFault, Meter, RangeId, ScrubPass};
 
-/// Reads all files of the databases that are open. Cancel safe.
+/// Reads all files of the databases that are open, and the log. Cancel safe.
 pub(super) async fn run(core: Arc<Core>, meter: Arc<dyn Meter>) -> ScrubPass {
     let mut scrub = Scrub {
         core,
@@ -32,6 +34,7 @@ pub(super) async fn run(core: Arc<Core>, meter: Arc<dyn Meter>) -> ScrubPass {
         scrub.manifest(range).await;
         scrub.data_files(range).await;
     }
+    scrub.log().await;
     scrub.pass
 }
 
@@ -60,6 +63,21 @@ impl Scrub {
         let path = Path::from(file.strip_prefix("store/").unwrap_or(file));
         let version = version_of(&**store, &path).await;
         context.damage.note(range, &path, problem.clone(), version);
+    }
+
+    /// The head of the log and its full segments. The current segment is being written.
+    async fn log(&mut self) {
+        let Some(wal) = self.core.wal() else { return };
+        let mut last = None;
+        while let Some(file) = wal.wal.verify_next(last).await {
+            last = Some(file.number);
+            self.meter.read(file.bytes).await;
+            self.pass.files += 1;
+            if let Some(problem) = file.problem {
+                let file = format!("log/{}", file.name);
+                self.pass.log.push(LogFault { file, problem });
+            }
+        }
     }
 
     async fn data_files(&mut self, range: RangeId) {

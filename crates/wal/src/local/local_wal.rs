@@ -10,17 +10,17 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Either, ready};
 use parking_lot::{Mutex, MutexGuard};
 
-use super::format::{self, SECTOR_BYTES, VERSION, Written};
+use super::format::{self, HEAD_SLOT_BYTES, SECTOR_BYTES, VERSION, Written};
 use super::head::Head;
 use super::recovery::{self, Recovered};
 use super::segment::Segment;
 use super::segment_pool::SegmentPool;
 use super::writer::Writer;
-use super::{Disk, Options};
+use super::{Disk, Options, verify_open};
 use crate::retention::{Retained, Retention};
 use crate::{
     AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, Resume, RoomError,
-    RowRef, Wal, WalFuture, WalId,
+    RowRef, VerifiedFile, Wal, WalFuture, WalId,
 };
 
 /// An open WAL. Maintenance runs on another thread, so the fields are shared.
@@ -123,6 +123,11 @@ impl LocalWal {
             running.await.map_err(io::Error::other)?
         }
         .boxed()
+    }
+
+    #[cfg(test)]
+    pub(super) fn verify_next_blocking(&self, after: Option<u64>) -> Option<VerifiedFile> {
+        self.0.verify_next(after)
     }
 
     #[cfg(test)]
@@ -373,6 +378,40 @@ impl Shared {
         pool.record_written(&*self.disk)
     }
 
+    /// See [`Wal::verify_next`]. The head has number 0, and each full segment its own.
+    fn verify_next(&self, after: Option<u64>) -> Option<VerifiedFile> {
+        let Some(after) = after else {
+            let problem = self.pool.lock().head_problem();
+            return Some(VerifiedFile {
+                number: 0,
+                name: "head".to_owned(),
+                bytes: 2 * HEAD_SLOT_BYTES as u64,
+                problem: problem.filter(|_| !self.is_poisoned()),
+            });
+        };
+        let (number, bytes, contents) = {
+            let state = self.state.lock();
+            let mut sealed = state.sealed.iter();
+            let next = sealed
+                .find(|segment| segment.header.number > after && !segment.contents.is_empty())?;
+            (next.header.number, next.header.bytes, next.contents.clone())
+        };
+        let path = self.pool.lock().path_of(number);
+        let problem = verify_open::segment_problem(&path, number, &contents);
+        // A released file is reused or removed, and the files of a fenced WAL belong to the next one.
+        let is_needed = !self.is_poisoned() && {
+            let state = self.state.lock();
+            let mut sealed = state.sealed.iter();
+            sealed.any(|segment| segment.header.number == number)
+        };
+        Some(VerifiedFile {
+            number,
+            name: path.file_name()?.to_str()?.to_owned(),
+            bytes,
+            problem: problem.filter(|_| is_needed),
+        })
+    }
+
     fn count_live(&self, state: &State) {
         let sealed: u64 = state.sealed.iter().map(Retained::bytes).sum();
         let bytes = sealed + state.writer.segment().bytes();
@@ -481,6 +520,16 @@ impl Wal for LocalWal {
     /// Runs on a blocking thread.
     fn record_end(&self) -> BoxFuture<'_, io::Result<()>> {
         self.run_blocking(Shared::record_end)
+    }
+
+    /// Runs on a blocking thread: reads a whole segment.
+    fn verify_next(&self, after: Option<u64>) -> BoxFuture<'_, Option<VerifiedFile>> {
+        let shared = Arc::clone(&self.0);
+        async move {
+            let verifying = partita_rt::threads::spawn_blocking(move || shared.verify_next(after));
+            verifying.await.ok().flatten()
+        }
+        .boxed()
     }
 
     fn poison(&self) {

@@ -38,6 +38,7 @@ mod recovery;
 mod segment;
 mod segment_pool;
 mod verify;
+mod verify_open;
 mod writer;
 
 use std::path::{Path, PathBuf};

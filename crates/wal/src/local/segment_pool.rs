@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::format::{SECTOR_BYTES, SegmentHeader, VERSION, Written};
 use super::head::Head;
 use super::segment::Segment;
-use super::{Disk, segment_path};
+use super::{Disk, segment_path, verify_open};
 use crate::retention::Retained;
 
 /// Creates segments, keeps some ready, and lists all segments in the head.
@@ -48,6 +48,16 @@ impl SegmentPool {
     /// Stores in the head how far the WAL is written. Writes nothing if the head already states it.
     pub(super) fn record_written(&mut self, disk: &dyn Disk) -> io::Result<()> {
         self.update_head(disk, |_segments| {})
+    }
+
+    /// What is wrong with the stored head.
+    pub(super) fn head_problem(&self) -> Option<String> {
+        verify_open::head_problem(&self.directory, self.head.record())
+    }
+
+    /// The path of the segment with this number.
+    pub(super) fn path_of(&self, number: u64) -> PathBuf {
+        segment_path(&self.directory, number)
     }
 
     /// Removes released segments from the head. Only then their files may be reused or removed.

@@ -193,7 +193,12 @@ async fn a_scrub_names_a_damaged_file_before_a_read_meets_it() {
     assert_eq!(engine.set.damaged_files(), []);
     let cached = engine.stats().cache_bytes;
     let pass = engine.set.scrub(Arc::new(NoMeter)).await;
-    assert_eq!((pass.files, pass.damaged), (2, 1), "a manifest and a file");
+    let found = (pass.files, pass.damaged, pass.log.len());
+    assert_eq!(
+        found,
+        (3, 1, 0),
+        "a manifest, a data file, and the head of the log"
+    );
     let damaged = engine.set.damaged_files();
     assert!(damaged[0].problem.contains("checksum"), "{damaged:?}");
     assert_eq!(engine.stats().cache_bytes, cached, "the cache is bypassed");
@@ -224,4 +229,26 @@ async fn a_scrub_names_a_damaged_manifest() {
     assert_eq!(engine.set.scrub(Arc::new(NoMeter)).await.damaged, 0);
     assert_eq!(engine.set.damaged_files(), []);
     engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scrub_names_a_damaged_segment_of_the_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = set_on(&FaultyDisk::lazy(), directory.path()).await;
+    let engine = set.open(RangeId(1)).await.unwrap();
+    // Two records fill more than a segment, and too few segments to begin a flush.
+    for number in 0..2 {
+        let value = "v".repeat(SEGMENT_BYTES as usize * 2 / 3);
+        commit(&*engine, put(key(number), value)).await.unwrap();
+    }
+    let segment = directory.path().join("log/00000000000000000001.log");
+    let whole = flip(&segment, 10_000);
+    let pass = set.scrub(Arc::new(NoMeter)).await;
+    let files: Vec<&str> = pass.log.iter().map(|fault| fault.file.as_str()).collect();
+    assert_eq!(files, ["log/00000000000000000001.log"], "{pass:?}");
+    assert_eq!(pass.damaged, 0);
+    assert!(engine.get(&key(0)).await.unwrap().is_some());
+    std::fs::write(&segment, whole).unwrap();
+    assert_eq!(set.scrub(Arc::new(NoMeter)).await.log, []);
+    set.close().await;
 }

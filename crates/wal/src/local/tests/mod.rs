@@ -12,6 +12,7 @@ use crate::{AppendError, AppendFault, RangeId, RecordHeader, RoomError, Row, Row
 
 mod damage;
 mod head;
+mod verify_open;
 
 const RANGE: RangeId = RangeId(7);
 const OPTIONS: Options = Options {
