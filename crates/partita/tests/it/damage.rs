@@ -69,22 +69,10 @@ fn a_cut_data_file_is_answered_at_once_and_named() {
     assert!((1..=names.len()).contains(&lines), "{log}");
 }
 
-/// The head of the WAL lists its segments. Without it, the rows of a removed segment were gone without a word.
-#[test]
-fn a_removed_log_segment_keeps_the_server_from_starting() {
-    let home = tempfile::tempdir().unwrap();
-    let data = home.path().join("data");
-    let mut server = start(&data);
-    let connection = server.line();
-    run(&connection, "table create rows");
-    let admin = server.admin();
-    run(&connection, &format!("admin flush 1 --admin {admin}"));
-    run(&connection, "entity insert rows p r");
-    server.kill();
-    let segment = "00000000000000000001.log";
-    std::fs::remove_file(data.join("log").join(segment)).unwrap();
-    let mut again = command();
-    again.args([
+/// The message of a server on this data directory, which must not start.
+fn refusal(data: &Path) -> String {
+    let mut server = command();
+    server.args([
         "serve",
         "--table-port",
         "0",
@@ -92,11 +80,53 @@ fn a_removed_log_segment_keeps_the_server_from_starting() {
         "0",
         "--location",
     ]);
-    let (code, _, messages) = read(again.arg(&data).output().unwrap());
+    let (code, _, messages) = read(server.arg(data).output().unwrap());
     assert_eq!(code, 2, "{messages}");
-    let missing = format!("{segment} is missing");
-    assert!(
-        messages.contains(&missing) && messages.contains("restore"),
-        "{messages}"
-    );
+    messages
+}
+
+/// The head of the WAL lists its segments. Without it, the rows of a removed segment were gone without a word. The messages
+/// are those of `docs/check.md`.
+#[test]
+fn a_damaged_log_keeps_the_server_from_starting() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = start(&data);
+    let connection = server.line();
+    run(&connection, "table create rows");
+    let admin = server.admin();
+    run(&connection, &format!("admin flush 1 --admin {admin}"));
+    for row in ["1", "2", "3"] {
+        run(&connection, &format!("entity insert rows p {row}"));
+    }
+    server.kill();
+    let segment = "00000000000000000001.log";
+    for name in [segment, "head"] {
+        let path = data.join("log").join(name);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let messages = refusal(&data);
+        let missing = format!("log/{name} is missing: ");
+        assert!(
+            messages.contains(&missing) && messages.contains("restore"),
+            "{messages}"
+        );
+        std::fs::write(&path, whole).unwrap();
+    }
+    // A record takes at least one sector, so the second sector of records is before the last record.
+    let path = data.join("log").join(segment);
+    let whole = std::fs::read(&path).unwrap();
+    let mut zeroed = whole.clone();
+    zeroed[1024..1536].fill(0);
+    std::fs::write(&path, zeroed).unwrap();
+    let messages = refusal(&data);
+    let damaged = format!("log/{segment} is damaged: an acknowledged record is damaged");
+    assert!(messages.contains(&damaged), "{messages}");
+    std::fs::write(&path, whole).unwrap();
+    let server = start(&data);
+    for row in ["1", "2", "3"] {
+        let entity = format!("rows(PartitionKey='p',RowKey='{row}')");
+        let (head, body) = get(&server.table(), &entity, "");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head} {body}");
+    }
 }

@@ -59,6 +59,20 @@ fn a_tail_torn_at_any_byte_loses_only_the_last_record() {
     assert_eq!(found, [1, 2, 3]);
 }
 
+/// Zeros over an acknowledged record, with or without its neighbours, are damage while a later record follows.
+#[test]
+fn zeros_before_the_last_record_are_an_error_that_names_the_file() {
+    let directory = three_records();
+    for zeros in [512..1536, 1536..2560, 512..2560, 1024..1536, 2048..2560] {
+        let opened = open_changed(&directory, |bytes| bytes[zeros.clone()].fill(0));
+        let text = opened.unwrap_err().to_string();
+        let named = "00000000000000000001.log is damaged: an acknowledged record";
+        assert!(text.contains(named), "{zeros:?}: {text}");
+    }
+    let found = open_changed(&directory, |bytes| bytes[3584..].fill(0)).unwrap();
+    assert_eq!(found, [1, 2, 3], "zeros after the last record");
+}
+
 /// The length of a segment is on the disk before its first record, so a crash cannot shorten it.
 #[test]
 fn a_cut_segment_is_an_error() {
