@@ -123,6 +123,11 @@ pub trait EngineSet: Send + Sync + 'static {
     /// end with the process.
     fn newest_row_time(&self) -> SystemTime;
 
+    /// Makes the times of all rows that are written from now on later than `time`, for a caller that copies rows with
+    /// such a time: [`EngineSet::newest_row_time`] of a later process is then later than `time`, too. Engines whose rows
+    /// end with the process do nothing.
+    fn pass_time(&self, _time: SystemTime) {}
+
     /// How far the wall clock is behind the newest row: the row was written under a later wall clock. Zero below one
     /// second. Cheap.
     fn wall_clock_lag(&self) -> Duration;
@@ -139,8 +144,8 @@ pub trait EngineSet: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Reads all files of the open databases, past all caches, and verifies their checksums. A damaged file is then in
-    /// [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe. Engines
+    /// Reads all files of the open databases, and the full segments of the log, past all caches, and verifies their
+    /// checksums. A damaged file of a database is then in [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe. Engines
     /// without files read nothing.
     async fn scrub(&self, _meter: Arc<dyn Meter>) -> ScrubPass {
         ScrubPass::default()

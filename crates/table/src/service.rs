@@ -9,9 +9,9 @@ use partita_model::{DateTime, TableId};
 use partita_range::Locked;
 use partita_rt::Clock;
 use partita_service::{AdmissionQueue, Charged, Cost, Direction, Storage, Timestamps};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Settings of the Table service.
@@ -56,6 +56,8 @@ pub struct Service {
     pub(crate) table_deleted: Notify,
     /// Tables being restored from a snapshot. Until they are complete, the catalog lists them as dropped.
     pub(crate) restoring: Mutex<HashSet<TableId>>,
+    /// When the sweep first saw each dropped table.
+    pub(crate) dropped_since: Mutex<HashMap<TableId, Instant>>,
     /// Notified when the time to live of a table was set.
     pub(crate) ttl_changed: Notify,
 }
@@ -73,6 +75,7 @@ impl Service {
             memo: CatalogMemo::default(),
             table_deleted: Notify::new(),
             restoring: Mutex::default(),
+            dropped_since: Mutex::default(),
             ttl_changed: Notify::new(),
         }
     }

@@ -125,6 +125,10 @@ impl EngineSet for Dying<dyn EngineSet> {
         self.inner.newest_row_time()
     }
 
+    fn pass_time(&self, time: SystemTime) {
+        self.inner.pass_time(time);
+    }
+
     fn wall_clock_lag(&self) -> Duration {
         self.inner.wall_clock_lag()
     }

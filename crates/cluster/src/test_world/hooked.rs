@@ -110,6 +110,10 @@ impl EngineSet for Hooked {
         self.engines.newest_row_time()
     }
 
+    fn pass_time(&self, time: SystemTime) {
+        self.engines.pass_time(time);
+    }
+
     fn wall_clock_lag(&self) -> Duration {
         self.engines.wall_clock_lag()
     }

@@ -236,6 +236,13 @@ impl EngineSet for SlateEngineSet {
         self.core.context.clock.time()
     }
 
+    fn pass_time(&self, time: SystemTime) {
+        let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
+        let millis = since_1970.unwrap_or_default().as_millis();
+        let clock = &self.core.context.clock;
+        clock.pass(i64::try_from(millis).unwrap_or(i64::MAX));
+    }
+
     fn wall_clock_lag(&self) -> Duration {
         self.core.context.clock.lead()
     }

@@ -9,6 +9,7 @@ use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_engine::{Batch, Engine, EngineSet, WriteError};
+use partita_model::{DateTime, KeyKind, KeyReader, Stored};
 use partita_range::RangeId;
 use partita_rt::data_dir::Building;
 
@@ -65,11 +66,15 @@ impl NewStore {
         })
     }
 
-    /// Adds rows in key order.
+    /// Adds rows in key order. The store gets times later than the Timestamps of the rows, which may be later than the
+    /// wall time of this machine: new Timestamps, and the ETags made of them, continue after these.
     ///
     /// # Errors
     /// [`BackupError::Write`]; some rows may be stored.
     pub async fn put(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), BackupError> {
+        if let Some(newest) = newest_timestamp(&rows) {
+            self.databases.pass_time(newest.to_system());
+        }
         let mut commits = Vec::new();
         let mut rest = rows.as_slice();
         while let Some((first, _)) = rest.first() {
@@ -122,6 +127,15 @@ impl NewStore {
         self.databases.close().await;
         Ok(())
     }
+}
+
+/// The latest Timestamp of the entities in these rows. Unreadable entities are copied as they are.
+fn newest_timestamp(rows: &[(Bytes, Bytes)]) -> Option<DateTime> {
+    let entities = rows
+        .iter()
+        .filter(|(key, _)| KeyReader::of_kind(key, KeyKind::ENTITY).is_ok());
+    let stored = entities.filter_map(|(_, row)| Stored::open(row).ok());
+    stored.map(|entity| entity.timestamp()).max()
 }
 
 /// Retries a failed write: the disk may be slower than this process, and writing a row twice is harmless.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::ObjectStore;
@@ -10,7 +11,7 @@ use partita_cluster::Cluster;
 use partita_cluster::test_world::rows;
 use partita_engine::Batch;
 use partita_model::{DateTime, TableId, TableSpace};
-use partita_rt::Place;
+use partita_rt::{Clock as _, Place, SystemClock};
 
 use super::write::write_parts;
 use super::*;
@@ -176,6 +177,52 @@ async fn a_restored_backup_is_identical_byte_for_byte() {
     );
     drop(other);
     world.close().await;
+}
+
+/// New Timestamps continue after those of the backup, so that no ETag repeats.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_times_of_a_restored_store_continue_after_a_backup_from_the_future() {
+    const DECADES: Duration = Duration::from_secs(74 * 365 * 86_400);
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let source = open(&path("data")).await;
+    let newest = DateTime::from_system(SystemClock.now() + DECADES);
+    // Version 1, the Timestamp, no properties. The last row is older, and one is not an entity.
+    let entity = |at: DateTime| [&[1_u8][..], &at.ticks().to_le_bytes()].concat();
+    let rows = [
+        (key(1), entity(newest)),
+        (key(2), entity(DateTime::UNIX_EPOCH)),
+        (key(3), b"unreadable".to_vec()),
+    ];
+    for (key, row) in rows {
+        let locked = source
+            .cluster
+            .map()
+            .lock(std::slice::from_ref(&key))
+            .await
+            .unwrap();
+        let mut batch = Batch::new();
+        batch.put(key, row.into());
+        locked.commit(batch).await.unwrap();
+    }
+    assert!(source.cluster.engines().newest_row_time() < newest.to_system());
+    let snapshot = take(&source, "s").await;
+    let place = Place::parse(path("backup").to_str().unwrap()).unwrap();
+    write(&snapshot, &place.store().unwrap(), &|_| {})
+        .await
+        .unwrap();
+    let backup = Backup::open(place.store().unwrap()).await.unwrap();
+    restore(&backup, &path("restored"), &|_| {}).await.unwrap();
+    unpack(&snapshot, &path("unpacked"), &|_| {}).await.unwrap();
+    drop(snapshot);
+    source.cluster.close().await;
+    for name in ["restored", "unpacked"] {
+        let restored = open(&path(name)).await;
+        let engines = restored.cluster.engines();
+        assert!(engines.newest_row_time() > newest.to_system(), "{name}");
+        assert!(engines.wall_clock_lag() > DECADES / 2, "{name}");
+        restored.cluster.close().await;
+    }
 }
 
 /// After an interruption at any point, the next attempt keeps complete parts and writes the missing parts.

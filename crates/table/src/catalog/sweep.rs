@@ -10,7 +10,7 @@ use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::{KeyRange, ScanHint};
-use partita_model::{KeyKind, KeyReader, TableSpace};
+use partita_model::{KeyKind, KeyReader, TableId, TableSpace};
 use partita_rt::Shutdown;
 use partita_service::decode_record;
 use std::sync::Arc;
@@ -99,19 +99,23 @@ async fn sweep_table(
         return Ok(true);
     }
     let space = TableSpace::new(&account, id);
-    let began = service.wall_time();
-    if !remove_rows(service, &space, shutdown).await? {
-        return Ok(true);
-    }
-    // After the clock is set back, a record can be in the future. Its distance from now counts as its age, so it does
-    // not wait for the clock.
-    let age_ticks = began.ticks().abs_diff(record.dropped);
-    if u128::from(age_ticks) * 100 <= service.settings.drop_grace.as_nanos() {
+    // Before the rows are removed, so that this round finds all rows of the grace period.
+    let is_over = is_grace_over(service, id);
+    if !remove_rows(service, &space, shutdown).await? || !is_over {
         return Ok(true);
     }
     remove_keys(service, std::slice::from_ref(key), |_| Ok(true)).await?;
+    service.dropped_since.lock().remove(&id);
     tracing::info!(table = record.name, "removed the rows of a dropped table");
     Ok(false)
+}
+
+/// Whether the requests from before the deletion have ended. Measured with monotonic time from the first round that saw
+/// the table: the wall clock can be set, and no request is older than this process.
+fn is_grace_over(service: &Service, id: TableId) -> bool {
+    let now = service.clock().monotonic();
+    let since = *service.dropped_since.lock().entry(id).or_insert(now);
+    now.saturating_duration_since(since) >= service.settings.drop_grace
 }
 
 /// Removes rows until the end or shutdown. Returns whether it reached the end.
