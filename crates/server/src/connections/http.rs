@@ -1,6 +1,6 @@
 //! HTTP/1.1 over a watched stream.
 
-use super::progress::{Ended, Order, Phase};
+use super::progress::{Ended, Order, Phase, Progress};
 use super::stream::WatchedStream;
 use super::watch::Watched;
 use bytes::Bytes;
@@ -13,12 +13,12 @@ use partita_service::MemoryBudget;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 /// What a connection may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffers<'a> {
-    /// Size of a request's head.
+    /// Bytes of a request's head, with the blank line at its end. A longer one is answered 431.
     pub(crate) head_bytes_max: usize,
     /// The memory for long heads.
     pub(crate) memory: &'a Arc<MemoryBudget>,
@@ -26,6 +26,13 @@ pub(crate) struct Buffers<'a> {
 
 /// The smallest buffer that hyper accepts; it panics for a smaller one.
 const MIN_BUFFER_BYTES: usize = 8192;
+
+/// The first bytes of an HTTP/2 connection (RFC 9113, section 3.4).
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The answer to them.
+const HTTP2_REFUSAL: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\n\
+    Content-Length: 0\r\n\r\n";
 
 /// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts down
 /// (the request under way is answered first). hyper reads the next request only after the client's socket has taken the whole
@@ -89,7 +96,9 @@ where
         async move { Ok::<_, Infallible>(answering.await) }
     });
     let mut http = http1::Builder::new();
+    // hyper may read past the buffer's size when a head arrives in large pieces; the second limit is exact.
     http.max_buf_size(buffers.head_bytes_max.max(MIN_BUFFER_BYTES))
+        .max_header_size(buffers.head_bytes_max)
         .header_read_timeout(None)
         .half_close(false);
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
@@ -125,11 +134,33 @@ where
         return Exchanged::Ended(Ended::Closed);
     };
     tracing::debug!(%error, "a connection failed");
+    let parts = connection.into_parts();
+    if parts.read_buf.starts_with(HTTP2_PREFACE) {
+        refuse_http2(parts.io.into_inner(), progress).await;
+    }
     Exchanged::Ended(if error.is_parse() || error.is_parse_too_large() {
         Ended::Protocol
     } else {
         Ended::Broken
     })
+}
+
+/// Answers a client that begins with HTTP/2, for which hyper has no answer, and discards the rest of what it sends.
+async fn refuse_http2<S>(mut stream: WatchedStream<S>, progress: &Progress)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    progress.linger_after_answer();
+    let answering = async {
+        stream.write_all(HTTP2_REFUSAL).await?;
+        stream.shutdown().await
+    };
+    tokio::select! {
+        biased;
+        // Fails only if the client has disconnected.
+        _ = answering => {}
+        _ = progress.ordered_to_close() => {}
+    }
 }
 
 /// The stream of an idle connection, with the bytes that hyper has received and not used.

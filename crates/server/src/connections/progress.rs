@@ -236,7 +236,12 @@ impl Progress {
         match self.phase() {
             Phase::Body | Phase::Linger => return,
             Phase::Answer => {}
-            Phase::New | Phase::Idle | Phase::Head | Phase::Working => self.enter(Phase::Answer),
+            Phase::Idle | Phase::Working => self.enter(Phase::Answer),
+            Phase::New | Phase::Head => {
+                // The head is refused, and the client may still be sending the rest of it.
+                self.linger_after_answer();
+                self.enter(Phase::Answer);
+            }
         }
         self.add_moved(bytes);
     }
@@ -248,7 +253,7 @@ impl Progress {
         }
     }
 
-    /// The request's body will not be read: the connection has to discard it after the answer.
+    /// The rest of the request will not be read: the connection has to discard it after the answer.
     pub(crate) fn linger_after_answer(&self) {
         self.lingers.store(true, Ordering::Relaxed);
     }

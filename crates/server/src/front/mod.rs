@@ -18,6 +18,8 @@ mod answer_body;
 mod body;
 mod busy;
 mod cors;
+#[cfg(test)]
+mod head_tests;
 mod listener;
 mod protocol;
 mod reply;
