@@ -8,27 +8,25 @@
 //! Only reads of data files are checked. They carry a tag that tells the caller and whether it is a repetition.
 
 use std::error::Error as StdError;
-use std::fmt::{self, Display};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures::StreamExt;
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use rustix::io::Errno;
 use slatedb::object_store::path::Path;
 use slatedb::object_store::{
-    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, RenameOptions, Result,
+    Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, Result,
 };
 use slatedb::object_store_tag::{ObjectStoreCallTag, TableStoreKind};
 use slatedb_common::retry::NonRetryable;
 
 use super::damage::{Damage, path_in_directory, version_of};
+use super::store_layer::Layer;
 use crate::RangeId;
 
 /// How long a compaction that met a damaged file is delayed. SlateDB starts it again at once, and it would read the
@@ -186,14 +184,12 @@ fn is_final(error: &io::Error) -> bool {
     )
 }
 
-impl Display for CheckedStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(&self.store, f)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for CheckedStore {
+impl Layer for CheckedStore {
+    fn below(&self) -> &dyn ObjectStore {
+        &*self.store
+    }
+
     async fn get_opts(&self, file: &Path, options: GetOptions) -> Result<GetResult> {
         let Some(tag) = options.extensions.get::<ObjectStoreCallTag>() else {
             return self.store.get_opts(file, options).await;
@@ -223,58 +219,6 @@ impl ObjectStore for CheckedStore {
             }
         }
     }
-
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
-        self.store.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.store.put_multipart_opts(location, options).await
-    }
-
-    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.store.get_ranges(location, ranges).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.store.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.store.copy_opts(from, to, options).await
-    }
-
-    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.store.rename_opts(from, to, options).await
-    }
 }
 
 #[cfg(test)]
@@ -282,6 +226,7 @@ mod tests {
     use slatedb::object_store::memory::InMemory;
     use slatedb::object_store_tag::SstType;
 
+    use super::super::store_layer::Layered;
     use super::*;
 
     /// An error of the operating system, as a store returns it.
@@ -300,12 +245,12 @@ mod tests {
         }
     }
 
-    async fn store() -> (CheckedStore, Arc<Damage>, Path) {
+    async fn store() -> (Layered<CheckedStore>, Arc<Damage>, Path) {
         let (inner, file) = (Arc::new(InMemory::new()), Path::from("range-1/a.sst"));
         inner.put(&file, "0123456789".into()).await.unwrap();
         let damage = Arc::new(Damage::new(Arc::new(partita_rt::SystemClock)));
         let checked = CheckedStore::new(inner, Arc::clone(&damage), RangeId(1));
-        (checked, damage, file)
+        (Layered(checked), damage, file)
     }
 
     /// Whether SlateDB would repeat the call.

@@ -14,6 +14,7 @@ use super::home::Home;
 use super::manifest_store::ManifestStore;
 use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
+use super::store_layer::Layered;
 use crate::RangeId;
 
 pub(super) struct Context {
@@ -33,7 +34,7 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(mut home: Home, settings: Settings) -> Self {
-        home.store = Arc::new(ManifestStore::new(home.store));
+        home.store = Arc::new(Layered(ManifestStore::new(home.store)));
         Self {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
             damage: Arc::new(Damage::new(Arc::clone(&home.clock))),
@@ -48,6 +49,6 @@ impl Context {
     /// The store of the database of `range`, which notes damaged files.
     pub(super) fn store_of(&self, range: RangeId) -> Arc<dyn ObjectStore> {
         let (store, damage) = (Arc::clone(&self.home.store), Arc::clone(&self.damage));
-        Arc::new(CheckedStore::new(store, damage, range))
+        Arc::new(Layered(CheckedStore::new(store, damage, range)))
     }
 }

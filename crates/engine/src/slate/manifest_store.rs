@@ -14,26 +14,24 @@
 //! it is a lower bound. `docs/format/store.md` describes the bytes.
 
 use std::collections::HashMap;
-use std::fmt::{self, Display};
-use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
 use futures::StreamExt;
-use futures::stream::{self, BoxStream};
+use futures::stream;
 use parking_lot::Mutex;
 use slatedb::object_store::path::Path;
 use slatedb::object_store::{
-    CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload,
-    PutResult, RenameOptions, Result,
+    Error, GetOptions, GetResult, GetResultPayload, ObjectStore, ObjectStoreExt, PutOptions,
+    PutPayload, PutResult, Result,
 };
 use slatedb_common::retry::NonRetryable;
 
 use super::checked_store::Unreadable;
 use super::damage::path_in_directory;
 use super::names::DATABASE_PREFIX;
+use super::store_layer::Layer;
 
 /// The last bytes of a sealed object. A checksum of four bytes precedes them.
 const SEAL: [u8; 8] = *b"PARTSEAL";
@@ -378,14 +376,12 @@ impl Drop for Writing<'_> {
     }
 }
 
-impl Display for ManifestStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(&self.store, f)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for ManifestStore {
+impl Layer for ManifestStore {
+    fn below(&self) -> &dyn ObjectStore {
+        &*self.store
+    }
+
     async fn put_opts(
         &self,
         location: &Path,
@@ -422,64 +418,22 @@ impl ObjectStore for ManifestStore {
             extensions,
         })
     }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.store.put_multipart_opts(location, options).await
-    }
-
-    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.store.get_ranges(location, ranges).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
-        self.store.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.store.copy_opts(from, to, options).await
-    }
-
-    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.store.rename_opts(from, to, options).await
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use slatedb::object_store::memory::InMemory;
 
+    use super::super::store_layer::Layered;
     use super::*;
 
     fn manifest(number: u64) -> Path {
         manifest_path("range-7", number)
     }
 
-    async fn stored(numbers: &[u64]) -> (Arc<InMemory>, ManifestStore) {
+    async fn stored(numbers: &[u64]) -> (Arc<InMemory>, Layered<ManifestStore>) {
         let inner = Arc::new(InMemory::new());
-        let store = ManifestStore::new(Arc::clone(&inner) as _);
+        let store = Layered(ManifestStore::new(Arc::clone(&inner) as _));
         for number in numbers {
             let content = format!("manifest {number}");
             store.put(&manifest(*number), content.into()).await.unwrap();
@@ -529,7 +483,7 @@ mod tests {
     async fn manifests_of_earlier_versions_are_read() {
         let inner = Arc::new(InMemory::new());
         inner.put(&manifest(4), "old".into()).await.unwrap();
-        let store = ManifestStore::new(Arc::clone(&inner) as _);
+        let store = Layered(ManifestStore::new(Arc::clone(&inner) as _));
         assert_eq!(read(&store, &manifest(4)).await.unwrap(), "old");
         store.put(&manifest(5), "new".into()).await.unwrap();
         assert_eq!(read(&store, &manifest(4)).await.unwrap(), "old");
@@ -544,7 +498,7 @@ mod tests {
         let other = Path::from("range-7/compacted/a.sst");
         store.put(&other, "rows".into()).await.unwrap();
         assert_eq!(read(&*inner, &other).await.unwrap(), "rows");
-        let restarted = ManifestStore::new(Arc::clone(&inner) as _);
+        let restarted = Layered(ManifestStore::new(Arc::clone(&inner) as _));
         restarted.put(&manifest(4), "4".into()).await.unwrap();
         assert_eq!(newest(&inner).await, 4);
         inner.put(&manifest(1), "1".into()).await.unwrap();

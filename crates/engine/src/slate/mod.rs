@@ -53,6 +53,7 @@ mod scrub;
 mod settings;
 mod space;
 mod store_clock;
+mod store_layer;
 mod stored;
 mod stored_times;
 mod supervisor;

@@ -10,6 +10,7 @@ use slatedb_common::{DefaultSystemClock, SystemClock};
 
 use super::core::Core;
 use super::manifest_store::ManifestStore;
+use super::store_layer::Layered;
 use super::{admin, file_layout, trash, within_store_deadline};
 use crate::{ChangeError, RangeId, StoredDatabase, StoredFiles, StoredRanges};
 
@@ -28,7 +29,7 @@ pub(super) async fn read(core: &Core) -> Result<StoredRanges, ChangeError> {
 /// [`ChangeError`].
 pub async fn stored_ranges(store: Arc<dyn ObjectStore>) -> Result<StoredRanges, ChangeError> {
     let clock: Arc<dyn SystemClock> = Arc::new(DefaultSystemClock::new());
-    let store: Arc<dyn ObjectStore> = Arc::new(ManifestStore::new(store));
+    let store: Arc<dyn ObjectStore> = Arc::new(Layered(ManifestStore::new(store)));
     within_store_deadline(read_store(&store, &clock)).await
 }
 

@@ -22,6 +22,7 @@ use super::damage::path_in_directory;
 use super::manifest_store::{self, FoundWitness, ManifestStore, WITNESS};
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
+use super::store_layer::Layered;
 use super::{admin, pin, store_error};
 use crate::{ChangeError, Meter, PinId, RangeId};
 
@@ -86,7 +87,7 @@ impl<'m> Verifier<'m> {
     /// Verifies databases of `store`.
     pub fn new(store: Arc<dyn ObjectStore>, meter: &'m dyn Meter) -> Self {
         Self {
-            store: Arc::new(ManifestStore::new(store)),
+            store: Arc::new(Layered(ManifestStore::new(store))),
             clock: Arc::new(DefaultSystemClock::new()),
             meter,
             verified: BTreeMap::new(),
