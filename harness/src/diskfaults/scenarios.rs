@@ -28,10 +28,19 @@ const fn scenario(
     }
 }
 
-const fn half(mut scenario: Scenario) -> Scenario {
-    scenario.half = true;
-    scenario
+/// Writes that end after half of their bytes.
+const fn half(name: &'static str, errno: i32, part: &'static str) -> Scenario {
+    Scenario {
+        half: true,
+        ..scenario(name, "write", errno, part)
+    }
 }
+
+/// The calls that need space.
+const GROWING: &str = "write,create,truncate,link,rename";
+
+/// All calls.
+const EVERYTHING: &str = "open,create,read,write,truncate,sync,rename,link,unlink";
 
 /// All scenarios. `data/log` is the WAL, `data/store` the object store with the databases and the map.
 pub(super) const ALL: [Scenario; 22] = [
@@ -42,51 +51,21 @@ pub(super) const ALL: [Scenario; 22] = [
     scenario("write of the WAL: EIO", "write", EIO, "data/log"),
     scenario("write of the WAL: ENOSPC", "write", ENOSPC, "data/log"),
     scenario("write of the WAL: EDQUOT", "write", EDQUOT, "data/log"),
-    half(scenario(
-        "half a write of the WAL: EIO",
-        "write",
-        EIO,
-        "data/log",
-    )),
-    half(scenario(
-        "half a write of the WAL: ENOSPC",
-        "write",
-        ENOSPC,
-        "data/log",
-    )),
+    half("half a write of the WAL: EIO", EIO, "data/log"),
+    half("half a write of the WAL: ENOSPC", ENOSPC, "data/log"),
     scenario("write of the store: EIO", "write", EIO, "data/store"),
     scenario("write of the store: ENOSPC", "write", ENOSPC, "data/store"),
     scenario("write of the store: EDQUOT", "write", EDQUOT, "data/store"),
-    half(scenario(
-        "half a write of the store: ENOSPC",
-        "write",
-        ENOSPC,
-        "data/store",
-    )),
-    scenario(
-        "full disk",
-        "write,create,truncate,link,rename",
-        ENOSPC,
-        "data",
-    ),
-    scenario(
-        "full quota",
-        "write,create,truncate,link,rename",
-        EDQUOT,
-        "data",
-    ),
+    half("half a write of the store: ENOSPC", ENOSPC, "data/store"),
+    scenario("full disk", GROWING, ENOSPC, "data"),
+    scenario("full quota", GROWING, EDQUOT, "data"),
     scenario("new file: ENOSPC", "create", ENOSPC, "data"),
     scenario("rename and link: EIO", "rename,link", EIO, "data"),
     scenario("removal: EIO", "unlink", EIO, "data"),
     scenario("read of the store: EIO", "read", EIO, "data/store"),
     scenario("open: EIO", "open", EIO, "data/store"),
     scenario("open: EMFILE", "open,create", EMFILE, "data/store"),
-    scenario(
-        "everything: EIO",
-        "open,create,read,write,truncate,sync,rename,link,unlink",
-        EIO,
-        "data",
-    ),
+    scenario("everything: EIO", EVERYTHING, EIO, "data"),
 ];
 
 impl Scenario {
