@@ -1,4 +1,4 @@
-//! The content of a simulated file: pages of bytes, without those that are only zeros.
+//! The content of a simulated file: its length, and the pages that are not all zeros.
 
 use std::collections::BTreeMap;
 use std::fs::File;
