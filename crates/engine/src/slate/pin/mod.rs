@@ -1,9 +1,9 @@
 //! Pins: SlateDB checkpoints of many databases, taken at one point of the commit loop.
 //!
 //! ```text
-//!  commit thread:  … group ─▶ group ─▶ │ each memtable is frozen, each bound noted │ ─▶ group ─▶ group …
-//!                                      └──────────── no write begins ──────────────┘
-//!  background:                           frozen memtables become files ─▶ one manifest each names the checkpoint
+//!  commit thread:  … group ─▶ group ─▶ │ each memtable is frozen, each bound recorded │ ─▶ group ─▶ group …
+//!  └──────────── no write begins ──────────────┘ background:                           frozen memtables become files
+//!  ─▶ one manifest each names the checkpoint
 //! ```
 //!
 //! - Between two groups nothing is in flight, in any database. A checkpoint that begins there holds exactly the durable
@@ -44,7 +44,8 @@ pub(super) async fn pin(
     ranges: &[RangeId],
 ) -> Result<Pinned, ChangeError> {
     let (handles, pause) = {
-        // Blocks the supervisor from reopening the databases during the pause. Writing the files needs no lock.
+        // Under this lock the supervisor cannot reopen the databases during the pause. The files are written later
+        // without the lock.
         let _change = core.lock_change().await;
         let mut databases = Vec::with_capacity(ranges.len());
         for range in ranges {

@@ -158,7 +158,7 @@ fn segments_are_reused() {
     assert!(files <= 12, "{files} files");
 }
 
-/// A WAL without writes gives its flushed and its ready segments back, and takes no space for a few writes.
+/// A WAL without writes removes its flushed and its ready segments, and a few writes later do not create new ones.
 #[test]
 fn a_wal_at_rest_keeps_one_segment() {
     let (directory, wal) = new_log();
