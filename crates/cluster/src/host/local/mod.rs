@@ -30,7 +30,7 @@ use tokio::sync::{Notify, oneshot};
 pub struct LocalHost {
     parts: LocalHostParts,
     map: Arc<PartitionMap>,
-    /// For each range, the receiver that ends when the range is dropped.
+    /// For each range, the receiver of a signal that the range was dropped.
     released: Mutex<HashMap<RangeId, Released>>,
     /// Ranges whose garbage was collected, with the newest compacted file at that time, and whether there were no files.
     /// New garbage appears only with the next compaction or the release of a pin.
@@ -248,14 +248,14 @@ impl Host for LocalHost {
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
         let unpinned = self.parts.engines.unpin(range, pin).await;
-        // The next maintenance round deletes the files that only the pin needed.
+        // So the next maintenance round collects garbage again, and deletes the files that only the pin needed.
         self.collected.lock().remove(&range);
         unpinned
     }
 
     async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
         let mut files = Vec::new();
-        // The reference to the ranges keeps their databases open.
+        // While this reference to the ranges exists, their databases stay open.
         for served in self.map.ranges().iter() {
             files.extend(self.parts.engines.files(served.range.id(), None).await?);
         }
