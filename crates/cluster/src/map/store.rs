@@ -209,12 +209,12 @@ impl ObjectMapStore {
     }
 }
 
-/// The object of a version of the map.
+/// The path of the object that holds a version of the map.
 pub(super) fn version_path(version: u64) -> Path {
     Path::from(format!("{MAP}/{version:020}.json"))
 }
 
-/// The object of a serving record.
+/// The path of the object that holds a serving record.
 pub(super) fn serving_path(range: u64) -> Path {
     Path::from(format!("{SERVED}/{range}.json"))
 }

@@ -161,7 +161,8 @@ impl SegmentPool {
         Ok(())
     }
 
-    /// Writes a header, only then gives the file its final name, and only then lists it instead of the `unused` ones.
+    /// Writes a header, then gives the file its final name, and then lists the segment in the head, instead of the
+    /// `unused` segments.
     fn publish(
         &mut self,
         disk: &dyn Disk,
