@@ -79,21 +79,21 @@ fn deletes(user: &mut User, rows: u64) -> anyhow::Result<()> {
     create_table(&mut user.client, table)?;
     user.change(table, 0..rows, |_| Change::Put("a short text".to_owned()))?;
     let before = user.time_to_first_row(table)?;
-    println!("| first of {rows} rows | {before:?} | |");
+    println!("| query for the first of {rows} rows | {before:?} | |");
     let began = Instant::now();
     user.change(table, 0..rows - LEFT, |_| Change::Delete)?;
     let deleted = Instant::now();
     let took = deleted - began;
     println!("| {} rows deleted | in {took:?} | |", rows - LEFT);
     let first = user.time_to_first_row(table)?;
-    println!("| first row, at once | {first:?} | |");
+    println!("| query for the first row, at once | {first:?} | |");
     let mut slowest = first;
     let after = loop {
         let scan = user.time_to_first_row(table)?;
         slowest = slowest.max(scan);
         let after = deleted.elapsed();
         if scan <= SCAN_MAX {
-            println!("| first row, {after:?} after the last deletion | {scan:?} | {SCAN_MAX:?} |");
+            println!("| the same, {after:?} after the last deletion | {scan:?} | {SCAN_MAX:?} |");
             break after;
         }
         ensure!(
@@ -102,7 +102,7 @@ fn deletes(user: &mut User, rows: u64) -> anyhow::Result<()> {
         );
         park_for(LOOK);
     };
-    println!("| slowest of these scans | {slowest:?} | |");
+    println!("| slowest of these queries | {slowest:?} | |");
     ensure!(
         after <= SCAN_DEADLINE,
         "scans took longer than {SCAN_MAX:?} for {after:?}"
@@ -134,7 +134,10 @@ fn space(user: &mut User, mib: u64, directory: &Path) -> anyhow::Result<()> {
     dropped.expect(204)?;
     let (stopped, live) = (Instant::now(), rows as f64 * TEXT_BYTES as f64);
     let ratio = || bytes(directory) as f64 / live;
-    println!("| space when writing stops | {:.2} times | |", ratio());
+    println!(
+        "| data directory when writing stops | {:.2} times the rows | |",
+        ratio()
+    );
     let mut most = ratio();
     let mut said = Instant::now();
     while ratio() > SPACE_MAX {
@@ -146,15 +149,19 @@ fn space(user: &mut User, mib: u64, directory: &Path) -> anyhow::Result<()> {
             ratio()
         );
         if said.elapsed() >= Duration::from_secs(30) {
-            eprintln!("{:.0} s: {:.2} times", after.as_secs_f64(), ratio());
+            eprintln!(
+                "after {:.0} s the data directory takes {:.2} times the rows",
+                after.as_secs_f64(),
+                ratio()
+            );
             said = Instant::now();
         }
         park_for(LOOK);
     }
-    println!("| most space | {most:.2} times | |");
+    println!("| largest data directory | {most:.2} times the rows | |");
     let seconds = stopped.elapsed().as_secs();
     println!(
-        "| space, {seconds} s later | {:.2} times | {SPACE_MAX} |",
+        "| data directory, {seconds} s later | {:.2} times the rows | {SPACE_MAX} |",
         ratio()
     );
     Ok(())
@@ -175,7 +182,7 @@ fn silence(directory: &Path) -> anyhow::Result<()> {
         }
     }
     let seconds = began.elapsed().as_secs();
-    println!("| a minute without a write of the store, after | {seconds} s | |");
+    println!("| a minute without a write to the store | after {seconds} s | |");
     Ok(())
 }
 

@@ -22,7 +22,7 @@ const MIB_MAX: f64 = 150.0;
 /// Open files of this process that are not connections.
 const FILES_SPARE: u64 = 500;
 
-/// Time until the server has given back the buffers of an idle connection.
+/// Time after which the server has freed the buffers of an idle connection.
 const REST: Duration = Duration::from_secs(6);
 
 /// Measure the memory of idle connections

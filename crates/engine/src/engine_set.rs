@@ -140,9 +140,9 @@ pub trait EngineSet: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Reads all files of the open databases, past all caches, and verifies their checksums. A damaged file is then in
-    /// [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe. Engines
-    /// without files read nothing.
+    /// Reads all files of the open databases, without the caches, and verifies their checksums. A damaged file is then
+    /// in [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe.
+    /// Engines without files read nothing.
     async fn scrub(&self, _meter: Arc<dyn Meter>) -> ScrubPass {
         ScrubPass::default()
     }

@@ -70,7 +70,7 @@ impl MemoryBudget {
     }
 }
 
-/// A part of a budget; dropping it gives the part back.
+/// A reserved part of a budget. Dropping it releases the part.
 #[derive(Debug, Default)]
 pub struct Reserved {
     /// `None` until something is reserved, so that an empty reservation costs nothing.

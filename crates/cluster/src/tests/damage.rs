@@ -100,8 +100,8 @@ async fn a_start_without_the_newest_versions_of_the_map_is_refused() {
     assert_eq!(rows(&cluster).await, rows_before);
 }
 
-/// A flipped bit in the newest version refuses the start. In any other object of the map and the serving records it
-/// changes no row.
+/// With a flipped bit in the newest version of the map, the start is refused. With one in any other object of the map
+/// or the serving records, no row changes.
 #[tokio::test]
 async fn damage_is_refused_or_repaired_and_never_changes_the_map() {
     let (disk, rows_before) = changed().await;

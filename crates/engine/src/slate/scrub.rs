@@ -1,8 +1,8 @@
 //! The scrub: reads all files of open databases, so that damage is found before a client needs the rows.
 //!
-//! It verifies the same checksums as the check of a closed store ([`super::verify`]), past the block cache. A damaged
-//! file is added to the same list as one that a client's read finds ([`super::damage`]), so that status and log name
-//! it.
+//! It verifies the same checksums as the check of a closed store ([`super::verify`]), and does not use the block cache.
+//! A damaged file is added to the same list as one that a client's read finds ([`super::damage`]), so that status and
+//! log name it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -145,7 +145,7 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
 pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
     GarbageCollectorOptions {
         manifest_options: Some(collect(age)),
-        // Partita's WAL removes its own segments.
+        // SlateDB collects no garbage of the WAL: Partita's WAL removes its own segments.
         wal_options: None,
         wal_fence_options: None,
         compacted_options: Some(collect(age)),

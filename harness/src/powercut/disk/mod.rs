@@ -397,8 +397,8 @@ impl Disk {
         Ok(())
     }
 
-    /// How the real folder differs from the one that the journal describes. A difference means that the program changed
-    /// files past the library.
+    /// How the real folder differs from the one that the journal describes. A difference means that the library did not
+    /// record a change.
     pub(super) fn differences(&self) -> anyhow::Result<Vec<String>> {
         let mut differences = Vec::new();
         self.compare_folder(ROOT, Path::new(&self.root), &mut differences)?;

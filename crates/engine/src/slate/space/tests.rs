@@ -78,7 +78,10 @@ impl World {
         let admin = admin::admin(&self.set.core, FIRST);
         let newest = admin.read_manifest(None).await.unwrap().unwrap().id();
         while database.db.manifest().id() < newest {
-            assert!(tokio::time::Instant::now() < until, "not loaded");
+            assert!(
+                tokio::time::Instant::now() < until,
+                "the result is loaded in time"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

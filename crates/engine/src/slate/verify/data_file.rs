@@ -1,4 +1,4 @@
-//! Verifies a data file: reads it once from its beginning to its end, in parts of about 1 MiB, past all caches.
+//! Verifies a data file: reads it once from its beginning to its end, in parts of about 1 MiB, without the caches.
 //!
 //! A data file consists of pieces: blocks of rows, the filter, the index, statistics and metadata. Each ends with a
 //! CRC-32 of its other bytes. The last ten bytes are the position of the metadata and the format version. The manifest

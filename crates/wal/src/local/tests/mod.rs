@@ -180,7 +180,11 @@ fn a_wal_at_rest_keeps_one_segment() {
     append(&wal, 10, 20).unwrap();
     maintain(&wal);
     rest();
-    assert_eq!(directory.segments(), first, "a small write creates no segment");
+    assert_eq!(
+        directory.segments(),
+        first,
+        "a small write creates no segment"
+    );
     for id in 11..=13 {
         append(&wal, id, 3_000).unwrap();
         maintain(&wal);
