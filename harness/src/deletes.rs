@@ -26,13 +26,14 @@ const PARTITION_ROWS: u64 = 10_000;
 /// Changes of one batch: the most the protocol allows.
 const BATCH_ROWS: u64 = 100;
 
-/// Maximum time of the query for the first row, and how long after the last deletion it may take longer.
+/// Maximum time of the query for the first row.
 const SCAN_MAX: Duration = Duration::from_millis(50);
+/// How long after the last deletion this query may still take longer.
 const SCAN_DEADLINE: Duration = Duration::from_secs(60);
 
-/// How long after the last write the data directory must have shrunk, and to how many times the bytes of the rows that
-/// are left.
+/// How long after the last write the data directory must have shrunk to [`SPACE_MAX`].
 const SPACE_DEADLINE: Duration = Duration::from_secs(600);
+/// Maximum size of the data directory, as a multiple of the bytes of the rows that are left.
 const SPACE_MAX: f64 = 1.5;
 
 /// Bytes of the text of a row in the second part.

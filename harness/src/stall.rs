@@ -27,8 +27,9 @@ const TABLE: &str = "stalled";
 /// Number of rows of 30 KB: together more than a page of 4 MiB.
 const ROWS: usize = 160;
 
-/// Bytes of an upload, and how many of them a *writing* client does not send.
+/// Bytes of the upload of a *writing* client.
 const UPLOAD_BYTES: usize = 4_000_000;
+/// Bytes of the upload that the client does not send.
 const UPLOAD_MISSING: usize = 100_000;
 
 /// Requests that a pipelining client sends at once.

@@ -9,8 +9,9 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 const TICKS_PER_DAY: u64 = 86_400 * TICKS_PER_SECOND;
 /// Days from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_DAYS: u64 = 719_162;
-/// The ISO form; below, the offsets of hours, minutes and seconds in it.
+/// The ISO form.
 const PLAIN: [u8; 32] = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
+/// The offsets of hours, minutes and seconds in [`PLAIN`].
 const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
 
 /// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z (the tick count of .NET's `DateTime`).

@@ -22,7 +22,7 @@ use partita_load::{Stage, StageCell};
 use self::tenants::{Tenant, TenantResults};
 use crate::setup::{self, ServerProgram, scratch};
 
-/// Load before measuring starts.
+/// Duration of the load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(1);
 
 /// The key of all accounts. It need not be secret: only this test can connect to the server.

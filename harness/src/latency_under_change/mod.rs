@@ -26,7 +26,7 @@ use crate::setup::{self, ServerProgram, scratch};
 mod changes;
 mod snapshots;
 
-/// Load before measuring starts.
+/// Duration of the load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
 /// Measure client latency during splits, merges and snapshots under full load

@@ -74,6 +74,7 @@ const LEVEL0_BYTES: usize = 32 << 20;
 /// SlateDB's limit on unflushed rows in memory. The limit on the WAL is normally reached earlier.
 const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
+/// How often a database looks for a newer manifest in the store.
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
 /// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second

@@ -29,7 +29,9 @@ const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 /// The interval between checks whether damaged files were replaced.
 const RECHECK: Duration = Duration::from_secs(2);
 
+/// The pause before the first retry of a failed recovery.
 const RETRY_FIRST: Duration = Duration::from_millis(100);
+/// The longest pause before a retry of a failed recovery.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Supervises the databases until shutdown.

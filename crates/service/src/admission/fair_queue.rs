@@ -155,4 +155,5 @@ impl FairQueue {
     }
 }
 
+/// Idle accounts are dropped when there are more accounts than twice the waiting requests plus this number.
 const IDLE_ACCOUNTS_MAX: usize = 64;

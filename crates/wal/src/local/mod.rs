@@ -91,7 +91,7 @@ impl Default for Options {
     }
 }
 
-/// The lower limit of `live_segments_max`: a single flush can pin almost this many segments.
+/// The lower limit of `live_segments_max`. With fewer segments, a single flush could pin the whole WAL.
 const LIVE_SEGMENTS_MIN: u64 = 4;
 
 impl Options {

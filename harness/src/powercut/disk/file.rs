@@ -5,7 +5,7 @@ use partita_load::Random;
 use super::Style;
 use crate::powercut::content::{Content, PAGE};
 
-/// Bytes of a sector, which a disk writes as a whole or not at all.
+/// Bytes of a sector: a torn write ends at a sector's end, because a disk writes sectors as a whole.
 const SECTOR: u64 = 512;
 
 #[derive(Clone, Debug, Default)]

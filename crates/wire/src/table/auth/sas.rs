@@ -20,8 +20,11 @@ use crate::{
 use partita_model::{AccessPolicy, DateTime, EntityPosition, EntityRange, SignedIdentifier};
 use std::borrow::Cow;
 
+/// The first version with a table SAS.
 const OLDEST: Version = Version::from_date(20_120_212);
+/// The first version whose signed resource begins with the name of the service.
 const SERVICE_IN_RESOURCE: Version = Version::from_date(20_150_221);
+/// The first version that signs the address (`sip`) and the protocol (`spr`).
 const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 
 /// The terms of a new table SAS (service document "Create a service SAS").
