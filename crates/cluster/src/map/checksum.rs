@@ -79,7 +79,7 @@ pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
         .and_then(|at| text.split_at_checked(at))
         .ok_or("the file is too short")?;
     if tail != Checksum(crc32fast::hash(body)).tail() {
-        return Err("the checksum does not match: the file was changed or cut".to_owned());
+        return Err("the checksum does not match: the file was changed or truncated".to_owned());
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }

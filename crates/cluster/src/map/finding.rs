@@ -126,7 +126,7 @@ impl fmt::Display for Trace {
                 )
             }
             Self::Database(range) => write!(f, "the database {} exists", database(*range)),
-            Self::Logged(range) => write!(f, "the log has rows of range {range}"),
+            Self::Logged(range) => write!(f, "the WAL has rows of range {range}"),
             Self::Trashed(range) => write!(f, "the trash has a database of range {range}"),
         }
     }

@@ -141,7 +141,7 @@ fn cut(meta: &ObjectMeta, wanted: &Range<u64>) -> Option<String> {
     let ObjectMeta { size, .. } = meta;
     (wanted.end > *size).then(|| {
         format!(
-            "it was cut: it has {size} bytes, a read needs {}",
+            "it was truncated: it has {size} bytes, and a read needs {}",
             wanted.end
         )
     })

@@ -326,7 +326,7 @@ impl ManifestStore {
         match witness(&*self.store, &object.folder).await? {
             FoundWitness::Found(witness) if witness.demands_seal(object) => Err(unusable(
                 path,
-                "its checksum is missing: it was cut or overwritten",
+                "its checksum is missing: it was truncated or overwritten",
             )),
             _ => Ok(content),
         }

@@ -91,14 +91,18 @@ async fn check(damage: impl FnOnce(&Path, &[u8]), problem: &str) {
 async fn a_cut_file_is_corrupt_and_named() {
     check(
         |file, whole| std::fs::write(file, &whole[..whole.len() / 2]).unwrap(),
-        "it was cut",
+        "it was truncated",
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_file_is_corrupt_and_named() {
-    check(|file, _| std::fs::write(file, "").unwrap(), "it was cut").await;
+    check(
+        |file, _| std::fs::write(file, "").unwrap(),
+        "it was truncated",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

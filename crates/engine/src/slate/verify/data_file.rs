@@ -136,7 +136,7 @@ impl DataFile<'_> {
         let bytes_min = metadata.start.saturating_add(CHECKSUM_BYTES + FOOTER_BYTES);
         if size <= bytes_min {
             return Err(damaged(format!(
-                "it was cut: it has {size} bytes, and more than {bytes_min} are expected"
+                "it was truncated: it has {size} bytes, and more than {bytes_min} are expected"
             )));
         }
         tail.push(Piece {
@@ -161,7 +161,7 @@ impl DataFile<'_> {
         match is_right {
             true => Ok(()),
             false => Err(damaged(
-                "its last bytes were changed, or it was cut or replaced",
+                "its last bytes were changed, or it was truncated or replaced",
             )),
         }
     }
@@ -222,7 +222,7 @@ impl DataFile<'_> {
             let bytes = content.get(at(piece.bytes.start)..at(piece.bytes.end));
             let Some((data, checksum)) = bytes.and_then(|bytes| bytes.split_last_chunk::<4>())
             else {
-                return Err(damaged("it was cut while it was read"));
+                return Err(damaged("it was truncated while it was read"));
             };
             if crc32fast::hash(data).to_be_bytes() != *checksum {
                 let (name, Range { start, end }) = (piece.name, &piece.bytes);
