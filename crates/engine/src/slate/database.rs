@@ -30,8 +30,8 @@ pub(super) struct Database {
 impl Database {
     /// Opens the database of a range, creates it if it is missing, and replays its WAL records.
     ///
-    /// After a failure the replayed rows are flushed to the store's files before this returns: after a failed sync, a
-    /// read of the WAL may return rows that are not on the disk, and readers must see only durable rows.
+    /// After a failure the replayed rows are flushed to the store's files before this returns. The reason: after a
+    /// failed sync, a read of the WAL may return rows that are not on the disk, and readers must see only durable rows.
     pub(super) async fn open(
         context: &Context,
         runtimes: &Runtimes,

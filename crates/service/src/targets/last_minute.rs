@@ -66,7 +66,7 @@ pub(super) struct LastMinute {
 struct Entry {
     limited: Limited,
     counts: [u64; PIECES as usize],
-    /// The number of the newest piece, since the clock's zero.
+    /// The number of the newest piece, counted from the start of the clock.
     piece: u64,
 }
 

@@ -335,8 +335,8 @@ impl Shared {
         Ok(pool)
     }
 
-    /// Takes the released segments, which the head no longer lists. If no group was written since the last call, the
-    /// head also records how far the WAL is written.
+    /// Removes the released segments from the list in the head, and returns them. If no group was written since the
+    /// last call, also records in the head how far the WAL is written.
     fn take_released(&self) -> io::Result<Vec<Segment>> {
         let (released, written, is_idle) = {
             let mut state = self.state.lock();
