@@ -1,9 +1,9 @@
 //! Pins: SlateDB checkpoints of many databases, taken at one point of the commit loop.
 //!
 //! ```text
-//!  commit thread:  … group ─▶ group ─▶ │ each memtable is frozen, each bound recorded │ ─▶ group ─▶ group …
-//!  └──────────── no write begins ──────────────┘ background:                           frozen memtables become files
-//!  ─▶ one manifest each names the checkpoint
+//!  commit thread:  … group ─▶ group ─▶ │ each memtable is frozen, each bound noted │ ─▶ group ─▶ group …
+//!                                      └──────────── no write begins ──────────────┘
+//!  background:                           frozen memtables become files ─▶ one manifest each names the checkpoint
 //! ```
 //!
 //! - Between two groups nothing is in flight, in any database. A checkpoint that begins there holds exactly the durable
