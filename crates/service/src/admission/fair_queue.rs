@@ -124,7 +124,7 @@ impl FairQueue {
         self.len == 0
     }
 
-    /// Counts a removed request. Resets an empty queue, whose order does not matter.
+    /// Counts a removed request. If the queue is then empty, forgets the order of the flows.
     fn removed(&mut self) {
         self.len -= 1;
         if self.len == 0 {

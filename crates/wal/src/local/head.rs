@@ -50,7 +50,7 @@ impl Head {
                 Ok(record) if newest.as_ref().is_none_or(|it| it.update < record.update) => {
                     newest = Some(record);
                 }
-                // A damaged slot is no error if the other one is valid: an update may have been torn, and a new head
+                // A damaged slot is not an error if the other one is valid: an update may have been torn, and a new head
                 // has an empty slot.
                 Ok(_) | Err(HeaderFault::Damaged) => {}
                 Err(HeaderFault::Version(found)) => return Err(unknown_version(&path, found)),
