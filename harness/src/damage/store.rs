@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// A running server, and its clients.
+/// A running server, and a client of it.
 struct Life {
     server: ServerProcess,
     admin: SocketAddr,
