@@ -67,7 +67,7 @@ impl EntityCache {
                 // Copied, because the engine's row is a slice that keeps a whole block in memory.
                 let row = read().await?.map(|row| Bytes::copy_from_slice(&row));
                 if let Some(row) = row.as_ref().filter(|_| is_current) {
-                    // Fails if a write has replaced the placeholder, because the written row is newer.
+                    // This fails if a write has replaced the placeholder. Then the older row must not be cached.
                     let _ = placeholder.insert(row.clone());
                 }
                 Ok(row)

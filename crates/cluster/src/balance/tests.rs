@@ -319,7 +319,7 @@ fn without_splits_by_load_a_hot_partition_is_still_counted() {
     assert_eq!(world.balancer.no_split_key(), 0);
     world.hours(2, |_| one_hot(20_000.0));
     assert_eq!(world.actions, []);
-    // The range stayed hot, so it is counted once.
+    // The range stayed hot all the time, so it is counted only once.
     assert_eq!(world.balancer.no_split_key(), 1);
 }
 

@@ -159,7 +159,8 @@ impl LocalHost {
                 }
             }
             engine.close().await;
-            // The database was closed without a flush: its records would pin the WAL until its files are deleted.
+            // Drops the WAL records of the database, which may have closed without a flush. They would pin the WAL
+            // until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
         });
