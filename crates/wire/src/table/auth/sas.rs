@@ -122,7 +122,9 @@ impl<'a> TableSas<'a> {
             && !(terms.addresses.is_empty() && terms.protocols.is_empty())
         {
             // These versions do not sign `sip` and `spr`, so an attacker could remove or add them.
-            return Err(Failure::authentication("sip and spr need an sv of 2015-04-05 or later"));
+            return Err(Failure::authentication(
+                "sip and spr need an sv of 2015-04-05 or later",
+            ));
         }
         let parts = self.parts(account, version);
         if !terms.is_signed_by(keys, &parts) {
@@ -194,7 +196,9 @@ impl VerifiedTableSas<'_> {
                 .find(|identifier| identifier.id == id)
                 .map(|identifier| &identifier.policy)
                 .ok_or_else(|| {
-                    Failure::authentication("the table has no stored access policy with the name in si")
+                    Failure::authentication(
+                        "the table has no stored access policy with the name in si",
+                    )
                 })?,
         };
         let start = one_side("st", parse_time("st", &terms.start)?, policy.start)?;
