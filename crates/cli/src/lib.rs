@@ -12,10 +12,10 @@
 //! | [`snapshot`], [`backup`] | the whole store at one instant, and copies of it |
 //! | [`command_line`] | `completions`, `man`, and the whole command line |
 //!
-//! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are in
-//! `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`] (shared
-//! flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are written),
-//! [`error`] (errors and exit codes).
+//! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are
+//! in `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`]
+//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are
+//! written), [`error`] (errors and exit codes).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.

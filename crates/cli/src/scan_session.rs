@@ -99,7 +99,7 @@ impl<'a> ScanSpec<'a> {
         Scan::new(source, self.query, steps, options)
     }
 
-    /// Divides the bounds into the steps at the start of the scan, as the flags demand.
+    /// Divides the bounds into the first steps of the scan, by the flags `--strategy` and `--jobs`.
     pub(crate) async fn plan(
         &self,
         bounds: &Bounds,

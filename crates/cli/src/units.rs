@@ -1,4 +1,5 @@
-//! How numbers, sizes and times are written, in output, messages and flags: `27,004 rows`, `35.1 MiB`, `12.3 ms`, `24h`.
+//! How numbers, sizes and times are written, in output, messages and flags: `27,004 rows`, `35.1 MiB`, `12.3 ms`,
+//! `24h`.
 
 use indicatif::HumanCount;
 use partita_client::DateTime;

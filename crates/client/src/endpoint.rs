@@ -45,7 +45,8 @@ impl Endpoint {
         })
     }
 
-    /// The account's name: the first segment of the path or, without a path, the first label of the host, without `-secondary`.
+    /// The account's name: the first segment of the path or, without a path, the first label of the host, without
+    /// `-secondary`.
     #[must_use]
     pub fn account(&self) -> &str {
         let label = match self.path.strip_prefix('/') {

@@ -4,7 +4,8 @@ use crate::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Observes every attempt of a client. The client calls it while the request waits, so it must be quick and must not block.
+/// Observes every attempt of a client. The client calls it while the request waits, so it must be quick and must not
+/// block.
 pub trait RetryObserver: fmt::Debug + Send + Sync {
     /// Called after each attempt, before the wait for the next one.
     fn attempt(&self, event: &AttemptEvent<'_>);

@@ -70,8 +70,8 @@ impl Transport {
     /// Sends a request and reads the complete answer. Cancellation: the server may have executed the request.
     ///
     /// # Errors
-    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer that is
-    /// too long. They have no outcome yet, because the transport cannot tell a write from a read.
+    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer
+    /// that is too long. They have no outcome yet, because the transport cannot tell a write from a read.
     pub(crate) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Answer, Error> {
         if let Some(authorization) = self.proxy.authorization(request.uri()) {
             let headers = request.headers_mut();

@@ -1,10 +1,10 @@
 //! The scrub: reads all files of the store slowly, again and again, so that damage is found before a client needs the
 //! rows.
 //!
-//! A pass begins a minute after the start, and then every day, or at once if a pass took longer. It reads the data files
-//! and manifests of all open ranges, and the partition map. The log is left out: it is short-lived, and each start reads
-//! it. Damaged files of ranges are in [`partita_engine::EngineSet::damaged_files`], like those that a read has met;
-//! damage of the map is a note of the status.
+//! A pass begins a minute after the start, and then every day, or at once if a pass took longer. It reads the data
+//! files and manifests of all open ranges, and the partition map. The log is left out: it is short-lived, and each
+//! start reads it. Damaged files of ranges are in [`partita_engine::EngineSet::damaged_files`], like those that a read
+//! has met; damage of the map is a note of the status.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,14 +64,14 @@ impl Scrub {
         self.results.lock().clone()
     }
 
-    /// What an operator should know.
+    /// Notes for the operator: the damaged files of the partition map.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.results.lock().notes.clone()
     }
 }
 
 impl Meter for Scrub {
-    /// Waits as long as the bytes take at the rate.
+    /// Counts the bytes, and waits for the time that they take at the configured rate.
     fn read(&self, bytes: u64) -> BoxFuture<'_, ()> {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let seconds = bytes as f64 / self.rate.max(1) as f64;
@@ -123,7 +123,7 @@ impl Scrubber {
         };
     }
 
-    /// The damaged versions of the map, and the damaged serving records. A failure that may pass is not damage.
+    /// The damaged versions of the map, and the damaged serving records. A temporary read failure is not damage.
     async fn map_notes(&self) -> Vec<String> {
         let Some(objects) = &self.objects else {
             return Vec::new();

@@ -159,7 +159,8 @@ impl Watch for StepMessages {
     }
 }
 
-/// Runs to the end. A signal stops it before the next write, and it releases its lease; a second signal stops it at once.
+/// Runs the migrations. A signal stops the run before its next write, and the run releases its lease; a second signal
+/// stops it at once.
 async fn until_stopped(
     progress: &Progress,
     migrator: &Migrator,

@@ -2,7 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Truncates text to `width_max` columns, with an ellipsis at its end. Escapes control characters and invisible characters.
+/// Truncates text to `width_max` columns, with an ellipsis at its end. Escapes control characters and invisible
+/// characters.
 pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
@@ -47,7 +48,8 @@ pub(crate) fn truncate_inside(text: &str, width_max: usize) -> String {
     truncate(&whole, width_max.saturating_sub(end.width())) + end
 }
 
-/// Formatting characters of zero width, some of which change the direction of the following text.
+/// Whether a character is a formatting character of zero width. Some of these change the direction of the following
+/// text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }

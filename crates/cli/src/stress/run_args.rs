@@ -168,7 +168,8 @@ pub(super) enum SampleSource {
 }
 
 impl RunCommand {
-    /// The settings of the run that the flags describe, and the source of `--pattern sampled`. The endpoint is not known yet.
+    /// The settings of the run that the flags describe, and the source of `--pattern sampled`. The endpoint is not
+    /// known yet.
     pub(super) fn settings(
         &self,
         run: Guid,

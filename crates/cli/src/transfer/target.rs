@@ -1,4 +1,4 @@
-//! How rows are written to a table: mode, progress file, the checks before, and the last line after.
+//! How rows are written to a table: mode, progress file, the checks before the transfer, and the last line after it.
 
 use super::progress_file::{Job, ProgressFile, ProgressFileArgs};
 use super::run_transfer;
@@ -83,7 +83,8 @@ impl TargetArgs {
         }
     }
 
-    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed already.
+    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed
+    /// already.
     pub(super) async fn check(
         &self,
         table: &TableClient,

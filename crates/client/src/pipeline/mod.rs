@@ -7,8 +7,8 @@
 //!                 └─ attempts left? a token in the budget? time left? ── no ──▶ error
 //!                        └─ wait: Retry-After, else the policy's ── attempt 2 …
 //! ```
-//! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the first one
-//! closed before a byte of it was written.)
+//! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the
+//! first one closed before a byte of it was written.)
 
 mod judge;
 mod sign;
@@ -121,8 +121,8 @@ impl Pipeline {
         }
     }
 
-    /// Sends a request until it succeeds or the client gives up. Cancellation: a write may have happened. The future is boxed,
-    /// so that its callers do not each compile an HTTP client.
+    /// Sends a request until it succeeds or the client gives up. Cancellation: a write may have happened. The future is
+    /// boxed, so that its callers do not each compile an HTTP client.
     pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Error>> {
         let span = tracing::debug_span!(
             "table_request",

@@ -96,9 +96,9 @@ impl TableClient {
     /// ```
     ///
     /// # Errors
-    /// The error of the failed action, with its [`Error::operation_index`]; [`crate::ErrorKind::Input`] for no actions, more
-    /// than 100 or several partitions; 400 InvalidDuplicateRow for two actions on one entity; 413 RequestBodyTooLarge above 4
-    /// MiB.
+    /// The error of the failed action, with its [`Error::operation_index`]; [`crate::ErrorKind::Input`] for no actions,
+    /// more than 100 or several partitions; 400 InvalidDuplicateRow for two actions on one entity; 413
+    /// RequestBodyTooLarge above 4 MiB.
     pub async fn submit_transaction(
         &self,
         actions: &[TransactionAction],

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// A table. Cheap to clone; clones share connections and retry budget with their [`crate::TableServiceClient`].
 ///
 /// # Retried writes
-/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so
-/// the client reads the entities back:
+/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that
+/// attempt, so the client reads the entities back:
 ///
 /// | write | answer after an attempt that may have happened | result |
 /// | --- | --- | --- |
@@ -92,7 +92,8 @@ impl TableClient {
         &self.pipeline.account.endpoint
     }
 
-    /// Makes a shared access signature of this table: a query string for [`crate::Credential::Sas`]. Ignores `terms.table`.
+    /// Makes a shared access signature of this table: a query string for [`crate::Credential::Sas`]. Ignores
+    /// `terms.table`.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.

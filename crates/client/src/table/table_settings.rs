@@ -25,8 +25,8 @@ impl TableClient {
         }
     }
 
-    /// Sets how long the table's entities live after their last write; with `None` they do not expire. Older entities expire at
-    /// once. Partita only.
+    /// Sets how long the table's entities live after their last write; with `None` they do not expire. Older entities
+    /// expire at once. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound; on other servers 400, 405 or 501.

@@ -1,5 +1,5 @@
-//! The pages over a real socket: every document is read into its type of `partita_wire::admin` and written again without a
-//! difference, and every field is described in the document for users.
+//! The pages over a real socket: every document is read into its type of `partita_wire::admin` and written again
+//! without a difference, and every field is described in the document for users.
 
 #![allow(
     clippy::disallowed_methods,
@@ -246,7 +246,8 @@ async fn a_clock_set_back_between_two_starts_is_reported_and_delays_nothing() {
     }
 }
 
-/// Clients that keep their connections, that stop within a head or a body, or that send nothing: more than there are places.
+/// Clients that keep their connections, that stop within a head or a body, or that send nothing: more than there are
+/// places.
 #[tokio::test]
 async fn a_probe_is_answered_whatever_other_clients_do() {
     let (server, address) = started(&IN_MEMORY).await;
@@ -265,7 +266,7 @@ async fn a_probe_is_answered_whatever_other_clients_do() {
             others.push(stream);
         }
         let probe = tokio::time::timeout(Duration::from_secs(3), ask(address, "GET /healthz"));
-        let answer = probe.await.expect("the probe waits for a place");
+        let answer = probe.await.expect("the probe is answered in time");
         assert_eq!(answer, (200, "ok\n".to_owned()));
     }
     let (status, document) = act(address, "ranges/1/flush", "{}").await;
@@ -342,7 +343,7 @@ impl Heated {
         };
         let (account, table) = Self::names();
         let service = &server.status().open().unwrap().service;
-        // The table exists at the second start.
+        // The error is ignored: at the second start, the table exists already.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
     }
@@ -579,8 +580,8 @@ async fn a_backup_succeeds_although_its_snapshot_cannot_be_deleted_yet() {
     server.stop().await;
 }
 
-/// Checks that a document is read into its type and written again without a difference, and that the page for users describes every
-/// field.
+/// Checks that a document is read into its type and written again without a difference, and that the page for users
+/// describes every field.
 pub(super) fn documented<T: serde::Serialize + serde::de::DeserializeOwned>(
     document: &serde_json::Value,
 ) {

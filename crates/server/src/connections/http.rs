@@ -27,9 +27,9 @@ pub(crate) struct Buffers<'a> {
 /// The smallest buffer that hyper accepts; it panics for a smaller one.
 const MIN_BUFFER_BYTES: usize = 8192;
 
-/// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts down
-/// (the request under way is answered first). hyper reads the next request only after the client's socket has taken the whole
-/// answer, so a client that does not receive gets no further request executed.
+/// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts
+/// down (the request under way is answered first). hyper reads the next request only after the client's socket has
+/// taken the whole answer, so a client that does not receive gets no further request executed.
 ///
 /// A connection that has been idle for a while gives back hyper's buffers, so that idle connections cost little memory.
 pub(crate) async fn serve<S, A, F, B>(
@@ -53,7 +53,7 @@ where
             Exchanged::Ended(ended) => return ended,
             Exchanged::Idle(idle) => stream = idle,
         }
-        // The end of the stream and orders are for hyper too.
+        // Only waits: the next exchange handles the bytes, the end of the stream, or the order.
         tokio::select! {
             biased;
             () = stream.readable() => {}

@@ -91,7 +91,7 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
             .unwrap();
         assert!(
             lost.load(Ordering::SeqCst) >= lost_min,
-            "too few lost answers"
+            "enough answers are lost"
         );
         assert_same(&source, &target, 1000).await;
         target.delete().await.unwrap();

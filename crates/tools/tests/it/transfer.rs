@@ -237,7 +237,7 @@ async fn a_copy_equals_its_source_and_differences_are_found() {
     assert_eq!((counts.rows_read, counts.rows_written), (1000, 1000));
     assert!(
         counts.writes < 200,
-        "rows were not written in batches: {} requests",
+        "rows are written in batches: {} requests",
         counts.writes
     );
     assert_same(&source, &target, 1000).await;
@@ -553,7 +553,7 @@ async fn dry_runs_only_count() {
     assert!(target.get_entity("", "").await.unwrap_err().is_not_found());
     assert!(
         target.delete().await.unwrap_err().is_not_found(),
-        "a dry run created the table"
+        "a dry run does not create the table"
     );
     server.stop().await;
 }

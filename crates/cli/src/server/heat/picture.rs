@@ -6,7 +6,7 @@
 //! people 'm'              .:.::..::..                   12/s
 //! ```
 //!
-//! Values are on a logarithmic scale, in ten steps from a thousandth of the maximum to the maximum.
+//! Values are on a logarithmic scale, in ten levels from a thousandth of the maximum to the maximum.
 
 use super::{ColorArg, bound};
 use crate::screen::truncate_inside;
@@ -16,17 +16,17 @@ use partita_wire::admin::{Heat, HeatRow};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// A step of the scale.
+/// A level of the scale.
 struct Level {
-    /// The character of this step in a picture without colour.
+    /// The character of this level in a picture without colour.
     sign: char,
     /// The number of its colour among the 256 colours of a terminal.
     color: u8,
-    /// The character of this step in a picture with colour: a block, so that readers need not distinguish the colours.
+    /// The character of this level in a picture with colour: a block, so that readers need not distinguish the colours.
     block: char,
 }
 
-/// The steps from low to high. Colours go from dark blue over green and yellow to red.
+/// The levels, from low to high. Colours go from dark blue over green and yellow to red.
 const LEVELS: [Level; 10] = [
     level('.', 18, '░'),
     level(':', 20, '░'),
@@ -43,7 +43,7 @@ const LEVELS: [Level; 10] = [
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;
-/// Ratio of the maximum to the value of the lowest step.
+/// Ratio of the maximum to the smallest value on the scale. Smaller values have the lowest level.
 const SPAN: f64 = 1000.0;
 /// Width of the text at the end of a row: its maximum.
 const MAXIMUM_WIDTH: usize = 11;
@@ -76,7 +76,7 @@ impl Ink {
         }
     }
 
-    /// Character and colour of a step.
+    /// Character and colour of a level.
     fn of(self, level: &Level) -> (char, Option<u8>) {
         match self {
             Self::Plain => (level.sign, None),

@@ -24,7 +24,8 @@ impl LogTail {
     /// Appends 1 to 100 rows, all or none, and returns their keys. The last row becomes the newest.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`crate::ErrorKind::Input`] for no rows and for more than 100; 413 RequestBodyTooLarge above 4 MiB.
+    /// As [`Self::append`]; [`crate::ErrorKind::Input`] for no rows and for more than 100; 413 RequestBodyTooLarge
+    /// above 4 MiB.
     pub async fn append_all(&self, mut rows: Vec<Entity>) -> Result<Vec<LogTailKey>> {
         if !(1..=BATCH_OPERATIONS_MAX).contains(&rows.len()) {
             return Err(Error::input(format!(

@@ -11,8 +11,8 @@ const PARTITION_KEY: &str = "NextPartitionKey";
 const ROW_KEY: &str = "NextRowKey";
 const TABLE_NAME: &str = "NextTableName";
 
-/// The start of the next page of a query, as the server sent it. It is opaque and stays valid: store its text (`Display`,
-/// `FromStr`) to resume in a later run of the program.
+/// The start of the next page of a query, as the server sent it. It is opaque and stays valid: store its text
+/// (`Display`, `FromStr`) to resume in a later run of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation(Resume);
 
