@@ -51,7 +51,7 @@ impl From<Outcome> for ExitCode {
 /// Why a command failed: exit code 2.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
-    /// The command line is invalid, or a file or table that it names.
+    /// The command line, or a file or table that it names, is invalid.
     #[error("{0}")]
     Usage(String),
     /// A command needs confirmation, and cannot ask for it.
@@ -115,7 +115,7 @@ impl From<TransferError> for CommandError {
 }
 
 impl CommandError {
-    /// An invalid command line.
+    /// A [`Self::Usage`] error with this text.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
     }

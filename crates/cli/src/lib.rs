@@ -19,7 +19,7 @@
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
-//! - Exit code 0: done. 1: nothing found, or a difference. 2: failed.
+//! - Exit code 0: done. 1: nothing found, a difference, or a stress run over its targets. 2: failed.
 //! - A command that deletes or overwrites asks first, or needs `--yes`.
 //! - A command that reads or moves whole tables says how to resume when it is interrupted.
 

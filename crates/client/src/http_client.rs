@@ -28,7 +28,8 @@ pub struct HttpAnswer {
 
 impl HttpClient {
     /// A client with the connection settings of `options`, whose `attempt_timeout` bounds each request. `tls` says
-    /// whether requests use `https`: loading the machine's certificate authorities takes some milliseconds.
+    /// whether requests use `https`. Without it, the machine's certificate authorities are not loaded, which saves some
+    /// milliseconds.
     ///
     /// # Errors
     /// [`ErrorKind::Tls`] without a trusted certificate authority; [`ErrorKind::Input`] if `options.application` is not

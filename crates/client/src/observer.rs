@@ -78,6 +78,7 @@ pub enum GiveUp {
     BudgetUsedUp,
     /// The server requested a wait longer than [`crate::ClientOptions::retry_after_max`].
     AskedTooLong,
-    /// The operation's timeout would end before the next attempt.
+    /// The operation's timeout, or [`crate::ClientOptions::first_connection_timeout`], would end before the next
+    /// attempt.
     OutOfTime,
 }

@@ -41,8 +41,8 @@ pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h 
 }
 
 impl Transport {
-    /// A pool without connections. `tls` says whether an endpoint uses `https`: loading the machine's certificate
-    /// authorities takes some milliseconds.
+    /// A pool without connections. `tls` says whether an endpoint uses `https`. Without `https`, also of proxies, the
+    /// machine's certificate authorities are not loaded, which saves some milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
         let proxy = Choice::of(&options.proxy);
         let tls = tls || proxy.is_tls;

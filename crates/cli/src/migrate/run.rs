@@ -180,7 +180,7 @@ async fn until_stopped(
         message("stopping before the next write; press Ctrl-C again to stop at once");
     };
     let done = stoppable(running, stop).await;
-    // Hidden before the last line or an error is written.
+    // The bar must be hidden before the last line or an error is written.
     progress.bar.hide();
     match done.unwrap_or(Err(MigrateError::Stopped)) {
         Err(MigrateError::Stopped) => {

@@ -1,5 +1,5 @@
-//! Data on stdout, in the same formats for every command: a table on a terminal, JSON lines in a pipe, else as
-//! `--output` says.
+//! Data on stdout, in the same formats for every command: as `--output` says; without that flag, a table on a terminal
+//! and JSON lines elsewhere.
 //!
 //! | format | entities | other results |
 //! | --- | --- | --- |

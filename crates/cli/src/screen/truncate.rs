@@ -12,7 +12,8 @@ pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     for c in text.chars() {
         let escaped = match c.width() {
             Some(1..) => c.to_string(),
-            // Combining marks have no width; other characters without width cannot be seen, or move the cursor.
+            // Combining marks are shown although their width is 0. Other characters without width are escaped, because
+            // they are invisible or move the cursor.
             Some(0) if !out.is_empty() && !is_invisible(c) => c.to_string(),
             _ => c.escape_default().to_string(),
         };

@@ -104,7 +104,7 @@ impl TargetArgs {
                     "there is no table {name}: --create-table creates it"
                 )));
             }
-            // The signature may permit writing only.
+            // The shared access signature may permit writing only. The table then counts as not empty.
             Err(error) if error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };

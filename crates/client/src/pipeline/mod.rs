@@ -42,7 +42,7 @@ pub(crate) struct Pipeline {
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
-    /// Whether any connection has succeeded so far.
+    /// Whether a connection has succeeded: an attempt ended otherwise than by a failed connection or a timeout.
     was_connected: AtomicBool,
 }
 
@@ -64,7 +64,8 @@ impl Reply {
         self.answer.body()
     }
 
-    /// The error of a request whose answer contains `error`.
+    /// The error of a request whose answer cannot be used because of `error`: adds the attempts and the outcome. After
+    /// an ambiguous attempt the outcome is [`Outcome::MayHaveHappened`].
     pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Error {
         let outcome = match self.attempts.ambiguous {
             true => Outcome::MayHaveHappened,

@@ -171,7 +171,7 @@ fn find_failed_operation(answer: &Answer) -> Result<()> {
         return Ok(());
     };
     let body = ErrorBody::read(part.body).map(|body| {
-        // The error of a transaction with one operation has no index.
+        // The error of a transaction with one operation has no index, so the index is 0.
         let (index, text) = body.split_index();
         let message = text.to_owned();
         (index.unwrap_or(0), ErrorBody { message, ..body })

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// | write | answer after an attempt that may have happened | result |
 /// | --- | --- | --- |
 /// | insert | 409 | success if the entity has exactly these properties |
-/// | update with an ETag | 412 | success if the entity has these properties; after a merge, among others |
+/// | update with an ETag | 412 | success if the entity has exactly these properties; after a merge, at least these |
 /// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
 /// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
 ///

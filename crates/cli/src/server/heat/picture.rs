@@ -45,7 +45,7 @@ const IDLE: char = '·';
 const IDLE_COLOR: u8 = 238;
 /// Ratio of the maximum to the smallest value on the scale. Smaller values have the lowest level.
 const SPAN: f64 = 1000.0;
-/// Width of the text at the end of a row: its maximum.
+/// Width of the text at the end of a row, which is the maximum of the row's values.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
 /// Distance between two times on the axis, in columns.
@@ -55,7 +55,7 @@ const fn level(sign: char, color: u8, block: char) -> Level {
     Level { sign, color, block }
 }
 
-/// Characters of the picture.
+/// How levels are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     /// ASCII characters.
@@ -195,7 +195,7 @@ impl<'h> Picture<'h> {
         format!("{}/s", rate(per_second))
     }
 
-    /// Times under the columns in which they begin.
+    /// The axis: for every twelfth column, the time at which it begins.
     fn axis(&self) -> String {
         let mut line = " ".repeat(self.label_width + 1);
         let mut column = 0;

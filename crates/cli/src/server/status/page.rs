@@ -7,7 +7,7 @@ use partita_wire::admin::{Hot, HotPartition, LimitedKey, Ranges, ServerState, St
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Maximum number of limited keys on the screen.
+/// Maximum number of keys over their targets on the screen.
 const LIMITED_MAX: usize = 3;
 /// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 10;

@@ -118,7 +118,7 @@ impl LogTail {
     }
 }
 
-/// The time in a row's key; `None` if it is not a key of a log.
+/// The time in a row's RowKey; `None` if the RowKey is not a [`LogTailKey`].
 fn time_of(row: &Entity) -> Option<DateTime> {
     let key = row.row_key().parse::<LogTailKey>().ok()?;
     Some(key.time())
