@@ -1,4 +1,4 @@
-//! Records of migrations. The version table has one row for each migration that ran.
+//! Records of migrations. Besides the rows of the lease, the version table has one row for each migration that ran.
 //!
 //! The PartitionKey is `migration`, the RowKey the version, padded with zeros. The properties are `Id`, `Version`,
 //! `Description`, `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who` and `Failure`. The record of an

@@ -60,7 +60,8 @@ pub struct Report {
     pub tries: Tries,
     /// Numbers of failed operations, by reason.
     pub failures: Counts,
-    /// Number of partitions with their own counts, at most 40,000; further ones are counted together.
+    /// Number of partitions with their own totals at the end, at most 40,000. A run with more partitions drops the
+    /// totals of those with the least load.
     pub partitions_seen: u64,
     /// The busiest partitions, at most 50.
     pub partitions: Vec<PartitionMetrics>,
@@ -102,7 +103,7 @@ pub struct Settings {
     pub workers: u64,
     /// The time during which operations begin, in seconds; `None` for no limit.
     pub duration_seconds: Option<f64>,
-    /// The number of operations; `None` for no limit.
+    /// The maximum number of operations; `None` for no limit.
     pub operations: Option<u64>,
     /// Maximum number of retries of a failed request.
     pub retries: u32,

@@ -126,7 +126,8 @@ impl Sample {
                 break;
             }
         }
-        // Batches arrive in any order. Only tables of at most SAMPLE_KEYS_MAX rows always give the same sample.
+        // Batches arrive in any order, so the keys are sorted. Even so, only tables of at most SAMPLE_KEYS_MAX rows
+        // always give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
     }

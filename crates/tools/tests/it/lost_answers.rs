@@ -109,8 +109,8 @@ async fn lost_answers_do_not_lose_rows() {
     copies(retry, 3, |answer| answer % 4 == 1, 5).await;
 }
 
-/// Without retries, the client reports an unknown outcome, and the transfer must find out what was written. Loses one
-/// answer, each time to another request.
+/// Without retries, the client reports an unknown outcome, and the transfer must find out what was written. Each round
+/// loses the answer to another request.
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved() {
     copies(RetryPolicy::None, 1, |answer| answer == 2, 1).await;

@@ -495,7 +495,7 @@ async fn a_progress_file_belongs_to_one_job() {
         .unwrap_err();
     assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
     assert!(!state.exists());
-    // The row of the partition before it is written, so the job stops halfway.
+    // The row of partition "o" is written before the batch of partition "p" fails, so the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await

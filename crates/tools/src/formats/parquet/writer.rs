@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Maximum number of rows in a row group.
 const GROUP_ROWS_MAX: usize = 128 * 1024;
-/// The memory of a row group's values, in bytes, from which the group is written.
+/// A row group is written when its values take at least this much memory, in bytes.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Approximate memory of a value in bytes, without its text or binary content.
 const CELL_BYTES: usize = 40;

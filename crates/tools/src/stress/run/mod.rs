@@ -24,7 +24,7 @@ pub const GRACE: Duration = Duration::from_secs(6);
 pub struct RunEnd {
     /// The time from the start of the run to its end, without the grace period.
     pub at: Duration,
-    /// Whether the run was stopped before its end.
+    /// Whether `stop` completed, before the end or in the grace period.
     pub is_interrupted: bool,
     /// Number of operations that were due before the end but never began, because all workers were busy.
     pub not_begun: u64,

@@ -29,7 +29,8 @@ pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target.
+/// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target, or
+/// if the server refused attempts because of a partition's target.
 fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let of = |scope| judged.iter().find(|one| one.scope == scope);
     let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);

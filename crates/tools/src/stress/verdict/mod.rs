@@ -49,7 +49,7 @@ impl Targets {
         partition: Some(500.0),
         account: Some(5_000.0),
     };
-    /// No targets: only refusals are judged.
+    /// No targets: only refused attempts and failed operations are judged.
     pub const OFF: Self = Self {
         partition: None,
         account: None,
@@ -65,7 +65,7 @@ pub struct Evidence<'a> {
     pub at_a_rate: bool,
     /// Entities per second requested in the steady part, including operations that were due but never began.
     pub asked_per_second: f64,
-    /// Entities requested from the busiest partition of each second, on average over all seconds.
+    /// Entities requested from the busiest partition of each second, on average over the seconds of the steady part.
     pub busiest_asked_per_second: f64,
     /// The number of operations that were due, divided by the number that began: above 1 if the run could not keep its
     /// rate.
@@ -257,7 +257,8 @@ enum End {
 
 fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
     let refused = evidence.refused_share();
-    // `max_by` returns the last of equal ratios. In reverse order, that is the first one.
+    // `max_by` returns the last of equal ratios. In reverse order, that is the first one, which has the narrowest
+    // scope.
     let worst = judged.iter().rev();
     let worst = worst.max_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let load = worst.map(|one| {
