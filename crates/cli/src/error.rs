@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     NothingFound,
     /// The compared or checked data differs: exit code 1.
     Differs,
-    /// A stress run exceeded a target, was refused, or had failed operations: exit code 1.
+    /// In a stress run, the load exceeded a target, the server refused attempts, or operations failed: exit code 1.
     OverTarget,
 }
 

@@ -175,7 +175,7 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
             let resume = ScanResume::new(&self.table, self.scan.token(), self.state);
             resume::print_token(self.command, &resume);
         } else if matches!(error, CommandError::Interrupted) {
-            message("nothing was read yet");
+            message("nothing was read yet, so there is nothing to resume");
         }
         error
     }

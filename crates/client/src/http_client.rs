@@ -1,5 +1,5 @@
-//! A plain HTTP client for other protocols, such as Partita's admin API. It uses the connections, TLS and proxies of
-//! the table clients, without signatures and retries.
+//! A plain HTTP client for other protocols, such as Partita's admin API. It connects as the table clients do, with a
+//! connection pool, TLS and proxies, but without signatures and retries.
 
 use crate::transport::Transport;
 use crate::{ClientOptions, Error, ErrorKind, Result};

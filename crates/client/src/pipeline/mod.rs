@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
-/// The state that all clients of an account share.
+/// The state that a service client, its clones and its table clients share.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     protocol: &'static Protocol,

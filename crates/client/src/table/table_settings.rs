@@ -18,7 +18,7 @@ impl TableClient {
     pub async fn settings(&self) -> Result<Option<TableSettings>> {
         let request = self.extension_request(Operation::GetTableSettings, Method::Get, SETTINGS);
         match self.pipeline.send(&request).await {
-            // Azurite ignores the parameter and answers with the table's entities.
+            // Azurite ignores the parameter and answers with the table's entities, which are not valid settings.
             Ok(reply) => Ok(TableSettings::read(reply.body()).ok()),
             Err(error) if is_unsupported(&error) => Ok(None),
             Err(error) => Err(error),

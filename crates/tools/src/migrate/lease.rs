@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 5;
 pub struct LeaseOptions {
     /// How long the lease lasts without renewal, in whole seconds.
     pub duration: Duration,
-    /// The age from which the lease is renewed before a write.
+    /// A lease of at least this age is renewed before a write.
     pub renew_after: Duration,
     /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,

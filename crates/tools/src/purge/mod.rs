@@ -2,7 +2,7 @@
 //!
 //! Promises:
 //! - a row is deleted only in the version that the scan read. A row that was written later is kept, and counted as
-//!   changed. Only if the server sends no ETags, any version is deleted;
+//!   changed. If the server sends no ETags, any version is deleted;
 //! - a row that another client has already deleted is not an error;
 //! - a purge that was stopped can be started again: the scan does not find the deleted rows, so the purge continues.
 

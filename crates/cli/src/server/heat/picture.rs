@@ -39,7 +39,7 @@ const LEVELS: [Level; 10] = [
     level('%', 208, '█'),
     level('@', 196, '█'),
 ];
-/// The character of a range or partition without requests.
+/// The character of a column of time in which a range or partition had no requests.
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;

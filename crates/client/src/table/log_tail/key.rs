@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Digits of the number in a key: as many as the ticks of `DateTime::MAX` have.
 const DIGITS: usize = 19;
-/// Separates the number from a suffix. It sorts before digits and letters.
+/// Separates the number from a suffix. A hyphen sorts before digits and letters.
 const SEPARATOR: char = '-';
 /// The longest suffix, in characters: enough for a GUID.
 const SUFFIX_CHARS_MAX: usize = 64;

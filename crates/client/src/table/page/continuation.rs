@@ -45,7 +45,8 @@ impl Continuation {
         }
     }
 
-    /// The server may omit either header (protocol: "Query timeout and pagination").
+    /// The continuation in an answer's headers; `None` if both are missing. The server may omit one of them (protocol:
+    /// "Query timeout and pagination").
     pub(crate) fn of_entities(reply: &Reply) -> Option<Self> {
         let (partition_key, row_key) = (header(reply, PARTITION_KEY), header(reply, ROW_KEY));
         if partition_key.is_none() && row_key.is_none() {

@@ -205,6 +205,8 @@ fn write_values<T: DataType>(
     of: fn(Value) -> Option<T::T>,
 ) -> ParquetResult<()> {
     let typed: Option<Vec<T::T>> = values.into_iter().map(of).collect();
-    let typed = typed.ok_or_else(|| ParquetError::General("a value of another type".to_owned()))?;
+    let typed = typed.ok_or_else(|| {
+        ParquetError::General("a value does not have the type of its column".to_owned())
+    })?;
     column.write_batch(&typed, Some(levels), None).map(drop)
 }

@@ -9,7 +9,7 @@ use partita_load::thousands;
 const BUCKET_FILL: f64 = 0.7;
 /// The minimum share of refused attempts at which their reason affects the advice.
 const MENTIONED_SHARE_MIN: f64 = 0.05;
-/// The share from which a refusal reason, a kind of operation or a partition dominates.
+/// The minimum share at which a refusal reason, a kind of operation or a partition dominates.
 const MOSTLY: f64 = 0.5;
 /// Maximum number of buckets to advise; more are not practical.
 const BUCKETS_MAX: u64 = 10_000;

@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 /// A run has kept its rate if at most this many operations were due for each operation that began.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
-/// The share of a target from which the load counts as near the target. Measurements on one machine and one day are not
+/// A load of at least this share of a target counts as near the target. Measurements on one machine and one day are not
 /// exact.
 const NEAR: f64 = 0.8;
 /// The minimum share of refused attempts that affects the verdict.
 const REFUSED_SHARE: f64 = 0.001;
-/// The share of writes at one end of a table from which the table counts as growing there.
+/// A table counts as growing at one end if at least this share of its writes is there.
 const GROWS: f64 = 0.5;
 
 /// The targets of a service, in entities per second.
