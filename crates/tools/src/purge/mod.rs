@@ -65,8 +65,8 @@ impl Purge {
         }
     }
 
-    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without
-    /// losing a row.
+    /// The result for the next group of rows; `None` when all groups are deleted. The future may be dropped at any time
+    /// without losing a row.
     ///
     /// # Errors
     /// [`PurgeError`]. The purge must then be started again.
