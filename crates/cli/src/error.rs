@@ -131,7 +131,7 @@ impl CommandError {
         let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
         match self {
             Self::Client(error) => return is_connect(error),
-            // The message of an admin error says already what to do.
+            // The message of an admin error already says what to do, so it needs no hint.
             Self::Admin(_) => return false,
             _ => {}
         }

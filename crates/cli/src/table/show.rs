@@ -71,8 +71,8 @@ fn policy_text(id: &str, policy: &AccessPolicy) -> String {
     text
 }
 
-/// The name in the case in which the table was created; `None` if the table does not exist. The service ignores the case
-/// of table names, but a filter on names does not, so all tables are listed if the filter finds none.
+/// The name in the case in which the table was created; `None` if the table does not exist. Table names ignore case,
+/// but a filter on names does not, so all tables are listed if the filter finds none.
 async fn exact_name(
     service: &TableServiceClient,
     name: &str,

@@ -265,7 +265,8 @@ mod tests {
             .unwrap();
         assert_eq!(authorization, "Basic bWlsZXM6a2Vpa28=");
         assert!(authorization.is_sensitive());
-        // A tunnel sends the credential when it is opened; the service behind it must not see it.
+        // A tunnel sends the proxy's credential when it is opened. Requests inside the tunnel must not contain that
+        // credential.
         assert_eq!(choice.authorization(&Uri::from_static("https://a/")), None);
     }
 }

@@ -182,8 +182,8 @@ impl Report {
         report
     }
 
-    /// If the rate could not be kept, adds the operations that never began to the requested entities, in the same
-    /// proportions of partitions.
+    /// If the rate could not be kept, adds the entities of the operations that never began to the requested entities.
+    /// They are divided among the partitions as the other requested entities are.
     fn count_missed_operations(&mut self) {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;

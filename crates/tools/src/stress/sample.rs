@@ -132,7 +132,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// Adds a key, or not: each key has the same chance to be kept (Vitter's algorithm R).
+    /// Offers a key to the sample. Each offered key has the same chance to be kept (Vitter's algorithm R).
     fn meet(&mut self, key: &str) {
         self.met += 1;
         if self.keys.len() < SAMPLE_KEYS_MAX {

@@ -27,7 +27,7 @@ pub(super) struct StatusPage<'a> {
 }
 
 impl StatusPage<'_> {
-    /// All lines, none wider than the terminal.
+    /// All lines, wrapped to the width of the terminal.
     pub(super) fn text(&self) -> String {
         let mut lines = self.health();
         lines.push(String::new());
