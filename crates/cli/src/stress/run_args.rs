@@ -25,7 +25,7 @@ const ROW_BYTES_MAX: u64 = 32_768;
 #[derive(clap::Args)]
 #[group(args = ["table"])]
 #[command(
-    after_help = "Exit code 0: within the targets. 1: over the targets, or the server refused attempts, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded."
+    after_help = "Exit code 0: within the targets. 1: over them, or attempts were refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded."
 )]
 pub(crate) struct RunCommand {
     /// Table name

@@ -49,7 +49,7 @@ pub struct LogTail {
     table: TableClient,
     partition_key: Arc<str>,
     clock: Arc<dyn Fn() -> DateTime + Send + Sync>,
-    /// The time of the last appended row.
+    /// The last time that was assigned to a row; `None` before the first.
     last: Arc<Mutex<Option<DateTime>>>,
     select: Arc<[String]>,
 }
