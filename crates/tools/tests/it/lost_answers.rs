@@ -12,8 +12,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A proxy in front of a server. It drops the answers, numbered from 0, for which `is_lost` is true, and closes their
-/// connections. Counts the dropped answers in `lost`.
+/// A proxy in front of a server. All bytes that one read from the server returns count as one answer. The proxy drops
+/// the answers, numbered from 0, for which `is_lost` is true, and closes their connections. Counts the dropped answers
+/// in `lost`.
 pub(crate) async fn lossy(
     server: SocketAddr,
     listener: TcpListener,
