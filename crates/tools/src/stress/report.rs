@@ -34,7 +34,7 @@ pub struct Report {
     pub load: Option<FillMetrics>,
     /// The verdict.
     pub verdict: Verdict,
-    /// The time during which operations began, in seconds.
+    /// The length of the run, in seconds: until its last operation ended, at most the duration in the settings.
     pub seconds: f64,
     /// The length of the steady part, in seconds: the complete seconds after the ramp, or the whole run if there are
     /// none. Rates that are compared with targets are averages over the steady part.
