@@ -189,7 +189,7 @@ async fn clients_trust_only_known_authorities() {
     server.stop().await;
 }
 
-/// The certificate authority of another server.
+/// A self-signed certificate that no server uses, so trusting it does not help.
 pub(crate) fn untrusted_authority() -> Vec<u8> {
     rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
         .unwrap()
