@@ -131,8 +131,8 @@ impl Client {
     /// Sends one request and reads its answer.
     ///
     /// # Errors
-    /// When the connection fails, with an [`io::Error`] at the root, or the answer is not HTTP. The request may have been executed;
-    /// the client must not be used again.
+    /// When the connection fails, with an [`io::Error`] at the root, or the answer is not HTTP. The request may have
+    /// been executed; the client must not be used again.
     pub fn send(&mut self, request: &Request<'_>) -> anyhow::Result<Response> {
         let bytes = self.encode(request);
         self.stream
@@ -141,8 +141,8 @@ impl Client {
         self.receive()
     }
 
-    /// Sends a request without its last `missing` bytes and reads no answer: for clients that stall. The client must not be used
-    /// otherwise after that.
+    /// Sends a request without its last `missing` bytes and reads no answer: for clients that stall. The client must
+    /// not be used otherwise after that.
     ///
     /// # Errors
     /// When the connection fails.

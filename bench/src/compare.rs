@@ -1,7 +1,7 @@
 //! Runs a comparison: starts the servers, loads each with every workload, and collects the figures.
 //!
-//! Partita and the bare server take turns, run by run. Every second turn reverses their order, because the first run of a
-//! turn differs from the later ones by some percent, even between two copies of one program. A run begins when all
+//! Partita and the bare server take turns, run by run. Every second turn reverses their order, because the first run of
+//! a turn differs from the later ones by some percent, even between two copies of one program. A run begins when all
 //! servers are idle, because Partita may still be compacting after its last run. Azurite runs alone afterwards, because
 //! it rewrites its whole state every five seconds.
 

@@ -36,8 +36,8 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
     Ok(())
 }
 
-/// Splits the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until the ranges have
-/// rewritten the files they share: a measurement must not include that work.
+/// Splits the tables of a server with an admin port into [`RANGES`] ranges, each table evenly, and waits until the
+/// ranges have rewritten the files they share: a measurement must not include that work.
 ///
 /// # Errors
 /// When the server refuses, or the ranges still share files after two minutes.

@@ -128,7 +128,7 @@ impl ServerProcess {
         self.status_mib("VmHWM:")
     }
 
-    /// Asks the process to end, as `kill` does, and waits until it has ended.
+    /// Sends SIGTERM to the process, and waits until it has ended. Its error has the id of the process.
     ///
     /// # Errors
     /// When the signal cannot be sent.
@@ -150,7 +150,7 @@ impl ServerProcess {
         Ok(kib.trim().parse::<f64>()? / 1_024.0)
     }
 
-    /// Stops the process with SIGTERM, and waits until it has ended.
+    /// Sends SIGTERM to the process, and waits until it has ended.
     ///
     /// # Errors
     /// When the signal cannot be sent.

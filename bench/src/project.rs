@@ -1,4 +1,5 @@
-//! The checkout that `cargo xtask` and `cargo harness` run from: its folder, building its programs, and how a command ends.
+//! The checkout that `cargo xtask` and `cargo harness` run from: its folder, building its programs, and how a command
+//! ends.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -278,8 +278,8 @@ mod tests {
                 .map(|&requests| measurement(target, requests));
             Measurement::median(runs.collect()).unwrap()
         };
-        // The speed differs between turns. The ratio is 0.9 in two of the three turns; the ratio of the medians is
-        // another.
+        // The speed differs between turns. The ratio is 0.9 in two of the three turns, so the median of the ratios is
+        // 0.9. The ratio of the medians, 450 to 800, is not.
         let ours = runs(TargetKind::Partita, &[900, 450, 90]);
         let theirs = runs(TargetKind::Before, &[1_000, 500, 800]);
         assert!((ours.ratio(&theirs) - 0.9).abs() < 1e-9);

@@ -67,7 +67,7 @@ fn build() -> anyhow::Result<PathBuf> {
     let folder = project::root().join("target/planted");
     std::fs::create_dir_all(&folder)?;
     let program = folder.join("partita");
-    // Moved, because other tests take the program of the build for the ordinary server.
+    // Moved, because other tests run the program in the build's folder, and must not run one with bugs.
     std::fs::rename(built, &program)?;
     Ok(program)
 }

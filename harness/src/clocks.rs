@@ -3,17 +3,17 @@
 //! The library of `harness/preload` shifts the server's wall clock, and the times of the files that it writes. All rounds
 //! use the same data directory. In each round:
 //!
-//! 1. the clock gets another shift: the true time, or a minute to 74 years from it; the rounds alternate, so that a server
-//!    that ran ahead is killed and starts with the true time;
+//! 1. the server starts with a shifted clock, a minute to 74 years from the true time, or, in every other round, with
+//!    the true time; so a server whose clock was ahead is killed and then starts with the true time;
 //! 2. the server must be ready, and accept a write, as fast as always; everything is read back and compared with the
 //!    clients' models, as in `cargo harness crash`;
 //! 3. under load, with splits, merges, compactions and garbage collection, the clock jumps back and forth by minutes;
 //! 4. without load it jumps once more, far, and the load continues;
 //! 5. the server is killed.
 //!
-//! The Timestamps of one row, which is written all the time, must increase strictly, whatever the clock does. The checkers
-//! see an ETag that occurs twice. At the end garbage collection runs under a clock that is days ahead, and no row may be
-//! missing.
+//! The Timestamps of one row, which is written all the time, must increase strictly, whatever the clock does. The
+//! checkers see an ETag that occurs twice. At the end the garbage collection runs while the clock is days ahead, and no
+//! row may be missing after it.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,16 +38,17 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// Shifts of the clock in seconds, besides the true time.
+/// Shifts of the clock from the true time, in seconds.
 const SHIFTS: [i64; 7] = [MINUTE, HOUR, 2 * DAY, -MINUTE, -HOUR, -DAY, 74 * YEAR];
 
-/// Farthest jump under load: the server refuses a request whose date differs by more than 15 minutes.
+/// Maximum jump of the clock under load, in seconds. The server refuses requests whose date is more than 15 minutes
+/// from its clock.
 const JUMP_MAX: u64 = 14 * 60;
 
 /// How long unused files are kept: short, so that files are deleted during the test.
 const GARBAGE_AGE: &str = "4s";
 
-/// Longest time from start to ready, and until the first write is answered.
+/// Maximum time from start to ready, and maximum time of a write.
 const SERVED_MAX: Duration = Duration::from_secs(2);
 
 /// Row whose Timestamps must increase.
@@ -56,7 +57,7 @@ const PROBE: &str = "(PartitionKey='probe',RowKey='probe')";
 /// Shift the server's clock and compare the stored rows with the acknowledged ones
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Number of starts, each with another clock
+    /// Number of starts, with different shifts of the clock
     #[arg(long, default_value_t = 14)]
     rounds: u64,
     #[command(flatten)]
@@ -103,7 +104,7 @@ impl Run {
             })?;
         }
         self.collect_ahead()
-            .context("collecting garbage under a clock of the future")?;
+            .context("collecting garbage while the clock is ahead")?;
         println!(
             "clocks: {rounds} starts and {} jumps while running, {} acknowledged writes, nothing lost; {}; slowest start {} ms, \
              slowest first write {} ms; last Timestamp {}; {:.1} s in all",
@@ -122,7 +123,8 @@ impl Run {
         let (mut server, admin) = self.start_and_compare(shift)?;
         self.load(&server, admin, shift)?;
         let far = SHIFTS[self.test.random.below(SHIFTS.len() as u64) as usize];
-        // After a jump by decades no later shift would be ahead of the store: one round does that, the last of a cycle.
+        // A jump by decades would put the store's clock ahead of all later shifts. Only the start of one round shifts
+        // that far, the last of a cycle of `SHIFTS`.
         let far = if far > YEAR { 3 * DAY } else { far };
         let log = || format!("the server's log:\n{}", server.log());
         let mut client = self.jump(&server, shift + far)?;
@@ -160,7 +162,7 @@ impl Run {
         Ok((server, admin))
     }
 
-    /// Writes a row, at once, with a newer Timestamp.
+    /// Writes the row `PROBE`, and checks that the write is fast and its Timestamp newer than the last one.
     fn probe(&mut self, client: &mut Client) -> anyhow::Result<()> {
         let began = Instant::now();
         let path = format!("/{TABLE}{PROBE}");
@@ -221,7 +223,7 @@ impl Run {
             let mut client = self.jump(&server, shift)?;
             for range in admin::ranges(admin)?.ranges {
                 for action in ["flush", "collect"] {
-                    // A range that is being replaced refuses.
+                    // The result is ignored: a range that is being replaced refuses the action.
                     admin::act(admin, range.id, action, "")?;
                 }
             }

@@ -1,9 +1,9 @@
-//! `cargo harness deletes`: deleted and overwritten rows stop to cost time and space.
+//! `cargo harness deletes`: deleted and overwritten rows soon cost neither time nor space.
 //!
 //! 1. Rows are written, and all but the last 1,000 are deleted. A query for the first row must skip all deleted ones. It
 //!    must take less than 50 ms again at most a minute after the last deletion.
-//! 2. Rows are written three times over, and as many are written to a table that is then dropped. The data directory must
-//!    shrink to 1.5 times the rows that are left, at most ten minutes after that.
+//! 2. Rows are written three times over, and as many are written to a table that is then dropped. Within ten minutes,
+//!    the data directory must shrink to 1.5 times the bytes of the rows that are left.
 //! 3. After that the server must write nothing for a minute.
 
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use partita_bench::{Account, create_table, park_for};
 
 use crate::setup::{self, ServerProgram, scratch};
 
-/// Rows that are not deleted.
+/// Number of rows that are not deleted.
 const LEFT: u64 = 1_000;
 
 /// Rows of a partition.
@@ -26,24 +26,26 @@ const PARTITION_ROWS: u64 = 10_000;
 /// Changes of one batch: the most the protocol allows.
 const BATCH_ROWS: u64 = 100;
 
-/// Longest query for the first row, and the time in which it must be reached.
+/// Maximum time of the query for the first row.
 const SCAN_MAX: Duration = Duration::from_millis(50);
+/// How long after the last deletion this query may still take longer.
 const SCAN_DEADLINE: Duration = Duration::from_secs(60);
 
-/// The time in which the data directory must shrink, and to how many times the rows that are left.
+/// How long after the last write the data directory must have shrunk to [`SPACE_MAX`].
 const SPACE_DEADLINE: Duration = Duration::from_secs(600);
+/// Maximum size of the data directory, as a multiple of the bytes of the rows that are left.
 const SPACE_MAX: f64 = 1.5;
 
 /// Bytes of the text of a row in the second part.
 const TEXT_BYTES: usize = 8_000;
 
-/// How often these rows are written.
+/// How many times each row of the second part is written.
 const VERSIONS: u64 = 3;
 
-/// Time between two looks.
+/// Time between two measurements while the test waits.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Time in which the server must write nothing at the end.
+/// How long the server must write nothing at the end.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Delete, overwrite and drop rows, and measure scans and space until both are as before
@@ -71,28 +73,28 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     silence(directory.path())
 }
 
-/// The first part.
+/// The first part of the test: time of a scan over deleted rows.
 fn deletes(user: &mut User, rows: u64) -> anyhow::Result<()> {
     ensure!(rows > LEFT, "--rows must be more than {LEFT}");
     let table = "deleted";
     create_table(&mut user.client, table)?;
     user.change(table, 0..rows, |_| Change::Put("a short text".to_owned()))?;
     let before = user.time_to_first_row(table)?;
-    println!("| first of {rows} rows | {before:?} | |");
+    println!("| query for the first of {rows} rows | {before:?} | |");
     let began = Instant::now();
     user.change(table, 0..rows - LEFT, |_| Change::Delete)?;
     let deleted = Instant::now();
     let took = deleted - began;
     println!("| {} rows deleted | in {took:?} | |", rows - LEFT);
     let first = user.time_to_first_row(table)?;
-    println!("| first row, at once | {first:?} | |");
+    println!("| query for the first row, at once | {first:?} | |");
     let mut slowest = first;
     let after = loop {
         let scan = user.time_to_first_row(table)?;
         slowest = slowest.max(scan);
         let after = deleted.elapsed();
         if scan <= SCAN_MAX {
-            println!("| first row, {after:?} after the last deletion | {scan:?} | {SCAN_MAX:?} |");
+            println!("| the same, {after:?} after the last deletion | {scan:?} | {SCAN_MAX:?} |");
             break after;
         }
         ensure!(
@@ -101,7 +103,7 @@ fn deletes(user: &mut User, rows: u64) -> anyhow::Result<()> {
         );
         park_for(LOOK);
     };
-    println!("| slowest of these scans | {slowest:?} | |");
+    println!("| slowest of these queries | {slowest:?} | |");
     ensure!(
         after <= SCAN_DEADLINE,
         "scans took longer than {SCAN_MAX:?} for {after:?}"
@@ -114,7 +116,7 @@ fn deletes(user: &mut User, rows: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The second part.
+/// The second part: disk space after overwriting and dropping.
 fn space(user: &mut User, mib: u64, directory: &Path) -> anyhow::Result<()> {
     let rows = (mib << 20) / TEXT_BYTES as u64;
     for table in ["overwritten", "dropped"] {
@@ -133,7 +135,10 @@ fn space(user: &mut User, mib: u64, directory: &Path) -> anyhow::Result<()> {
     dropped.expect(204)?;
     let (stopped, live) = (Instant::now(), rows as f64 * TEXT_BYTES as f64);
     let ratio = || bytes(directory) as f64 / live;
-    println!("| space when writing stops | {:.2} times | |", ratio());
+    println!(
+        "| data directory when writing stops | {:.2} times the rows | |",
+        ratio()
+    );
     let mut most = ratio();
     let mut said = Instant::now();
     while ratio() > SPACE_MAX {
@@ -145,21 +150,25 @@ fn space(user: &mut User, mib: u64, directory: &Path) -> anyhow::Result<()> {
             ratio()
         );
         if said.elapsed() >= Duration::from_secs(30) {
-            eprintln!("{:.0} s: {:.2} times", after.as_secs_f64(), ratio());
+            eprintln!(
+                "after {:.0} s the data directory takes {:.2} times the rows",
+                after.as_secs_f64(),
+                ratio()
+            );
             said = Instant::now();
         }
         park_for(LOOK);
     }
-    println!("| most space | {most:.2} times | |");
+    println!("| largest data directory | {most:.2} times the rows | |");
     let seconds = stopped.elapsed().as_secs();
     println!(
-        "| space, {seconds} s later | {:.2} times | {SPACE_MAX} |",
+        "| data directory, {seconds} s later | {:.2} times the rows | {SPACE_MAX} |",
         ratio()
     );
     Ok(())
 }
 
-/// The third part: waits until no file changes for a while.
+/// The third part: waits until no file has changed for the time [`SILENCE`].
 fn silence(directory: &Path) -> anyhow::Result<()> {
     let (began, mut since, mut last) = (Instant::now(), Instant::now(), newest(directory));
     while since.elapsed() < SILENCE {
@@ -174,7 +183,7 @@ fn silence(directory: &Path) -> anyhow::Result<()> {
         }
     }
     let seconds = began.elapsed().as_secs();
-    println!("| a minute without a write of the store, after | {seconds} s | |");
+    println!("| a minute without a write to the store | after {seconds} s | |");
     Ok(())
 }
 
@@ -210,7 +219,7 @@ impl User {
     ) -> anyhow::Result<()> {
         let mut first = rows.start;
         while first < rows.end {
-            // A batch stays in its partition.
+            // All changes of a batch must be in one partition.
             let partition_end = (first / PARTITION_ROWS + 1) * PARTITION_ROWS;
             let end = rows.end.min(first + BATCH_ROWS).min(partition_end);
             let mut batch = Batch::new(&self.account, self.addr);
@@ -272,7 +281,7 @@ fn noise(seed: u64) -> String {
     letters.copied().map(char::from).collect()
 }
 
-/// The files below a folder: their paths, and what is known about them. Files may be deleted meanwhile.
+/// The metadata of all files below a folder. Ignores files that are deleted at the same time.
 fn files(folder: &Path) -> Vec<std::fs::Metadata> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files = Vec::new();
@@ -291,7 +300,7 @@ fn bytes(folder: &Path) -> u64 {
     files(folder).iter().map(std::fs::Metadata::len).sum()
 }
 
-/// The time of the last write to a data file or to the WAL.
+/// The time of the last change of a file in the store or in the WAL.
 fn newest(directory: &Path) -> Option<std::time::SystemTime> {
     let mut found = files(&directory.join("log"));
     let ranges = std::fs::read_dir(directory.join("store")).into_iter();

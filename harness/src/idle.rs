@@ -1,7 +1,7 @@
 //! `cargo harness idle`: the memory of idle connections.
 //!
-//! Opens connections that send nothing, and connections that are kept after one request, and prints what the server takes
-//! for them.
+//! Opens connections that send nothing, and connections that are kept after one request, and prints the memory that the
+//! server takes for them.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -19,10 +19,10 @@ const TABLE: &str = "idle";
 /// Maximum memory of 10,000 idle connections, MiB.
 const MIB_MAX: f64 = 150.0;
 
-/// Open files beside the connections.
+/// Open files of this process that are not connections.
 const FILES_SPARE: u64 = 500;
 
-/// Time until the server has given back the buffers of an idle connection.
+/// Time after which the server has freed the buffers of an idle connection.
 const REST: Duration = Duration::from_secs(6);
 
 /// Measure the memory of idle connections
@@ -114,7 +114,7 @@ fn start(program: &Path, directory: &Path, connections: u32) -> anyhow::Result<S
     setup::start_command(command)
 }
 
-/// The memory before and beside the connections, MiB.
+/// The server's memory before the connections are opened, and while they are idle, MiB.
 fn measure(server: &ServerProcess, kind: Kind, connections: u32) -> anyhow::Result<(f64, f64)> {
     let account = Account::well_known();
     let mut client = Client::connect(server.addr(), account.clone())?;
@@ -127,7 +127,7 @@ fn measure(server: &ServerProcess, kind: Kind, connections: u32) -> anyhow::Resu
         open.push(connect(kind, server.addr(), &account, &row)?);
     }
     park_for(REST);
-    // The server answers while they are open, on a connection that was idle too.
+    // The server still answers on a connection that was idle as long as the others.
     client.get(&row)?.expect(200)?;
     let after = server.rss_mib()?;
     drop(open);

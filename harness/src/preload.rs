@@ -1,4 +1,5 @@
-//! The library that stands between a server and its files and clock, see `harness/preload`.
+//! Loads the library of `harness/preload` into a server: it makes file calls fail, shifts the clock and records
+//! changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +11,12 @@ use partita_bench::project;
 pub(crate) const EIO: i32 = 5;
 /// `ENOSPC`: the disk is full.
 pub(crate) const ENOSPC: i32 = 28;
-/// `EDQUOT`: the user's share of the disk is full.
+/// `EDQUOT`: the user's disk quota is used up.
 pub(crate) const EDQUOT: i32 = 122;
 /// `EMFILE`: too many open files.
 pub(crate) const EMFILE: i32 = 24;
 
-/// The library, and the files through which a test and the library talk.
+/// The library, and the files through which a test controls it and reads its results.
 #[derive(Debug)]
 pub(crate) struct Preload {
     library: PathBuf,
@@ -40,7 +41,8 @@ pub(crate) struct Fault {
 }
 
 impl Preload {
-    /// Builds the library, for a server whose data lies below `root`. Its own files lie in `scratch`, outside of `root`.
+    /// Builds the library, for a server whose data is below `root`. The journal and the control file are in `scratch`,
+    /// outside of `root`.
     pub(crate) fn new(scratch: &Path, root: &Path) -> anyhow::Result<Self> {
         let status = project::cargo()
             .args(["build", "--release", "--quiet"])
@@ -52,7 +54,7 @@ impl Preload {
         std::fs::create_dir_all(root)?;
         let preload = Self {
             library,
-            // The library compares paths as text.
+            // Without symbolic links, because the library compares paths as text.
             root: root.canonicalize()?,
             journal: scratch.join("journal"),
             control: scratch.join("control"),
@@ -90,7 +92,7 @@ impl Preload {
         std::fs::read(&self.journal).context("reading the journal")
     }
 
-    /// Shifts the clock and makes calls fail, from the next call of the program on.
+    /// Sets the shift of the clock and the faults. They apply from the next call of the program on.
     pub(crate) fn set(&self, clock_seconds: i64, faults: &[Fault]) -> anyhow::Result<()> {
         let mut text = format!("clock {clock_seconds}\n");
         for fault in faults {
@@ -102,11 +104,11 @@ impl Preload {
         }
         let new = self.control.with_extension("new");
         std::fs::write(&new, text).context("writing the control file")?;
-        // A call of the program reads one whole version.
+        // A rename, so that each call of the program reads one whole version.
         std::fs::rename(&new, &self.control).context("replacing the control file")
     }
 
-    /// Number of calls that failed so far.
+    /// Number of calls that the library has made fail.
     pub(crate) fn hits(&self) -> u64 {
         let hits = std::fs::read_to_string(self.control.with_extension("hits"));
         hits.map_or(0, |hits| hits.lines().count() as u64)

@@ -34,7 +34,7 @@ pub(crate) fn load_and_kill(
     load: &LoadRun<'_>,
     server: &mut ServerProcess,
 ) -> anyhow::Result<LoadResult> {
-    // The callback runs at the start and at the end of measuring.
+    // The load calls this at the start and at the end of measuring. The server is killed at the end.
     let mut edges = 0;
     load.run(|| {
         edges += 1;

@@ -7,9 +7,9 @@
 //! - *pipelining*: asks for twenty such pages at once and reads none;
 //! - *writing*: sends a signed upload of 4 MB without its last 100 kB.
 //!
-//! A client stalls again when its connection is closed, and after 25s at the latest: one that does not read cannot see
-//! that the server has closed the connection. The table shows the latency of the gets, and the memory of the server beyond
-//! what it took before.
+//! When its connection is closed, and after 25s at the latest, a client connects again and stalls again: a client that
+//! does not read cannot see that the server has closed the connection. The table shows the latency of the gets, and the
+//! memory of the server beyond what it took before.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,11 +24,12 @@ use crate::setup::{self, ServerProgram, scratch};
 
 const TABLE: &str = "stalled";
 
-/// Rows of 30 KB: more than a page of 4 MiB.
+/// Number of rows of 30 KB: together more than a page of 4 MiB.
 const ROWS: usize = 160;
 
-/// Bytes of an unfinished upload, and the bytes that it lacks.
+/// Bytes of the upload of a *writing* client.
 const UPLOAD_BYTES: usize = 4_000_000;
+/// Bytes of the upload that the client does not send.
 const UPLOAD_MISSING: usize = 100_000;
 
 /// Requests that a pipelining client sends at once.
@@ -37,10 +38,10 @@ const PIPELINED: usize = 20;
 /// Threads that open stalling connections.
 const THREADS: usize = 4;
 
-/// Time between two looks at the server's memory.
+/// Time between two measurements of the server's memory.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Time after which a client stalls on a new connection: the server has closed the last one after 20s.
+/// Time after which a client connects again and stalls: the server closes a stalled connection after 20s.
 const RENEWAL: Duration = Duration::from_secs(25);
 
 /// Pages that are read before the measurement, so that the caches have their rows.
@@ -49,10 +50,10 @@ const WARM_PAGES: usize = 20;
 /// Longest p99 of the ordinary client's gets.
 const P99_MAX: Duration = Duration::from_millis(50);
 
-/// The memory of the server, as a multiple of its budget for bodies and answers.
+/// Maximum growth of the server's memory, as a multiple of its budget for bodies and answers (--memory-in-flight).
 const SPARE: f64 = 1.2;
 
-/// Freed memory that the allocator has not given back to the system yet, MiB.
+/// Memory allowed in addition, MiB: freed memory that the allocator has not yet returned to the system.
 const FREED_MIB: f64 = 64.0;
 
 /// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
@@ -248,7 +249,7 @@ impl Stalled {
     }
 }
 
-/// Keeps this many stalling connections. The server may close each at any time.
+/// Keeps `count` stalling connections. The server may close each at any time.
 fn keep_stalling(
     addr: SocketAddr,
     account: &Account,
@@ -294,7 +295,7 @@ fn get(addr: SocketAddr, account: &Account, ended: &AtomicBool) -> Gets {
                 client = None;
             }
         }
-        // About 500 a second.
+        // At most 500 gets per second.
         park_for(Duration::from_millis(2));
     }
     gets

@@ -9,7 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 use anyhow::{Context, ensure};
 use partita_bench::project;
 
-/// The flags of `cargo fuzz`: counters of edges and comparisons, which guide libFuzzer, and the customary `cfg(fuzzing)`.
+/// The flags of `cargo fuzz`: counters of edges and comparisons, which guide libFuzzer, and the customary
+/// `cfg(fuzzing)`.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1";

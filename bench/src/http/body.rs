@@ -7,17 +7,17 @@ use super::head::BodyLength;
 /// The position of the reader in the body, with the bytes left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyState {
-    /// Content of known length.
+    /// In content of known length.
     Fixed(u64),
-    /// The hexadecimal size of a chunk; the value so far.
+    /// In the hexadecimal size of a chunk, with the value so far.
     ChunkSize(u64),
-    /// The rest of a size line; the size.
+    /// In the rest of a size line, with the size of the chunk.
     ChunkLine(u64),
-    /// Content of a chunk.
+    /// In the content of a chunk.
     ChunkData(u64),
-    /// The line end after a chunk's content.
+    /// In the line end after a chunk's content.
     ChunkEnd,
-    /// Lines after the last chunk; whether the current line is still empty.
+    /// In the lines after the last chunk; true while the current line is empty.
     Trailer(bool),
     Done,
 }
@@ -53,7 +53,8 @@ impl BodyReader {
         self.content_bytes
     }
 
-    /// Takes the bytes of this body from the front of `input`, passes content to `sink`, and returns the number of bytes taken.
+    /// Takes the bytes of this body from the front of `input`, passes content to `sink`, and returns the number of
+    /// bytes taken.
     ///
     /// # Errors
     /// When the chunk framing is broken.

@@ -1,7 +1,7 @@
 //! One driver thread: its connections in one epoll set, each the worker of a closed loop.
 //!
-//! A connection's worker is a future of the shared load driver ([`partita_load::Run`]). It is polled when its socket is ready,
-//! so no waker, queue or timer is involved, and a request costs one write and one read.
+//! A connection's worker is a future of the shared load driver ([`partita_load::Run`]). It is polled when its socket is
+//! ready, so no waker, queue or timer is involved, and a request costs one write and one read.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

@@ -104,8 +104,8 @@ impl Template {
         overwrite(&mut self.bytes, self.signature_at, &signature);
     }
 
-    /// Copies this request to `slot`, or only its date and signature when the slot has an older copy: copying 140 KB for
-    /// each batch would cost as much as sending it.
+    /// Copies this request to `slot`, or only its date and signature when the slot has an older copy: copying 140 KB
+    /// for each batch would cost as much as sending it.
     pub(super) fn copy_to(&self, slot: &mut Vec<u8>) {
         if slot.len() != self.bytes.len() {
             slot.clear();

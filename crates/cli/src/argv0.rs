@@ -10,7 +10,7 @@ pub(crate) enum Argv0 {
     Partita,
     /// The command line of `azurite` or `azurite-table`.
     AzuriteTable,
-    /// Azurite's name for a service that this server does not have.
+    /// `azurite-blob` or `azurite-queue`: a service that this server does not have.
     OtherService(String),
 }
 

@@ -141,7 +141,8 @@ pub(crate) fn block_on(command: impl Future<Output = CommandResult>) -> CommandR
     // Boxed, so that Tokio's code of running a future is compiled once instead of once per command.
     let command: LocalBoxFuture<'_, CommandResult> = Box::pin(command);
     let ended = runtime.block_on(command);
-    // After a second Ctrl-C, a thread may still write, or wait for input. It ends with the process.
+    // Does not wait for threads: after a second Ctrl-C, one may still write, or wait for input. It ends with the
+    // process.
     runtime.shutdown_background();
     ended
 }

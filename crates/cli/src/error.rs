@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     NothingFound,
     /// The compared or checked data differs: exit code 1.
     Differs,
-    /// A stress run exceeded a target, was refused, or had failed operations: exit code 1.
+    /// In a stress run, the load exceeded a target, the server refused attempts, or operations failed: exit code 1.
     OverTarget,
 }
 
@@ -51,7 +51,7 @@ impl From<Outcome> for ExitCode {
 /// Why a command failed: exit code 2.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
-    /// The command line is invalid, or a file or table that it names.
+    /// The command line, or a file or table that it names, is invalid.
     #[error("{0}")]
     Usage(String),
     /// A command needs confirmation, and cannot ask for it.
@@ -115,7 +115,7 @@ impl From<TransferError> for CommandError {
 }
 
 impl CommandError {
-    /// An invalid command line.
+    /// A [`Self::Usage`] error with this text.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
     }
@@ -131,7 +131,7 @@ impl CommandError {
         let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
         match self {
             Self::Client(error) => return is_connect(error),
-            // The message of an admin error says already what to do.
+            // The message of an admin error already says what to do, so it needs no hint.
             Self::Admin(_) => return false,
             _ => {}
         }

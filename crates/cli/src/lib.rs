@@ -12,14 +12,14 @@
 //! | [`snapshot`], [`backup`] | the whole store at one instant, and copies of it |
 //! | [`command_line`] | `completions`, `man`, and the whole command line |
 //!
-//! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are in
-//! `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`] (shared
-//! flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are written),
-//! [`error`] (errors and exit codes).
+//! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are
+//! in `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`]
+//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are
+//! written), [`error`] (errors and exit codes).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
-//! - Exit code 0: done. 1: nothing found, or a difference. 2: failed.
+//! - Exit code 0: done. 1: nothing found, a difference, or a stress run over its targets. 2: failed.
 //! - A command that deletes or overwrites asks first, or needs `--yes`.
 //! - A command that reads or moves whole tables says how to resume when it is interrupted.
 

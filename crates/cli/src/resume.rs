@@ -16,8 +16,8 @@ use std::io::{self, Read as _};
 /// Format version of tokens.
 const VERSION: char = '2';
 
-/// Length in characters from which a token is printed for a file instead of for the command line. Linux limits an
-/// argument to 131,072 characters, other systems to less.
+/// A token of at least this many characters is printed to be saved in a file, instead of for the command line. Linux
+/// limits an argument to 131,072 characters, other systems to less.
 const LONG: usize = 30_000;
 
 /// Limit of the unpacked bytes of a token, which is untrusted input.

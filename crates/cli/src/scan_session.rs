@@ -99,7 +99,7 @@ impl<'a> ScanSpec<'a> {
         Scan::new(source, self.query, steps, options)
     }
 
-    /// Divides the bounds into the steps at the start of the scan, as the flags demand.
+    /// Divides the bounds into the first steps of the scan, by the flags `--strategy` and `--jobs`.
     pub(crate) async fn plan(
         &self,
         bounds: &Bounds,
@@ -175,7 +175,7 @@ impl<S: Serialize + DeserializeOwned> ScanSession<S> {
             let resume = ScanResume::new(&self.table, self.scan.token(), self.state);
             resume::print_token(self.command, &resume);
         } else if matches!(error, CommandError::Interrupted) {
-            message("nothing was read yet");
+            message("nothing was read yet, so there is nothing to resume");
         }
         error
     }

@@ -65,7 +65,8 @@ pub(crate) async fn interruptible<T>(
     }
 }
 
-/// The output of `work`. The first request to stop calls `stop`, which should end the work; the second one abandons it.
+/// The output of `work`. The first request to stop calls `stop`, which should end the work. The second one drops the
+/// work; the result is then `None`.
 pub(crate) async fn stoppable<T>(work: impl Future<Output = T>, stop: impl FnOnce()) -> Option<T> {
     let mut work = pin!(work);
     let done = interruptible(&mut pin!(stop_requested()), &mut work).await;

@@ -1,4 +1,5 @@
-//! How numbers, sizes and times are written, in output, messages and flags: `27,004 rows`, `35.1 MiB`, `12.3 ms`, `24h`.
+//! How numbers, sizes and times are written, in output, messages and flags: `27,004 rows`, `35.1 MiB`, `12.3 ms`,
+//! `24h`.
 
 use indicatif::HumanCount;
 use partita_client::DateTime;
@@ -37,7 +38,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     format!("{value:.1} {}", unit.copied().unwrap_or_default())
 }
 
-/// A rate a second: with one decimal below 10, else a whole number.
+/// A rate per second: with one decimal below 10, else a whole number.
 pub(crate) fn rate(per_second: f64) -> String {
     if per_second > 0.0 && per_second < 9.95 {
         format!("{per_second:.1}")
@@ -49,7 +50,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 // A latency with its unit: `850 µs`, `12.3 ms`, `1.25 s`.
 pub(crate) use partita_tools::stress::display::latency;
 
-/// A duration in whole seconds, exactly: `30d`, `1d 12h`, `90s` as `1m 30s`.
+/// A duration in whole seconds, exactly, such as `30d`, `1d 12h` or `1m 30s`.
 pub(crate) fn duration(duration: Duration) -> String {
     const UNITS: [(u64, char); 4] = [(86_400, 'd'), (3_600, 'h'), (60, 'm'), (1, 's')];
     let mut rest = duration.as_secs();

@@ -1,4 +1,5 @@
-//! The wall clock of requests and logs. The client cannot use `rt`'s clock, because `rt` depends on an object-store library.
+//! The wall clock of requests and logs. The client cannot use `rt`'s clock, because `rt` depends on an object-store
+//! library.
 
 use partita_model::DateTime;
 use std::time::SystemTime;

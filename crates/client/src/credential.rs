@@ -12,8 +12,8 @@ pub type TokenError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// The client calls it once for each attempt, so the provider should cache a token until shortly before it expires.
 pub trait TokenProvider: fmt::Debug + Send + Sync {
-    /// Returns a valid token for the scope `https://storage.azure.com/.default`, without the prefix `Bearer`. The call is
-    /// bounded by [`crate::ClientOptions::attempt_timeout`].
+    /// Returns a valid token for the scope `https://storage.azure.com/.default`, without the prefix `Bearer`. The call
+    /// is bounded by [`crate::ClientOptions::attempt_timeout`].
     ///
     /// # Errors
     /// Any [`TokenError`]. The request is not sent and not retried; it fails with [`crate::ErrorKind::Credential`].

@@ -45,7 +45,8 @@ impl Endpoint {
         })
     }
 
-    /// The account's name: the first segment of the path or, without a path, the first label of the host, without `-secondary`.
+    /// The account's name: the first segment of the path or, without a path, the first label of the host, without
+    /// `-secondary`.
     #[must_use]
     pub fn account(&self) -> &str {
         let label = match self.path.strip_prefix('/') {
@@ -76,7 +77,7 @@ impl Endpoint {
         self.https
     }
 
-    /// Whether the host is `localhost` or a loopback address.
+    /// Whether the host is `localhost`, a name below `.localhost`, or a loopback address.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.authority.parse::<Authority>();
         host.is_ok_and(|authority| is_loopback(authority.host()))
@@ -101,7 +102,8 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Whether a host, written as in a URL, is `localhost` or a loopback address. Names are not resolved.
+/// Whether a host, written as in a URL, is `localhost`, a name below `.localhost`, or a loopback address. Names are not
+/// resolved.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     let address = host.parse::<std::net::IpAddr>();

@@ -142,8 +142,8 @@ impl Error {
         Some(self.0.attempts.as_ref()?.operation)
     }
 
-    /// The HTTP status of the answer, 300 to 599; in a batch, the status of the failed operation. `None` if the server did not
-    /// answer with an error.
+    /// The HTTP status of the answer, 300 to 599; in a batch, the status of the failed operation. `None` if the server
+    /// did not answer with an error.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         Some(self.0.answer.as_ref()?.status)

@@ -1,5 +1,5 @@
-//! A plain HTTP client for other protocols, such as Partita's admin API. It uses the connections, TLS and proxies of the table
-//! clients, without signatures and retries.
+//! A plain HTTP client for other protocols, such as Partita's admin API. It connects as the table clients do, with a
+//! connection pool, TLS and proxies, but without signatures and retries.
 
 use crate::transport::Transport;
 use crate::{ClientOptions, Error, ErrorKind, Result};
@@ -27,12 +27,13 @@ pub struct HttpAnswer {
 }
 
 impl HttpClient {
-    /// A client with the connection settings of `options`, whose `attempt_timeout` bounds each request. `tls` says whether
-    /// requests use `https`: loading the machine's certificate authorities takes some milliseconds.
+    /// A client with the connection settings of `options`, whose `attempt_timeout` bounds each request. `tls` says
+    /// whether requests use `https`. Without it, the machine's certificate authorities are not loaded, which saves some
+    /// milliseconds.
     ///
     /// # Errors
-    /// [`ErrorKind::Tls`] without a trusted certificate authority; [`ErrorKind::Input`] if `options.application` is not a valid
-    /// header value.
+    /// [`ErrorKind::Tls`] without a trusted certificate authority; [`ErrorKind::Input`] if `options.application` is not
+    /// a valid header value.
     pub fn new(options: &ClientOptions, tls: bool) -> Result<Self> {
         let user_agent = HeaderValue::from_str(&options.application)
             .map_err(|error| Error::input("invalid application name").caused_by(error))?;

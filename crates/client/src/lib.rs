@@ -1,7 +1,8 @@
 //! The Rust SDK for Azure Table storage. It works with Partita, Azurite and Azure.
 //!
-//! The names follow the official SDKs: [`TableServiceClient`] for an account, [`TableClient`] for a table, [`Entity`] for a
-//! typed row. Int64, Guid, DateTime (100 ns) and Binary keep their exact values. Your own structs work through serde.
+//! The names follow the official SDKs: [`TableServiceClient`] for an account, [`TableClient`] for a table, [`Entity`]
+//! for a typed row. Int64, Guid, DateTime (100 ns) and Binary keep their exact values. Your own structs work through
+//! serde.
 //!
 //! ```
 //! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
@@ -26,16 +27,16 @@
 //! ```
 //!
 //! # Promises
-//! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry meets the effect of an
-//!   earlier attempt, the client detects it by reading back ([`TableClient`] has the rules).
+//! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry meets the effect of
+//!   an earlier attempt, the client detects it by reading back ([`TableClient`] has the rules).
 //! - Retries follow a [policy](RetryPolicy) or the wait that the server requests, within a [budget](RetryBudget). A
 //!   [`RetryObserver`] sees every attempt.
 //! - Answers are bounded in size, and an invalid answer is an error, not a panic.
 //! - Every future may be dropped at any time. A write whose future was dropped may have happened.
 //!
 //! # Requirements
-//! A tokio runtime with I/O and time. TLS is rustls with `ring`; it trusts the machine's certificate authorities and those in
-//! [`ClientOptions`].
+//! A tokio runtime with I/O and time. TLS is rustls with `ring`; it trusts the machine's certificate authorities and
+//! those in [`ClientOptions`].
 
 mod clock;
 mod connection_string;

@@ -4,7 +4,8 @@ use crate::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Observes every attempt of a client. The client calls it while the request waits, so it must be quick and must not block.
+/// Observes every attempt of a client. The client calls it while the request waits, so it must be quick and must not
+/// block.
 pub trait RetryObserver: fmt::Debug + Send + Sync {
     /// Called after each attempt, before the wait for the next one.
     fn attempt(&self, event: &AttemptEvent<'_>);
@@ -77,6 +78,7 @@ pub enum GiveUp {
     BudgetUsedUp,
     /// The server requested a wait longer than [`crate::ClientOptions::retry_after_max`].
     AskedTooLong,
-    /// The operation's timeout would end before the next attempt.
+    /// The operation's timeout, or [`crate::ClientOptions::first_connection_timeout`], would end before the next
+    /// attempt.
     OutOfTime,
 }

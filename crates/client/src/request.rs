@@ -32,7 +32,7 @@ pub(crate) struct Request {
     /// The media type of the body; empty without a body.
     pub(crate) content_type: Cow<'static, str>,
     pub(crate) body: Bytes,
-    /// Whether the secondary endpoint serves it.
+    /// Whether the request is sent to the secondary endpoint.
     pub(crate) secondary: bool,
     /// Finds a failure in an answer whose status is below 300: batches report failures there.
     pub(crate) inspect: Option<Inspect>,

@@ -41,8 +41,8 @@ pub(crate) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h 
 }
 
 impl Transport {
-    /// A pool without connections. `tls` says whether an endpoint uses `https`: loading the machine's certificate
-    /// authorities takes some milliseconds.
+    /// A pool without connections. `tls` says whether an endpoint uses `https`. Without `https`, also of proxies, the
+    /// machine's certificate authorities are not loaded, which saves some milliseconds.
     pub(crate) fn new(options: &ClientOptions, tls: bool) -> Result<Self, Error> {
         let proxy = Choice::of(&options.proxy);
         let tls = tls || proxy.is_tls;
@@ -70,8 +70,8 @@ impl Transport {
     /// Sends a request and reads the complete answer. Cancellation: the server may have executed the request.
     ///
     /// # Errors
-    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer that is
-    /// too long. They have no outcome yet, because the transport cannot tell a write from a read.
+    /// [`ErrorKind::Connect`], [`ErrorKind::Tls`], [`ErrorKind::Broken`], or [`ErrorKind::Unreadable`] for an answer
+    /// that is too long. They have no outcome yet, because the transport cannot tell a write from a read.
     pub(crate) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Answer, Error> {
         if let Some(authorization) = self.proxy.authorization(request.uri()) {
             let headers = request.headers_mut();

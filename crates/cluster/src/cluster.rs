@@ -163,7 +163,7 @@ impl Cluster {
         self.driver.ask(Request::Change(change)).await
     }
 
-    /// Refuses the writes of a range for `time`, like a split: for tests of clients.
+    /// Refuses the writes to a range for `time`, as a split does, for tests of clients.
     ///
     /// # Errors
     /// [`ChangeRefused::NoSuchRange`].
@@ -186,8 +186,8 @@ impl Cluster {
         Box::pin(self.driver.lock_changes())
     }
 
-    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases untracked pins, and
-    /// deletes databases of replaced ranges.
+    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases pins that are in no
+    /// snapshot record, and deletes databases of replaced ranges.
     pub fn maintain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));
@@ -209,7 +209,7 @@ impl Cluster {
         Box::pin(maintenance::release_pins(&self.driver))
     }
 
-    /// Reports a failure that may have left untracked pins, so that the next rounds look for them.
+    /// Reports a failure that may have left pins without a snapshot record, so that the next rounds look for them.
     pub fn suspect_pins(&self) {
         self.driver.feed(Event::PinsSuspected);
     }

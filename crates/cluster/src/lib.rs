@@ -19,8 +19,8 @@
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
 //!
 //! Currently the controller and a single host share one process. They communicate only through the traits, so that
-//! hosts can move to other processes: callers must not assume that a range is local, and a write may meet a range in
-//! transit.
+//! hosts can move to other processes: callers must not assume that a range is local, and a write may find its range in
+//! transit (being split or merged).
 
 mod balance;
 mod cluster;

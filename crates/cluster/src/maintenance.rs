@@ -7,8 +7,8 @@
 //!                                         ─▶ empty the trash, where deleted databases are kept for a while
 //! ```
 //!
-//! Host and controller share one process, so one round does both, every ten seconds. The controller decides what is
-//! deleted; this module starts the rounds.
+//! Host and controller share one process, so one round does the work of both, every ten seconds. The controller decides
+//! what is deleted; this module starts the rounds.
 
 use crate::controller::Request;
 use crate::driver::Driver;

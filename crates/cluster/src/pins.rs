@@ -17,6 +17,6 @@ pub trait PinRecords: Send + Sync + 'static {
     /// Every pin in a snapshot record. Called under the change lock, so that no record is created at the same time.
     ///
     /// # Errors
-    /// A record cannot be read. It may list any pin, so no pin is released.
+    /// A record cannot be read. An unreadable record may list any pin, so no pin may be released.
     async fn named(&self) -> Result<BTreeSet<(RangeId, PinId)>, PinRecordsError>;
 }

@@ -268,7 +268,7 @@ async fn commit(engine: &dyn Engine, batch: Batch) {
     receiver.await.expect("an answer").expect("a commit");
 }
 
-/// Keys in scattered order, like inserts into many partitions.
+/// A key for each number. The keys of consecutive numbers are far apart, like inserts into many partitions.
 fn key(number: u64) -> Bytes {
     format!(
         "p{:016x}-{:016x}",

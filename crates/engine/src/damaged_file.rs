@@ -13,7 +13,7 @@ pub struct DamagedFile {
     pub file: String,
     /// What is wrong with it.
     pub problem: String,
-    /// When a read first found the damage.
+    /// When a read or a scrub first found the damage.
     pub since: SystemTime,
     /// Whether the range refuses writes: the damaged file prevents its compaction, and its level 0 is nearly full.
     pub blocks_writes: bool,

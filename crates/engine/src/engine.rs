@@ -107,7 +107,8 @@ pub trait Scan: Send {
     /// Returns the next rows: at most `rows_max`, ending with the row that reaches `bytes_max` bytes of keys and
     /// values. Returns at least one row unless the scan is at its end; then the result is empty, also on later calls.
     ///
-    /// After the future is dropped the scan stays usable, but skips the rows that the future had read.
+    /// If the future is dropped before it completes, the scan stays usable, but skips the rows that the future had
+    /// read.
     ///
     /// # Errors
     /// See [`ReadError`]. After an error the scan is over.
@@ -209,7 +210,7 @@ pub struct FileLayout {
     /// The number of other databases that cannot be removed because of this one: its sources, and for a while also the
     /// databases it has detached from.
     pub kept: u64,
-    /// The name of the newest file made by a compaction, unless a newer one was flushed.
+    /// The name of the newest file if a compaction made it; `None` if it was flushed.
     pub newest_rewritten: Option<String>,
     /// The first key and the bytes of each file, in key order. Empty if the keys are unknown.
     pub files_by_key: Vec<(Bytes, u64)>,

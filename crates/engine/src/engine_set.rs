@@ -79,11 +79,11 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError>;
 
-    /// Pins the current rows of these open ranges, all at one point between two commit groups. The pins include a batch
-    /// whole or not at all. If they include a batch, they include all batches that were acknowledged before it was
-    /// submitted. Copies no rows. Delays writes by some milliseconds; an [`Engine::flush`] before the call makes the
-    /// rest of the call short. The pins last until [`EngineSet::unpin`], also across restarts, and also when their
-    /// ranges are split, merged or removed. Not cancel safe: some pins may exist after a cancel.
+    /// Pins the current rows of these open ranges, all at one point between two commit groups. A batch is in the pins
+    /// as a whole or not at all. If a batch is in the pins, all batches that were acknowledged before it was submitted
+    /// are too. Copies no rows. Delays writes by some milliseconds; an [`Engine::flush`] before the call makes the rest
+    /// of the call short. The pins last until [`EngineSet::unpin`], also across restarts, and also when their ranges
+    /// are split, merged or removed. Not cancel safe: some pins may exist after a cancel.
     ///
     /// # Errors
     /// [`ChangeError`]; some of the pins may exist, now or later: [`EngineSet::pins`] shows them.
@@ -128,8 +128,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// end with the process do nothing.
     fn pass_time(&self, _time: SystemTime) {}
 
-    /// How far the wall clock is behind the newest row: the row was written under a later wall clock. Zero below one
-    /// second. Cheap.
+    /// How far the wall clock is behind the time of the newest row, because the clock was set back after that write.
+    /// Zero below one second. Cheap.
     fn wall_clock_lag(&self) -> Duration;
 
     /// Counts since the process began, over all ranges. Takes some microseconds.
@@ -138,15 +138,16 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Files of the store that reads of open ranges could not read, at most 100. A file is dropped when it was
-    /// replaced, and when its range is reopened. Empty for engines without files.
+    /// Files of the store that reads of open ranges could not read, at most 100. A file leaves the list when it was
+    /// replaced, when its range no longer reads it, and when its range is closed or reopened. Empty for engines without
+    /// files.
     fn damaged_files(&self) -> Vec<DamagedFile> {
         Vec::new()
     }
 
-    /// Reads all files of the open databases, and the full segments of the log, past all caches, and verifies their
-    /// checksums. A damaged file of a database is then in [`EngineSet::damaged_files`]. Takes long: `meter` counts the bytes, and limits their rate. Cancel safe. Engines
-    /// without files read nothing.
+    /// Reads all files of the open databases, and the full segments of the log, without the caches, and verifies their
+    /// checksums. A damaged file of a database is then in [`EngineSet::damaged_files`]. Takes long: `meter` counts the
+    /// bytes, and limits their rate. Cancel safe. Engines without files read nothing.
     async fn scrub(&self, _meter: Arc<dyn Meter>) -> ScrubPass {
         ScrubPass::default()
     }
@@ -155,7 +156,7 @@ pub trait EngineSet: Send + Sync + 'static {
     async fn close(&self);
 }
 
-/// The outcome of a removal.
+/// The outcome of [`EngineSet::remove`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// The database was removed, or did not exist.

@@ -31,8 +31,8 @@ pub enum Refusal {
     /// The pipeline stayed full until the deadline: the disk is too slow for the writes.
     #[error("timed out: too many bytes of writes are in flight")]
     Busy,
-    /// The flush missed its deadline: the disk is slow, or has no space for files outside the WAL. No row is lost,
-    /// because the WAL has all rows.
+    /// Too many rows are only in the WAL, and their flush missed its deadline: the disk is slow, or has no space for
+    /// files outside the WAL. Acknowledged rows are safe in the WAL.
     #[error("timed out while flushing rows to the store")]
     NotFlushed,
     /// A damaged file prevents the compaction of the range, so it refuses writes. Other ranges accept writes.
@@ -94,7 +94,7 @@ pub enum ChangeError {
     /// The range does not have this pin.
     #[error("pin not found in range {0}")]
     NotPinned(crate::RangeId),
-    /// The change would have delayed writes too long, or the store timed out.
+    /// The operation ended early, because it would have delayed writes too long, or the store timed out.
     #[error("the operation timed out: the store is too slow")]
     Late,
     /// The databases are closed or recovering.

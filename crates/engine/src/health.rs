@@ -1,4 +1,4 @@
-//! Whether an engine accepts writes, and if not, why.
+//! The health of an engine: whether it accepts writes, and if not, why.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -13,12 +13,12 @@ use crate::{KeyRange, ReadError, Scan, ScanHint};
 pub struct PinId(Arc<str>);
 
 impl PinId {
-    /// The name of an existing pin, from its text.
+    /// The id of an existing pin, from its stored text.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// Its text.
+    /// The text of the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

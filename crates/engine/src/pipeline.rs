@@ -96,7 +96,7 @@ impl Drop for Queued {
 /// character and the stored form uses up to three.
 pub(crate) const BATCH_BYTES_MAX: usize = 160 << 20;
 
-/// The room for batches in flight.
+/// The room for batches in flight, counted in bytes.
 #[derive(Debug)]
 pub(crate) struct Room {
     free: Arc<Semaphore>,

@@ -22,7 +22,7 @@ use crate::{
     ScanHint, Write, WriteError,
 };
 
-/// The time between the moment `read-not-durable` shows a batch and the submission of that batch.
+/// How long `read-not-durable` shows a batch to reads before it submits the batch to the engine.
 const READABLE_EARLY: Duration = Duration::from_millis(10);
 
 /// Whether `FAILPOINTS` activates this bug.

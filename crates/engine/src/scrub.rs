@@ -1,10 +1,10 @@
-//! Reading all files of the databases to find damage before a client does.
+//! The interface of the scrub, which reads all files of the databases to find damage before a client needs the rows.
 
 use futures::future::BoxFuture;
 
-/// Counts the bytes that a verification has read, and may make it wait.
+/// Counts the bytes that a verification reads, and limits its speed.
 pub trait Meter: Send + Sync {
-    /// Called after each part of a file, of about 1 MiB.
+    /// Counts the bytes of a part of a file, about 1 MiB. The verification continues when the future completes.
     fn read(&self, bytes: u64) -> BoxFuture<'_, ()>;
 }
 
@@ -21,9 +21,9 @@ impl Meter for NoMeter {
 /// The result of a scrub of all open databases and of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubPass {
-    /// The files that were read.
+    /// The number of files that were read.
     pub files: u64,
-    /// The files of ranges that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
+    /// The number of files of ranges that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
     pub damaged: u64,
     /// The files of the log that are missing or damaged.
     pub log: Vec<LogFault>,

@@ -81,7 +81,7 @@ impl Distribution {
     }
 }
 
-/// Values up to 2^30 have one bucket per power of two; the last bucket has larger values.
+/// The number of buckets: one for each power of two up to 2^30, and the last one for larger values.
 const BUCKETS: usize = 32;
 
 /// A distribution with atomic counters, without a lock.

@@ -9,7 +9,7 @@ use crate::{KeyRange, RangeId};
 pub struct StoredRanges {
     /// The databases, open or closed, whole or in part, in ascending order.
     pub databases: Vec<StoredDatabase>,
-    /// Ranges with WAL records that no database has replayed in this process.
+    /// Ranges with WAL records that were not replayed in this process.
     pub logged: Vec<RangeId>,
     /// Ranges whose removed database is still in the trash.
     pub trashed: Vec<RangeId>,

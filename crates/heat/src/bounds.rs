@@ -41,7 +41,7 @@ impl Bounds {
         self.start <= key && self.end.as_ref().is_none_or(|end| key < end)
     }
 
-    /// The smallest bounds that contain both.
+    /// The smallest bounds that contain `self` and `other`.
     pub(crate) fn union(&self, other: &Self) -> Self {
         let (a, b) = (self.end.as_ref(), other.end.as_ref());
         let end = if compare_ends(a, b).is_lt() { b } else { a };

@@ -155,7 +155,8 @@ fn roll_loses_no_concurrent_requests() {
 #[test]
 fn a_sampled_partition_is_estimated_well() {
     let heat = Heat::new(Instant::now());
-    // Every tenth request in turn, which a sample of every n-th request would see always or never.
+    // Every tenth request goes to the same partition. A sample of every n-th request could contain all of these
+    // requests, or none.
     for at in 0..200_000_u64 {
         let key = partition(if at % 10 == 0 { 0 } else { at % 1_000 });
         heat.record(&request(&key, Access::Read, 1));

@@ -9,8 +9,9 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 const TICKS_PER_DAY: u64 = 86_400 * TICKS_PER_SECOND;
 /// Days from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_DAYS: u64 = 719_162;
-/// The ISO form, and the offsets of hours, minutes and seconds in it.
+/// The ISO form.
 const PLAIN: [u8; 32] = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
+/// The offsets of hours, minutes and seconds in [`PLAIN`].
 const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
 
 /// A point in time: 100 ns ticks since 0001-01-01T00:00:00Z (the tick count of .NET's `DateTime`).
@@ -20,7 +21,7 @@ pub struct DateTime(u64);
 /// Why a text is not a valid date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ParseDateTimeError {
-    /// Not of the form `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`, or a field out of its range.
+    /// The text does not have the form `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`, or a field is out of its range.
     #[error("not a date-time")]
     Malformed,
     /// A valid date-time outside 1601-01-01 to 9999-12-31. The variant holds that time, because the service quotes it
@@ -32,7 +33,7 @@ pub enum ParseDateTimeError {
 impl DateTime {
     /// 1601-01-01T00:00:00Z, the earliest time that the service stores.
     pub const MIN: Self = Self(504_911_232_000_000_000);
-    /// 9999-12-31T23:59:59.9999999Z, the latest.
+    /// 9999-12-31T23:59:59.9999999Z, the latest time that the service stores.
     pub const MAX: Self = Self(3_155_378_975_999_999_999);
     /// 1970-01-01T00:00:00Z.
     pub const UNIX_EPOCH: Self = Self(UNIX_EPOCH_DAYS * TICKS_PER_DAY);

@@ -22,7 +22,7 @@ pub enum ParseETagError {
     /// Not an ETag: the service answers 400 InvalidInput (recording go--… `GolangRocksOnAzure`).
     #[error("not an ETag")]
     Malformed,
-    /// A weak ETag in a form that the Table service does not write. It matches no entity: the service answers 412
+    /// A weak ETag whose text the Table service never writes. It matches no entity: the service answers 412
     /// UpdateConditionNotSatisfied (Azurite issue 1229).
     #[error("not an ETag of the Table service")]
     Foreign,

@@ -26,7 +26,7 @@ pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
 
-/// The limit of the data model that an entity exceeds.
+/// The limit or rule of the data model that an entity violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LimitError {
     /// More than [`PROPERTIES_MAX`] custom properties.

@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Guid {
     }
 }
 
-/// Reads a value from its text: the expectation for error messages, and the parser.
+/// Reads a value from its text. Consists of the expected form, for error messages, and the parser.
 struct Text<T>(&'static str, fn(&str) -> Option<T>);
 
 impl<'de, T> Visitor<'de> for Text<T> {

@@ -74,7 +74,7 @@ fn stamp(bytes: &mut [u8], timestamp: DateTime) {
 /// The custom properties of an entity, encoded, without a Timestamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
-    /// Space for the header, then the properties.
+    /// Reserved bytes for the header, and then the encoded properties.
     bytes: Vec<u8>,
     count: usize,
     /// The size of the properties by the service's formula.
@@ -198,7 +198,7 @@ impl Properties {
 #[derive(Debug)]
 pub struct PropertiesBuilder {
     properties: Properties,
-    /// A 64-bit set of name hashes: detects most new names without a search.
+    /// A set of name hashes as a bit mask of 64 bits. A clear bit shows, without a search, that a name is new.
     seen: u64,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! *Reads* fill it, and *writes* keep it current. A read that missed inserts a placeholder, reads the engine, and fills
 //! the placeholder. A write that has become durable replaces a cached row, or removes a placeholder, before its locks
-//! are released; an earlier read that is still running does not cache its older row. So the cache never holds a row
+//! are released; an earlier read that is still running then cannot cache its older row. So the cache never holds a row
 //! older than the last acknowledged write. Writes do not add rows to the cache, because loading data would evict rows
 //! that are read.
 
@@ -67,7 +67,7 @@ impl EntityCache {
                 // Copied, because the engine's row is a slice that keeps a whole block in memory.
                 let row = read().await?.map(|row| Bytes::copy_from_slice(&row));
                 if let Some(row) = row.as_ref().filter(|_| is_current) {
-                    // Fails if a write has replaced the placeholder, because the written row is newer.
+                    // This fails if a write has replaced the placeholder. Then the older row must not be cached.
                     let _ = placeholder.insert(row.clone());
                 }
                 Ok(row)
@@ -81,7 +81,7 @@ impl EntityCache {
             return self.forget(&key);
         };
         if let Err((key, _)) = self.rows.replace(key, row, true) {
-            // The row is not cached, or a running read may cache an older version.
+            // Removes the placeholder of a running read, which could otherwise cache an older version.
             self.forget(&key);
         }
     }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// A block of the store: a row is a slice that keeps the whole block in memory.
+    /// A block of the store. A row read from it is a slice, which keeps the whole block in memory.
     struct Block {
         _alive: Arc<()>,
     }
@@ -175,6 +175,6 @@ mod tests {
         }
         let none = EntityCache::new(0);
         read(&none, 1, Bytes::from_static(b"row")).await;
-        assert_eq!(none.stats().rows, 0, "0 keeps no rows");
+        assert_eq!(none.stats().rows, 0, "a cache of 0 bytes keeps no rows");
     }
 }

@@ -70,7 +70,8 @@ impl Follow {
             return;
         }
         let mut followed = self.followed.lock();
-        // `end` may have run after the first check; then a write added now would never be dropped.
+        // Checked again under the lock: `end` may have run after the first check, and then a write added now would
+        // never be dropped.
         if !self.on.load(Ordering::Acquire) {
             return;
         }

@@ -28,7 +28,7 @@ impl Gate {
         let pass = Pass {
             gate: Arc::clone(self),
         };
-        // Dropping the pass decrements the count.
+        // If the gate is frozen, the pass is dropped here, which decrements the count again.
         (before & FROZEN == 0).then_some(pass)
     }
 
@@ -59,7 +59,7 @@ impl Gate {
     }
 }
 
-/// The permission to write. Dropping the pass returns it.
+/// The permission to write. It is returned when the pass is dropped.
 #[derive(Debug)]
 pub(crate) struct Pass {
     gate: Arc<Gate>,

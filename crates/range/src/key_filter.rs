@@ -2,8 +2,8 @@
 //!
 //! Looking up an absent key costs the engine as much as an existing one, and every insert looks up an absent key. The
 //! filter holds the hashes of all keys that were ever written or found, in Bloom filters of growing size. "Absent" is
-//! certain; "may exist" is wrong for about one absent key in a hundred. A deleted key stays in the filter and costs one
-//! needless look-up when it is inserted again.
+//! certain; "may exist" is wrong for about one absent key in a hundred. A deleted key stays in the filter and causes
+//! one unnecessary look-up when it is inserted again.
 //!
 //! A range uses the filter only after all keys of the range have been added
 //! ([`Range::build_key_filter`](crate::Range::build_key_filter)).
@@ -23,7 +23,7 @@ const GROWTH: u64 = 4;
 const LAYERS: usize = 5;
 /// Bits per key. With 10 bits and 6 hashes, one absent key in 120 passes a full filter.
 const BITS_PER_KEY: u64 = 10;
-/// Bits that are set for each key.
+/// Number of bits that are set for each key.
 const HASHES: u32 = 6;
 
 /// The keys of all ranges of a process.

@@ -24,7 +24,7 @@ const SHARDS: usize = 64;
 type KeyHash = u64;
 type Waiters = VecDeque<oneshot::Sender<()>>;
 
-/// The keys of the map are hashes already, so the map uses the fastest hash function.
+/// The keys of the map are already hashes, so a fast hash function of low quality is enough.
 type Shard = Mutex<HashMap<KeyHash, Waiters, foldhash::fast::FixedState>>;
 
 /// The locks of one range.
@@ -100,11 +100,11 @@ impl LockTable {
     }
 }
 
-/// A place in the queue of one lock.
+/// A waiter in the queue of one lock.
 struct Waiter {
     table: Arc<LockTable>,
     hash: KeyHash,
-    /// Present until the lock is granted.
+    /// Notified when the lock is granted; `None` after that.
     receiver: Option<oneshot::Receiver<()>>,
 }
 
@@ -209,7 +209,7 @@ mod tests {
                     let mut seen = std::collections::BTreeSet::new();
                     for &pick in picks.iter().filter(|&&pick| seen.insert(pick)) {
                         let cell = &cells[pick as usize];
-                        // Load and store are two steps: only the lock prevents lost updates.
+                        // The value is loaded and stored in two steps, so that without the lock updates would be lost.
                         let value = cell.load(Ordering::Relaxed);
                         tokio::task::yield_now().await;
                         cell.store(value + 1, Ordering::Relaxed);

@@ -42,7 +42,7 @@ impl Clock for SystemClock {
 
     fn processor(&self) -> Duration {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        // The value is never negative.
+        // The conversion cannot fail, because the value is never negative.
         used.try_into().unwrap_or_default()
     }
 }
@@ -110,9 +110,9 @@ pub struct ShiftedClock {
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Shift {
-    /// Added to the wall time and the monotonic time.
+    /// Time added to both the wall time and the monotonic time.
     passed: Duration,
-    /// Added to the wall time.
+    /// Time added to the wall time only.
     ahead: Duration,
 }
 

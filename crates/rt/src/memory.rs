@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::world;
 
-/// The memory assumed if the machine's memory is unknown, and in simulated worlds, whose runs must not depend on the
-/// machine.
+/// The memory, in bytes, that is assumed if the machine's memory is unknown, and in simulated worlds, whose runs must
+/// not depend on the machine.
 const USUAL_BYTES: u64 = 4 << 30;
 
 /// The bytes that this process may use: the machine's memory, or less if a cgroup or half the limit of the address space
@@ -38,7 +38,7 @@ fn total_memory(meminfo: &str) -> Option<u64> {
 
 /// The limits of the process's cgroups and of all groups above them: version 2 (`0::/PATH`, `memory.max`) and version 1
 /// (`N:memory:/PATH`, `memory.limit_in_bytes`). In a container the path may be the host's, which does not exist in the
-/// container: there the group of the root applies.
+/// container: in that case the limits of the root group apply.
 fn cgroup_limits(root: &Path, groups: &str) -> Vec<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -54,7 +54,7 @@ fn cgroup_limits(root: &Path, groups: &str) -> Vec<u64> {
             continue;
         };
         for group in Path::new(path.trim_start_matches('/')).ancestors() {
-            // A group without a limit has the text "max".
+            // The parsing fails for a group without a limit, whose file contains "max".
             let limit = read(top.join(group).join(file));
             limits.extend(limit.and_then(|text| text.trim().parse::<u64>().ok()));
         }

@@ -55,7 +55,7 @@ pub fn simulated(stream: impl SimulatedStream) -> Stream {
 /// Those of the operating system.
 pub async fn readable(stream: &mut Stream) -> io::Result<()> {
     match stream {
-        // Not tokio's `readable`, which may return although there is nothing to read.
+        // Does not use tokio's `readable`, which may return although there is nothing to read.
         Either::Left(stream) => stream.peek(&mut [0]).await.map(drop),
         Either::Right(_) => Ok(()),
     }
@@ -109,7 +109,7 @@ impl Listener for TcpListener {
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)> {
         Box::pin(async move {
             let (stream, peer) = Self::accept(self).await?;
-            // Each write is a whole response: Nagle's algorithm would only delay it.
+            // Each write is a whole response, so Nagle's algorithm would only delay it.
             let _ = stream.set_nodelay(true);
             Ok((Either::Left(stream), peer))
         })
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(&bytes, b"ping");
     }
 
-    /// The standard library's queue has 128 places; each further client would wait for a second.
+    /// With the standard library's queue of 128 connections, each further client would wait for a second.
     #[tokio::test]
     #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
     async fn hundreds_of_clients_can_wait_to_be_accepted() {

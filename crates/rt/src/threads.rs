@@ -144,7 +144,7 @@ impl Pool {
         &self.handle
     }
 
-    /// Ends the threads without waiting for them. In a simulated world the tasks of the pool continue until their
+    /// Ends the threads without waiting for them. In a simulated world the tasks of the pool run on until the current
     /// runtime ends.
     pub fn stop(&self) {
         if let Some(runtime) = self.runtime.lock().take() {

@@ -50,7 +50,7 @@ fn raise() -> Option<u64> {
     }
 }
 
-/// On other systems sockets do not count as open files.
+/// Windows, where sockets do not count as open files, has no such limit.
 #[cfg(not(unix))]
 fn raise() -> Option<u64> {
     None

@@ -68,14 +68,14 @@ impl Scrub {
         self.results.lock().clone()
     }
 
-    /// What an operator should know.
+    /// Notes for the operator: the damaged files of the partition map.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.results.lock().notes.clone()
     }
 }
 
 impl Meter for Scrub {
-    /// Waits as long as the bytes take at the rate.
+    /// Counts the bytes, and waits for the time that they take at the configured rate.
     fn read(&self, bytes: u64) -> BoxFuture<'_, ()> {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let seconds = bytes as f64 / self.rate.max(1) as f64;
@@ -145,7 +145,7 @@ fn log_note(fault: &LogFault) -> String {
     )
 }
 
-/// The damaged versions of the map, and the damaged serving records. A failure that may pass is not damage.
+/// The damaged versions of the map, and the damaged serving records. A temporary read failure is not damage.
 async fn map_notes(objects: &Arc<dyn ObjectStore>) -> Vec<String> {
     let Ok(map) = ObjectMapStore::new(Arc::clone(objects)).contents().await else {
         return Vec::new();
@@ -178,7 +178,7 @@ struct HeatPass {
     notes: Vec<String>,
 }
 
-/// Reads the files of the heat history. A file may be deleted meanwhile. A failure that may pass is not damage.
+/// Reads the files of the heat history. A file may be deleted meanwhile. A temporary read failure is not damage.
 async fn verify_heat(objects: &dyn ObjectStore, meter: &dyn Meter) -> HeatPass {
     let mut pass = HeatPass::default();
     let folder = Path::from(HEAT_FOLDER);

@@ -338,7 +338,8 @@ async fn bind(
 /// The ranges, the snapshots, and the store of a data directory.
 type OpenRanges = (Arc<Cluster>, Arc<Snapshots>, Option<Arc<dyn ObjectStore>>);
 
-/// Bytes of writes in the commit pipeline: a sixteenth of the available memory, from one group and the next to 64 MiB.
+/// Maximum bytes of writes in the commit pipeline: a sixteenth of the available memory, from 8 MiB (the group that is
+/// being written, and the next one) to 64 MiB.
 fn pipeline_bytes(available: u64) -> u32 {
     let bytes = (available / 16).clamp(8 << 20, 64 << 20);
     u32::try_from(bytes).expect("64 MiB are less than 4 GiB")

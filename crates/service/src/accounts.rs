@@ -4,7 +4,7 @@ use partita_model::AccountName;
 use partita_rt::hash::RandomState;
 use std::collections::HashMap;
 
-/// An account with its keys, in the form in which a protocol checks signatures.
+/// An account with its keys. `K` is the form of the keys with which a protocol checks signatures.
 #[derive(Debug, Clone)]
 pub struct Account<K> {
     /// Its name.

@@ -43,11 +43,11 @@ pub enum BusyReason {
     RangeInTransit,
     /// The commit pipeline or the disk is full, the data is being opened, or the request waited too long for admission.
     Overloaded,
-    /// The partition is over its target.
+    /// The partition exceeds its scalability target.
     PartitionTarget,
-    /// The table is over its target.
+    /// The table exceeds its scalability target.
     TableTarget,
-    /// The account is over its target.
+    /// The account exceeds one of its scalability targets.
     AccountTarget(AccountLimit),
     /// The memory for bodies and answers of all connections is in use.
     Memory,
@@ -88,7 +88,8 @@ impl BusyReason {
         }
     }
 
-    /// Whether clients can cause this refusal at any rate, by exceeding a target or by sending or receiving slowly.
+    /// Whether clients alone can cause this refusal, as often as they want: by exceeding a target, or by sending or
+    /// receiving slowly.
     pub const fn is_caused_by_clients(self) -> bool {
         match self {
             Self::RangeInTransit | Self::Overloaded => false,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// connections can hold 160 MiB of answers in this way.
 pub const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// The Retry-After of a refusal: clients that hold memory finish, or are disconnected, within seconds.
+/// The Retry-After of a refusal. Clients that hold memory finish, or are disconnected, within seconds.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The bytes in flight of a server, and their limit.
@@ -70,7 +70,7 @@ impl MemoryBudget {
     }
 }
 
-/// A part of a budget; dropping it gives the part back.
+/// A reserved part of a budget. Dropping it releases the part.
 #[derive(Debug, Default)]
 pub struct Reserved {
     /// `None` until something is reserved, so that an empty reservation costs nothing.
@@ -92,7 +92,8 @@ impl Reserved {
         Ok(())
     }
 
-    /// Grows the reservation to `bytes`, beyond the limit if necessary: for the answer to a write that has happened.
+    /// Grows the reservation to `bytes`, beyond the limit if necessary. For the answer to a write that was executed,
+    /// which must not be refused.
     pub fn grow_beyond_limit(&mut self, budget: &Arc<MemoryBudget>, bytes: usize) {
         let more = (bytes as u64).saturating_sub(self.bytes);
         if more > 0 {

@@ -1,4 +1,5 @@
-//! Stored access policies as records: a shared access signature with `si` takes its permissions and times from one.
+//! Stored access policies as records. A shared access signature with the parameter `si` takes its permissions and times
+//! from such a policy.
 
 use partita_model::{AccessPolicy, DateTime, SignedIdentifier};
 use serde::{Deserialize, Serialize};

@@ -30,7 +30,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Storage over these ranges, without targets and without a memory limit.
+    /// The storage of these ranges, without targets and without a memory limit.
     pub fn new(map: Arc<PartitionMap>, clock: Arc<dyn Clock>) -> Self {
         Self {
             map,
@@ -100,8 +100,8 @@ impl Storage {
         Ok(self.map.lock_at_once(keys).await?)
     }
 
-    /// Charges a request on the row at `key` to the targets, if the server has targets. A refusal counts in the heat of
-    /// the range, so that heat shows the demand.
+    /// Charges a request on the row at `key` to the targets, if the server has targets. A refused request counts in the
+    /// heat of the range, so that the heat shows the demand.
     ///
     /// # Errors
     /// [`Busy`]: nothing was charged.

@@ -61,7 +61,7 @@ impl Client {
         self.connection = None;
     }
 
-    /// Sends a request whose URI has no host, and reads the complete answer.
+    /// Sends a request whose URI is only a path and query, and reads the complete answer.
     ///
     /// # Errors
     /// When the connection breaks. The request may have been executed.
@@ -111,7 +111,7 @@ impl Client {
         };
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::task::spawn_local(async move {
-            // Ignored, because the task that waits for an answer gets the error too.
+            // The error is ignored, because the task that waits for an answer gets it too.
             let _ = connection.await;
         });
         Ok(sender)

@@ -1,5 +1,5 @@
-//! The deterministic simulation of Partita: a server and its clients in one thread, with virtual time. All random
-//! choices follow from a seed.
+//! The deterministic simulation of Partita: a server and its clients in one thread, with virtual time. A seed
+//! determines all random choices.
 //!
 //! `partita-sim --seed S` runs the simulation of one seed and checks every answer. The same seed gives the same trace,
 //! byte for byte. A process can run one simulation only. `cargo xtask sim` builds this program and runs many seeds;
@@ -41,7 +41,7 @@ use crate::workload::Plant;
 #[derive(Debug, clap::Parser)]
 #[command(name = "partita-sim")]
 struct Arguments {
-    /// Number from which all random choices follow
+    /// Number that determines all random choices
     #[arg(long)]
     seed: u64,
     /// Number of operations of all clients together
@@ -50,7 +50,7 @@ struct Arguments {
     /// Write the trace to this file
     #[arg(long)]
     trace: Option<PathBuf>,
-    /// Cause a fault, to test that the simulation finds it
+    /// Cause this fault, to test that the simulation finds it
     #[arg(long)]
     plant: Option<Plant>,
 }

@@ -1,7 +1,7 @@
 //! The trace: all requests, store calls and warnings, in order, with the virtual time.
 //!
-//! Two runs of a seed must give the same bytes. So a line has the request or call and its outcome, and nothing that
-//! depends on the machine.
+//! Two runs of a seed must give the same bytes. So a line contains the request or call and its outcome, but nothing
+//! that depends on the machine.
 
 use std::fmt::{Debug, Formatter};
 use std::fs::File;

@@ -48,7 +48,7 @@ pub(crate) fn watch(trace: &Trace) {
 /// Checks that there were no faults.
 ///
 /// # Errors
-/// The first few.
+/// The first few faults.
 pub(crate) fn check() -> anyhow::Result<()> {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     ensure!(

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Enough for splits and merges, and little enough for a build without optimisation.
+/// Enough operations for splits and merges, and few enough for a build without optimisation.
 const OPERATIONS: &str = "2000";
 
 fn simulate(seed: &str, more: &[&str]) -> Output {
@@ -41,6 +41,6 @@ fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
 fn a_lost_write_is_found() {
     let ran = simulate("5", &["--plant", "lost-write"]);
     let error = String::from_utf8(ran.stderr).unwrap();
-    assert!(!ran.status.success(), "the lost write is found");
+    assert!(!ran.status.success(), "the simulation finds the lost write");
     assert!(error.contains("seed 5 failed"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! The pins in snapshot records.
+//! Lists the pins in snapshot records.
 
 use super::SnapshotStore;
 use super::store::SnapshotStoreError;

@@ -13,7 +13,7 @@ use partita_cluster::{Epoch, check_starts, checksum, key_text};
 /// The format that this version writes.
 const FORMAT: u32 = 2;
 
-/// The format without a checksum. It is read.
+/// The format without a checksum. This version can read it.
 const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
 
 /// A snapshot: the databases that hold it, and their pins.

@@ -51,7 +51,7 @@ pub enum SnapshotError {
     /// The store refuses writes now. Nothing was changed.
     #[error("the store refuses writes now: {}", .0.as_str())]
     NotNow(Health),
-    /// The operation failed. Maintenance releases the pins that it left within minutes.
+    /// The operation failed. Within minutes, maintenance releases the pins that it left.
     #[error("{0}")]
     Failed(Arc<str>),
 }
@@ -298,7 +298,7 @@ impl Snapshots {
 
     /// Schedules the background deletion of a snapshot that is in use, or that the store cannot delete now. Does not
     /// delete a later snapshot of the same name. The schedule is in memory only: after the end of the process the
-    /// snapshot stays. The schedule has at most [`SNAPSHOTS_MAX`] snapshots, because it lists existing ones.
+    /// snapshot stays. The schedule has at most [`SNAPSHOTS_MAX`] entries, one for each existing snapshot.
     pub fn delete_later(&self, record: &SnapshotRecord) {
         let mut to_delete = self.to_delete.lock();
         to_delete.insert(record.id.clone(), record.name.clone());
@@ -347,7 +347,7 @@ impl Snapshots {
             return Err(SnapshotError::InUse(name));
         }
         let deleted = self.store.delete(&name).await;
-        // Whether or not the deletion failed: readers load the record, so only the record decides.
+        // Ends the deletion even if it failed. Readers load the record, so they fail if the record was deleted.
         self.readers.lock().end_deletion();
         deleted.map_err(SnapshotError::failed)?;
         tracing::info!(%name, "deleted a snapshot");

@@ -164,7 +164,7 @@ impl SnapshotStore for ObjectSnapshotStore {
         let objects: Vec<_> = self.store.list(Some(&folder)).try_collect().await?;
         let mut stored = StoredSnapshots::default();
         for object in objects {
-            // A missing object was deleted after the listing.
+            // If the object is missing, it was deleted after the listing.
             if let Some(bytes) = self.bytes(&object.location).await? {
                 match parse(&object.location, &bytes) {
                     Ok(record) => stored.records.push(record),

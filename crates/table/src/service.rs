@@ -138,7 +138,8 @@ impl Service {
     }
 
     /// The wall time, which decides whether an entity has expired. Timestamps of new entities can be ahead of it, as
-    /// far as the newest row of the store is. If they decided, one row of the year 2100 would make all others expire.
+    /// far as the newest row of the store is. If Timestamps decided about expiry, one row of the year 2100 would make
+    /// all other rows expire.
     pub(crate) fn wall_time(&self) -> DateTime {
         DateTime::from_system(self.clock().now())
     }

@@ -143,7 +143,7 @@ async fn load(setup: &Setup, table: &TableClient) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads the table in one way, and prints a row of the result table.
+/// Reads the table with one strategy, order and number of jobs, and prints a row of the result table.
 async fn measure(
     setup: &Setup,
     endpoint: &Endpoint,

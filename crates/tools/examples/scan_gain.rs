@@ -41,7 +41,7 @@ impl PageSource for Distant {
     }
 }
 
-/// A way to read a table.
+/// A strategy and its options, to compare with others.
 struct Way {
     name: &'static str,
     strategy: Strategy,

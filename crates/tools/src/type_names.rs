@@ -2,7 +2,7 @@
 
 use partita_model::EdmType;
 
-/// The type with this name: its protocol name with or without `Edm.`, in any case, or `int`, `long` or `bool`.
+/// The type with this name: its protocol name with or without `Edm.`, or `int`, `long` or `bool`; case is ignored.
 pub fn type_of(word: &str) -> Option<EdmType> {
     let word = word.to_ascii_lowercase();
     let word = word.strip_prefix("edm.").unwrap_or(&word);

@@ -24,7 +24,7 @@ pub enum RoomError {
     /// The storage is full.
     #[error("no space left for the WAL")]
     Full,
-    /// A record of this size exceeds the limit.
+    /// The group has a record that exceeds the maximum size.
     #[error("the group is too large for the WAL")]
     TooLarge,
     /// The storage failed for another reason.
@@ -43,17 +43,17 @@ pub enum OpenWalError {
     UnknownVersion {
         /// The storage's name for the part, such as a file path.
         path: String,
-        /// Its version.
+        /// The version that was found.
         found: u32,
     },
-    /// A part of the WAL is missing, and its records may be nowhere else.
+    /// A part of the WAL is missing, and may have held records that are stored nowhere else.
     #[error(
         "{path} is missing: {what}; restore the file from a copy of this data directory, or restore a backup"
     )]
     Missing {
         /// The storage's name for the part, such as a file path.
         path: String,
-        /// What the part held.
+        /// What the part held, and why it is needed.
         what: &'static str,
     },
     /// A part of the WAL is damaged in a way that a crash cannot cause.

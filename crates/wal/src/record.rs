@@ -8,7 +8,7 @@ use crate::row::Rows;
 /// The number of a record among the records of its range, from 1 without gaps. SlateDB calls it the id of a WAL file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WalId(
-    /// The number.
+    /// The number of the record.
     pub u64,
 );
 

@@ -1,8 +1,8 @@
 //! Retention of records: which segments are fully released, and which ranges must flush to release more segments.
 //!
-//! A WAL is a sequence of segments. The last segment is open for writing; the others are *sealed*. Segments are removed
-//! in order, each once the databases have flushed all its records. So a range that does not flush pins its oldest
-//! record and all segments after it.
+//! A WAL is a sequence of segments. The last segment is open for writing; the others are full and never written again
+//! (*sealed*). Segments are removed in order, each once the databases have flushed all its records. So a range that
+//! does not flush pins its oldest record and all segments after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,8 @@ pub(crate) struct Retention {
     limits: Limits,
     /// The last flushed record of each range.
     released_up_to: BTreeMap<RangeId, WalId>,
-    /// The last record that the running flush of each range includes, as reported when the range last wrote.
+    /// The last record that the running flush of each range includes, as the caller of [`Retention::is_due`] last
+    /// reported it.
     flushing_up_to: BTreeMap<RangeId, WalId>,
     /// The last record of each range: appended, or found when the WAL was opened.
     last: BTreeMap<RangeId, WalId>,

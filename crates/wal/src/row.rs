@@ -152,7 +152,8 @@ impl Iterator for Rows {
     }
 }
 
-/// Reads a time if its flag is set. The outer option is `None` when the bytes end too early.
+/// Reads a time if its flag is set. The outer option is `None` if the bytes end too early, the inner one if the flag is
+/// not set.
 #[allow(
     clippy::option_option,
     reason = "absent and unreadable are different outcomes"

@@ -66,8 +66,8 @@ pub trait Wal: Send + Sync + 'static {
     /// Whether this open created the WAL.
     fn is_new(&self) -> bool;
 
-    /// Takes the records of `range` that the WAL held when it was opened, in order. A second call returns an empty
-    /// list.
+    /// Returns and forgets the records of `range` that the WAL held when it was opened, in order. A second call returns
+    /// an empty list.
     fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
 
     /// The ranges whose recovered records were not taken yet, in ascending order.
@@ -107,8 +107,9 @@ pub trait Wal: Send + Sync + 'static {
     /// Releases the records of all ranges except `known`, and drops their recovered records.
     fn retain(&self, known: &BTreeSet<RangeId>);
 
-    /// Whether `range`, which has just written, should flush all its rows: its records after `flushing_up_to`, the last
-    /// record of its running flush, pin too much of the WAL. The caller must flush when this returns `true`.
+    /// Whether `range`, which has just written, should flush all its rows, because its records after `flushing_up_to`
+    /// pin too much of the WAL. `flushing_up_to` is the last record that its running flush includes. The caller must
+    /// flush when this returns `true`.
     fn is_due(&self, range: RangeId, flushing_up_to: WalId) -> bool;
 
     /// Ranges that pin much of the WAL, are not flushing, and write too rarely for [`Wal::is_due`] to flush them in
@@ -130,8 +131,8 @@ pub trait Wal: Send + Sync + 'static {
     /// Space could not be prepared, so later groups may take longer.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Records how far the WAL was written, for a clean stop: if records up to there are missing later, opening the WAL
-    /// fails. Not needed for durability.
+    /// Records how far the WAL was written, before a clean stop. If one of these records is missing later, opening the
+    /// WAL fails. Not needed for durability.
     ///
     /// # Errors
     /// The storage failed, or the WAL is poisoned.

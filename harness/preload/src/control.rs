@@ -5,13 +5,13 @@
 //! fault OPERATION,OPERATION… ERRNO PERMILLE whole|half PART
 //! ```
 //!
-//! The first fault whose operation fits, and whose PART occurs in the path, applies to PERMILLE of the calls. `half`
-//! writes half of the bytes, until 512 are left; then the call fails. The tests replace the file by a rename, so each
-//! call reads one whole version.
+//! The first fault that names the operation of a call, and whose PART occurs in the path, makes PERMILLE of 1,000 such
+//! calls fail with ERRNO. With `half`, a write of more than 512 bytes writes half of them and succeeds; a shorter write
+//! fails. The tests replace the file by a rename, so each call reads one whole version.
 
 use std::ffi::c_int;
 
-/// Longest control file.
+/// Maximum length of the control file, in bytes.
 pub(crate) const LENGTH_MAX: usize = 2_048;
 
 /// A call that can fail.
@@ -45,7 +45,7 @@ impl Operation {
     }
 }
 
-/// How much of a write happens.
+/// Whether a write with a fault fails, or writes half of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Whole,
@@ -67,7 +67,7 @@ pub(crate) fn clock_shift(text: &[u8]) -> i64 {
         .unwrap_or_default()
 }
 
-/// The fault of an operation on a path.
+/// The first fault in the control file `text` that applies to an operation on a path.
 pub(crate) fn fault(text: &[u8], operation: Operation, path: &[u8]) -> Option<Fault> {
     lines(text).find_map(|line| {
         let mut words = line.strip_prefix("fault ")?.split(' ');

@@ -1,10 +1,10 @@
 //! The journal: every change of the watched files and every sync, in the order in which they happened.
 //!
-//! A change is made and appended under one lock. A process that is killed in between leaves a change without a record, at
-//! most one, and maybe a last record that is cut short.
+//! A change is made and its record appended under one lock. So a killed process leaves at most one change without a
+//! record, and the last record may be incomplete.
 //!
-//! A record is a head of 33 bytes, numbers in little endian, then its paths or bytes. `harness/src/powercut/journal.rs`
-//! reads it:
+//! A record has a head of 33 bytes, with numbers in little endian, and then its paths or data.
+//! `harness/src/powercut/journal.rs` reads it:
 //!
 //! | kind (1) | first number (8) | second (8) | third (8) | bytes of first text (4) | bytes of second (4) |
 //! | --- | --- | --- | --- | --- | --- |
@@ -107,7 +107,7 @@ fn encode(kind: u8, numbers: [u64; 3], first: &[u8], second: &[u8]) -> Vec<u8> {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
     for text in [first, second] {
-        // A single write is shorter than 2 GiB.
+        // The conversion succeeds: Linux writes less than 2 GiB per call.
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
         bytes.extend_from_slice(&length.to_le_bytes());
     }

@@ -1,4 +1,4 @@
-//! A library for `LD_PRELOAD` that stands between a program and its files and clock: for `cargo harness powercut`,
+//! A library for `LD_PRELOAD` that intercepts the file calls and the clock of a program, for `cargo harness powercut`,
 //! `diskfaults` and `clocks`.
 //!
 //! It replaces the functions of the C library that open, read, write, sync, rename and delete files, and the wall clock.
@@ -10,17 +10,17 @@
 //! | variable | meaning |
 //! | --- | --- |
 //! | `PRELOAD_ROOT` | only files below this folder are watched; an absolute path without symbolic links |
-//! | `PRELOAD_JOURNAL` | the journal, which must exist; no journal without it |
-//! | `PRELOAD_CONTROL` | the control file, which may be replaced at any time, but never be missing; neither faults nor another clock without it |
+//! | `PRELOAD_JOURNAL` | the journal, which must exist; without this variable no journal is written |
+//! | `PRELOAD_CONTROL` | the control file, which must always exist and may be replaced at any time; without this variable no call fails and the clock is not shifted |
 //!
 //! Without the first variable every call goes to the kernel unchanged.
 //!
-//! A program that makes system calls on its own, maps files for writing or uses io_uring passes by this library. So the
-//! power cut test compares the journal with the files: every byte of them must be explained.
+//! The library does not see changes by a program that makes system calls directly, maps files for writing or uses
+//! io_uring. So the power cut test compares the journal with the files: every byte of them must be explained.
 //!
 //! A file system in user space (FUSE) and a device mapper would do the same without `unsafe`, but need privileges and
-//! modules that a container has not. No crate offers it: those for `LD_PRELOAD` contain the look-up of the replaced
-//! function only, which this library does not need, because it makes the system call itself.
+//! modules that a container does not have. No crate offers this: the crates for `LD_PRELOAD` only look up the replaced
+//! function, which this library does not need, because it makes the system call itself.
 
 #![allow(
     unsafe_code,
@@ -41,7 +41,7 @@ use crate::control::{Extent, Operation};
 use crate::journal::Record;
 use crate::setup::Setup;
 
-/// Writes of at most this size are not halved, but fail.
+/// A fault with `half` fails writes of at most this many bytes, and halves longer ones.
 const HALVED_MIN: usize = 512;
 
 // SAFETY, of all functions below: callers follow the rules of the C library's function of the same name, so pointers are
@@ -49,8 +49,8 @@ const HALVED_MIN: usize = 512;
 // kernel unchanged, or with a shorter length.
 
 /// `open` and its relatives take the mode as a variable argument. In the calling conventions of Linux on x86-64 and
-/// aarch64, a variable argument of an integer type is passed as a fixed one; without it, an arbitrary value is passed on,
-/// which the kernel does not read either.
+/// aarch64, a variable argument of an integer type is passed as a fixed one; if the caller passes no mode, the argument
+/// has an arbitrary value, which the kernel does not read.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: see above.
@@ -118,7 +118,7 @@ unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ss
     unsafe { write_at(fd, bytes, count, None) }
 }
 
-/// Writes the first part only if the file is watched: a short write, which every caller must expect.
+/// Writes only the first part if the file is watched. Callers must expect such short writes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     if let Some(setup) = setup::get()
@@ -421,7 +421,7 @@ unsafe fn remove(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
     setup.change(call, |_| Record::Removed { path })
 }
 
-/// Whether a read of this file has to fail.
+/// Whether the control file makes this read fail.
 fn fails_read(fd: c_int) -> bool {
     let Some(setup) = setup::get().filter(|setup| setup.has_control()) else {
         return false;
@@ -429,7 +429,7 @@ fn fails_read(fd: c_int) -> bool {
     setup.inode(fd).is_some() && setup.fails(Operation::Read, || paths::of_fd(fd)).is_some()
 }
 
-/// The absolute path if it is watched.
+/// The absolute path of `path`, if files there are watched.
 unsafe fn watched(dir: c_int, path: *const c_char) -> Option<(&'static Setup, Vec<u8>)> {
     let setup = setup::get()?;
     if path.is_null() {

@@ -1,8 +1,8 @@
-//! Absolute paths, without asking the file system about symbolic links.
+//! Absolute paths; symbolic links are not resolved.
 
 use std::ffi::{CString, c_int};
 
-/// Longest path that is read from the system.
+/// Maximum length of a path that is read from `/proc`, in bytes.
 const PATH_MAX: usize = 4_096;
 
 /// The absolute path of a path that a call was given, relative to an open folder or the working folder.
@@ -42,7 +42,7 @@ fn link(path: CString) -> Option<Vec<u8>> {
     Some(target)
 }
 
-/// Without empty parts, `.` and `..`.
+/// The path without empty parts, `.` and `..`.
 fn normal(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in path.split(|byte| *byte == b'/') {

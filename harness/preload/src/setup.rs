@@ -1,4 +1,4 @@
-//! What the environment asks for, and the state of the library.
+//! The settings from the environment variables, and the state of the library.
 
 use std::ffi::{CStr, CString, c_int};
 use std::os::unix::ffi::OsStringExt;
@@ -14,7 +14,7 @@ static SETUP: OnceLock<Option<Setup>> = OnceLock::new();
 
 pub(crate) struct Setup {
     root: Vec<u8>,
-    /// The device of the root: other files are not watched.
+    /// The device of the root. Files on other devices are not watched.
     device: libc::dev_t,
     journal: Option<c_int>,
     control: Option<CString>,
@@ -103,7 +103,8 @@ impl Setup {
         }
     }
 
-    /// The fault that applies to an operation on a watched path; counted in the file `PRELOAD_CONTROL` with `.hits`.
+    /// The fault that applies to an operation on a watched path. Counts it in the file whose path is `PRELOAD_CONTROL`
+    /// followed by `.hits`.
     pub(crate) fn matches(
         &self,
         operation: Operation,
@@ -131,7 +132,7 @@ impl Setup {
         Some(fault)
     }
 
-    /// As [`Setup::matches`]; sets the error of the call.
+    /// As [`Setup::matches`]; also sets `errno` if the call fails.
     pub(crate) fn fails(
         &self,
         operation: Operation,
@@ -150,7 +151,7 @@ impl Setup {
         text.map_or(0, |text| control::clock_shift(&text))
     }
 
-    /// Gives a changed file the time of the shifted clock, which the kernel does not know.
+    /// Sets the time of a changed file to the shifted clock: the kernel used the true time.
     pub(crate) fn touch(&self, fd: c_int) {
         let shift = self.clock_shift();
         if shift == 0 {
@@ -166,11 +167,11 @@ impl Setup {
         now.tv_sec += shift;
         let times = [now, now];
         let no_path = std::ptr::null::<std::ffi::c_char>();
-        // SAFETY: two times are valid for reading; without a path the call is about `fd`.
+        // SAFETY: two times are valid for reading; without a path the call sets the times of `fd`.
         unsafe { libc::syscall(libc::SYS_utimensat, fd, no_path, times.as_ptr(), 0) };
     }
 
-    /// A number below 1000.
+    /// A pseudorandom number below 1,000.
     fn draw(&self) -> u64 {
         let mut draw = self.draws.fetch_add(1, Ordering::Relaxed);
         draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -3,7 +3,7 @@
 //! Invariants, also after kills and changes of ranges:
 //! - every acknowledged write is stored, with the answered ETag;
 //! - a request under way at a kill happened wholly or not at all, also a batch;
-//! - every stored value was written by a writer, and none is cut short;
+//! - every stored value was written by a writer and is complete;
 //! - the writes that caused a 409 or a 412, or that a reader has seen, are still stored.
 //!
 //! The seed determines the operations, but not their timing.
@@ -42,7 +42,7 @@ pub(crate) struct Checkers {
     writers: Vec<Writer>,
     races: Races,
     reader: Reader,
-    /// Ends the load of a server that is not killed.
+    /// Set to end the load of a server that is not killed.
     stop: AtomicBool,
 }
 
@@ -65,7 +65,7 @@ impl Checkers {
         }
     }
 
-    /// Accepts failed reads and writes with unknown outcomes, if the answer has a documented reason.
+    /// From now on, accepts failed reads and writes with unknown outcomes if the answer has a documented reason.
     pub(crate) fn expect_a_failing_disk(&mut self) {
         self.reader.disk_fails = true;
         for writer in &mut self.writers {
@@ -91,8 +91,8 @@ impl Checkers {
         fail_on(&faults)
     }
 
-    /// Starts the load of all clients, each on its own thread, which ends with the server, or when the returned flag is
-    /// set.
+    /// Starts the load of all clients, each on its own thread. The load ends when the server ends or the returned flag
+    /// is set.
     pub(crate) fn load<'scope>(
         &'scope mut self,
         scope: &'scope Scope<'scope, '_>,

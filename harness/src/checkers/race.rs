@@ -1,5 +1,6 @@
-//! Rows that all writers race for: after a 409 ("already exists") or a 412 ("has changed"), the row of the winning
-//! write must be stored after the crash, even if the crash came before the answer to the winner.
+//! Rows that all writers try to insert and update at the same time. After a 409 ("already exists") or a 412 ("has
+//! changed"), the row of the winning write must be stored after the crash, even if the crash came before the answer to
+//! the winner.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,11 +33,11 @@ struct Race {
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     board: Mutex<Vec<Race>>,
-    /// The first row of this round.
+    /// The index of the first row of this round.
     open_from: usize,
 }
 
-/// A move in a race, chosen under the lock and made without it.
+/// A request in a race. It is chosen under the lock of `board` and sent without the lock.
 enum Move {
     Insert(WriteId),
     Update(WriteId, String),
@@ -47,8 +48,8 @@ impl Races {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes one move in the newest race. `Some` is a fault of the server. If the disk fails, the outcome of a move may be
-    /// unknown.
+    /// Sends one request of the newest race, and returns the server's fault, if any. With `disk_fails`, the outcome of
+    /// a request may be unknown.
     pub(crate) fn play(
         &self,
         client: &mut Client,
@@ -109,7 +110,7 @@ impl Races {
         Some((index, next))
     }
 
-    /// Compares every contested row with the stored one, and closes the races.
+    /// Compares every race with the stored row, and ends this round's races.
     pub(crate) fn compare(&mut self, stored: &Rows) -> Vec<String> {
         let mut board = self.board();
         let mut faults = Vec::new();
@@ -149,7 +150,7 @@ impl Race {
         None
     }
 
-    /// Checks the stored row, its ETag and id, which decide the race.
+    /// Checks the stored row's ETag and id, and records which write won the race.
     fn compare(&mut self, stored: Option<(String, Option<WriteId>)>) -> Result<(), String> {
         let Some((etag, id)) = stored else {
             let promised = self.inserted.is_some() || self.conflict_seen || self.mismatch_seen;
@@ -181,7 +182,7 @@ impl Race {
                 return Err(format!("holds {id}, not the acknowledged insert"));
             }
             self.inserted = Some((etag, id));
-            // An update in flight that did not happen must not happen later.
+            // The insert is stored, so no update sent before the crash was executed, and none may be executed later.
             self.updates.clear();
         } else {
             return Err(format!("holds {id}, which no writer wrote"));

@@ -11,7 +11,7 @@ use partita_load::Random;
 use super::model::{Key, Ledger, Rows};
 use super::stored;
 
-/// Whether the server said why it could not read.
+/// Whether the answer names a documented reason for the failed read.
 fn is_documented(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<stored::ServerError>();
     error.is_some_and(stored::ServerError::is_documented)
@@ -26,7 +26,7 @@ pub(crate) struct Reader {
     seen: BTreeMap<Key, String>,
     /// Faults of the server's answers.
     pub(crate) faults: Vec<String>,
-    /// Whether the disk fails, so that a read may too.
+    /// Whether the disk fails, so that a read may fail too.
     pub(crate) disk_fails: bool,
 }
 
@@ -65,7 +65,8 @@ impl Reader {
         }
     }
 
-    /// Checks that every ETag shown was acknowledged or is stored. To be called before [`Ledger::compare`].
+    /// Checks that every ETag shown was acknowledged or is stored. Must be called before [`Ledger::compare`], which
+    /// adopts the stored rows.
     pub(crate) fn compare(&mut self, ledger: &Ledger, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         for key in &ledger.keys {

@@ -22,7 +22,7 @@ const KEYS: u64 = 40;
 /// Operations of the largest batch.
 const BATCH_MAX: u64 = 20;
 
-/// An ETag of the right form that no row has.
+/// A well-formed ETag that no row has.
 const STALE_ETAG: &str = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"";
 
 /// A writer and its model, which outlive the server's processes.
@@ -201,7 +201,7 @@ impl Writer {
         }
     }
 
-    /// The model's answer to these operations; marks their resulting rows as in doubt.
+    /// The answer that the model expects to these operations. Marks their resulting rows as in doubt.
     fn expect(&mut self, steps: &[&Step]) -> Result<(), u16> {
         let after = steps.iter().map(|step| {
             let is_matching = step.if_match.as_deref() != Some(STALE_ETAG);

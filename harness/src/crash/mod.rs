@@ -24,7 +24,7 @@ use crate::setup::{self, scratch};
 /// Longest time from start to ready after a kill.
 const READY_MAX: Duration = Duration::from_secs(1);
 
-/// Longest load of one round, milliseconds.
+/// Maximum duration of the load of one round, in milliseconds.
 const LOAD_MS_MAX: u64 = 500;
 
 /// Kill the server at random moments and compare the stored rows with the acknowledged ones

@@ -31,7 +31,7 @@ pub(super) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
     let rows = rows::count(&mut Client::connect(server.addr(), account)?, table)?;
     let scan_s = began.elapsed().as_secs_f64();
     let acknowledged = result.requests;
-    // Answers not yet read by the driver, and requests not yet answered: two for each connection at most.
+    // Rows whose answers the driver had not read, and rows of requests without an answer: at most two per connection.
     let unknown_max = 2 * CONNECTIONS as u64;
     ensure!(
         (acknowledged..=acknowledged + unknown_max).contains(&rows),

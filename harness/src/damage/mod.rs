@@ -78,7 +78,7 @@ fn run_in(arguments: &Arguments, seed: u64, parent: &Path) -> anyhow::Result<()>
         "the undamaged copy: {intact}"
     );
     let order: Vec<Kind> = kinds.keys().copied().collect();
-    // Chosen in advance, so that the threads do not change them.
+    // Chosen before the threads start, so that the cases depend on the seed only.
     let mut damages = Vec::new();
     for case in 0..arguments.cases {
         let kind = *order.get(case % order.len()).context("no files")?;
@@ -298,13 +298,13 @@ impl Test {
     }
 }
 
-/// Texts that name a damaged file: itself, and for versions of an object its folder.
+/// Texts that count as the name of a damaged file: its path, and for some kinds its folder.
 fn names(damage: &Damage) -> Vec<String> {
     let file = damage.file.display().to_string();
     let object = file.strip_prefix("store/").unwrap_or(&file).to_owned();
     let mut names = vec![object];
     match damage.kind {
-        // A newer version of the map or a lost log shows in other files.
+        // If the newest version of the map or a part of the log is lost, the server may name another file.
         Kind::MapNewest => names.extend(["map/".to_owned(), "served/".to_owned()]),
         Kind::LogHead | Kind::LogSegment => names.push("/log/".to_owned()),
         Kind::ManifestNewest => {
@@ -316,12 +316,12 @@ fn names(damage: &Damage) -> Vec<String> {
     names
 }
 
-/// What was read.
+/// The results of the reads of a case.
 #[derive(Default)]
 struct Reads {
     /// Reads that were answered with an error.
     failed: u64,
-    /// The first read that returned something else than it must.
+    /// The first read that returned a wrong result.
     wrong: Option<String>,
 }
 
@@ -388,7 +388,7 @@ impl Reads {
         Ok(())
     }
 
-    /// The dropped table stays dropped.
+    /// Checks that the dropped table does not exist.
     fn dropped(&mut self, client: &mut Client) -> anyhow::Result<()> {
         let answer = client.get(&format!("/{DROPPED}(PartitionKey='p',RowKey='r')"))?;
         match answer.status {

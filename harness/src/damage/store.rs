@@ -24,17 +24,17 @@ pub(super) const DROPPED: &str = "dropped";
 const PARTITIONS: u64 = 24;
 const ROWS: u64 = 20;
 
-/// Longer than the time after which the log notes how far it was written.
+/// Wait before a kill: longer than the interval in which the WAL records in its head how far it is written.
 const IDLE: Duration = Duration::from_millis(1_500);
 
-/// Keys and values.
+/// Values by partition key and row key.
 pub(super) type Rows = BTreeMap<(String, String), String>;
 
 /// A store after a kill.
 pub(super) struct Store {
     /// Its data directory.
     pub(super) directory: PathBuf,
-    /// A copy of the directory from the middle of its life.
+    /// An older copy of the directory, made while the store was being filled.
     pub(super) older: PathBuf,
     /// The rows of [`TABLE`].
     pub(super) rows: Rows,
@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// A run of the server.
+/// A running server, and a client of it.
 struct Life {
     server: ServerProcess,
     admin: SocketAddr,
@@ -106,7 +106,7 @@ impl Life {
     fn start(program: &Path, directory: &Path, account: &Account) -> anyhow::Result<Self> {
         let mut command = partita_command(program, directory);
         let admin = open_admin_port(&mut command)?;
-        // Removed databases and old files stay, so that they can be damaged.
+        // Removed databases and old files are kept long, so that they can be damaged.
         command.args(["--garbage-age", "10m", "--balance", "off"]);
         let server = setup::start_command(command)?;
         let client = Client::connect(server.addr(), account.clone())?;
@@ -210,7 +210,7 @@ impl Life {
         admin::act_on_snapshot(self.admin, name, "create").map(drop)
     }
 
-    /// Kills the server, some time after its last write.
+    /// Kills the server, `IDLE` after its last write.
     fn kill(mut self) -> anyhow::Result<()> {
         park_for(IDLE);
         self.server.kill()

@@ -130,7 +130,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// A damage to be done: the file, and its new content; `None` to remove it.
+/// A damage to be done: the file, and its new content, or `None` to remove the file.
 pub(super) struct Damage {
     pub(super) kind: Kind,
     pub(super) way: Way,
@@ -162,7 +162,7 @@ pub(super) fn choose(
                 Some(fs::read(store.directory.join(other))?)
             }
         };
-        // No older version, or no change.
+        // There is no older version, or the file would stay as it is: choose again.
         if content.as_ref() == Some(&intact) || (content.is_none() && way != Way::Missing) {
             continue;
         }
@@ -179,7 +179,8 @@ fn pick<'a, T>(of: &'a [T], random: &mut Random) -> Option<&'a T> {
     of.get(random.below(of.len().max(1) as u64) as usize)
 }
 
-/// The bytes before the trailing zeros of a preallocated file: most of the rest would be harmless.
+/// The number of bytes before the trailing zeros of a preallocated file. Damage is done there, because most damage of
+/// the zeros is harmless.
 fn used(content: &[u8]) -> usize {
     content
         .iter()

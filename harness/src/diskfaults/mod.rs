@@ -3,10 +3,10 @@
 //! The library of `harness/preload` makes calls of the server fail, for some files and for a while. All rounds use the
 //! same data directory. In each round:
 //!
-//! 1. in some rounds calls fail while the server starts: it becomes ready, or ends with a message;
+//! 1. in some rounds calls fail while the server starts: it must become ready, or end with a message;
 //! 2. the server starts, everything is read back and compared with the clients' models, as in `cargo harness crash`;
 //! 3. under load, with flushes, compactions, splits and merges, calls fail for up to 1.2 s, by one of the [`scenarios`];
-//! 4. the server must be ready again by itself, accept a write, and still have every acknowledged row;
+//! 4. the server must become ready again without a restart, accept a write, and still have every acknowledged row;
 //! 5. the server loses power: what was not synced, or was written before a failed sync, is dropped or torn.
 //!
 //! While calls fail, a write may be refused (503), or have an unknown outcome (500), and a read may fail, each with a
@@ -36,13 +36,13 @@ const GARBAGE_AGE: &str = "4s";
 /// Longest time until the server is ready again and accepts writes.
 const READY_MAX: Duration = Duration::from_secs(60);
 
-/// Time between two looks at the server.
+/// Time between two attempts to write.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Make the server's calls to the file system fail and compare the stored rows with the acknowledged ones
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Number of times that calls fail; every scenario occurs in turn
+    /// Number of rounds, each with the next scenario of failing calls
     #[arg(long, default_value_t = 22)]
     rounds: u64,
     #[command(flatten)]
@@ -74,7 +74,7 @@ struct Run {
     refused_starts: u64,
     /// Longest time from the end of the faults until a write was accepted.
     slowest_return: Duration,
-    /// Undocumented answers of the admin port.
+    /// Undocumented answers of the server's admin port.
     faults: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use partita_load::Random;
 
 use crate::preload::{EDQUOT, EIO, EMFILE, ENOSPC, Fault};
 
-/// A failing disk.
+/// One kind of disk failure: which calls fail, for which files and with which error.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     operations: &'static str,
@@ -69,7 +69,7 @@ pub(super) const ALL: [Scenario; 22] = [
 ];
 
 impl Scenario {
-    /// The fault of this scenario, for all calls or for a share of them.
+    /// The fault of this scenario; at random, all of its calls fail or a share of them.
     pub(super) fn fault(&self, random: &mut Random) -> Fault {
         Fault {
             operations: self.operations,

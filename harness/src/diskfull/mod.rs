@@ -34,11 +34,11 @@ const TABLE: &str = "diskfull";
 /// Size of the file system, MiB.
 const DISK_MIB: u64 = 544;
 
-/// Size of the file that is deleted to make room, MiB. It is more than half of the disk: a compaction writes all rows
-/// again, while the snapshot and running reads still need the replaced files.
+/// Size of the file that is deleted to make room, MiB. More than half of the disk: a compaction writes all rows again,
+/// and the snapshot and running reads still need the replaced files.
 const BALLAST_MIB: u64 = 320;
 
-/// Characters of one row's text: large, so that the disk is full soon.
+/// Characters in the text of one row: many, so that the disk is full soon.
 const TEXT_LEN: u64 = 24 * 1_024;
 
 /// Rows in the snapshot that is created while the disk has room. A backup of them does not fit on the full disk.
@@ -171,7 +171,7 @@ impl Trial {
                 "{enough} rows fit on a full disk"
             );
             if self.write()? == Fate::Written {
-                // Compaction has made room.
+                // The server freed space, by a compaction for example.
                 refusals = 0;
             } else {
                 refusals += 1;

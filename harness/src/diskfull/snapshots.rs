@@ -21,7 +21,8 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Commands of that program, for the server with that admin port; backups go to a place on the same disk.
+    /// The commands run `program` against the server with the admin port `admin`. Backups go to `place`, on the same
+    /// disk.
     pub(super) fn new(program: &Path, admin: SocketAddr, place: &Path) -> Self {
         Self {
             program: program.to_owned(),
@@ -39,7 +40,7 @@ impl Snapshots {
     /// Checks that snapshots and backups fail while the disk is full.
     pub(super) fn while_full(&self) -> anyhow::Result<()> {
         let refused = self.refused(&["snapshot", "create", FULL])?;
-        // Either the WAL or the files of the databases run out of room first.
+        // Either the WAL or the databases run out of space first.
         ensure!(
             ["disk_full", "backlogged"]
                 .iter()
@@ -66,7 +67,7 @@ impl Snapshots {
         self.done(&self.backing_up())?;
         let verify = ["backup", "verify", self.place(), "--output", "json"];
         let verified: Value = serde_json::from_str(&self.done(&verify)?)?;
-        // Findings about files of the backup, and untracked files.
+        // The result has two lists: findings about files of the backup, and untracked files. Both must be empty.
         let mut lists = verified.as_object().into_iter().flatten();
         let is_clean = lists.all(|(_, list)| list.as_array().is_none_or(Vec::is_empty));
         ensure!(

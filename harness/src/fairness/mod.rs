@@ -1,10 +1,9 @@
 //! `cargo harness fairness`: the latency of ten modest tenants while another tenant is abusive.
 //!
 //! Each modest tenant sends 50 requests a second, inserts and reads, one request at a time. They are measured alone,
-//! and then together with an abuser that keeps 256 requests waiting. The abuser sends one kind of request after the
-//! other: transactions of 100 rows into many partitions, single rows into one partition, pages of 1,000 rows, point
-//! reads. Each kind is measured twice: with the tenants as other accounts, and as partitions of the abuser's own
-//! account.
+//! and then together with an abuser that keeps 256 requests waiting. The abuser sends transactions of 100 rows into
+//! many partitions, then single rows into one partition, then queries for pages of 1,000 rows, then point reads. Each
+//! kind is measured twice: with the tenants as other accounts, and as partitions of the abuser's own account.
 //!
 //! Driver and server share the machine's cores, so part of the abuser's cost is the driver's. `--program` measures another server
 //! in the same way, to compare with.
@@ -23,10 +22,10 @@ use partita_load::{Stage, StageCell};
 use self::tenants::{Tenant, TenantResults};
 use crate::setup::{self, ServerProgram, scratch};
 
-/// Load before measuring starts.
+/// Duration of the load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// A key for all accounts: only this test reaches the server.
+/// The key of all accounts. It need not be secret: only this test can connect to the server.
 const KEY: &str = "ZmFpcm5lc3M=";
 const ABUSER: &str = "abuser";
 
@@ -98,7 +97,7 @@ fn measure(
     (title, accounts): (&'static str, &Vec<String>),
 ) -> anyhow::Result<Row> {
     let measured = Duration::from_secs_f64(arguments.seconds);
-    // Each measurement has its own numbers, so that no two measurements write the same row.
+    // Each measurement has its own tenant numbers, so that no two measurements insert the same row.
     let first = abuse.map_or(0, |(_, run)| run + 1) * arguments.tenants;
     let mut tenants = (first..)
         .zip(accounts)
@@ -149,7 +148,7 @@ fn put_load(
         warm_up: WARM_UP,
         ..LoadRun::new(&workload, arguments.connections, measured)
     };
-    // The edges of the load: the beginning and the end of measuring.
+    // The load calls back twice: when measuring begins and when it ends.
     let mut edges = [Stage::Measuring, Stage::Stopped].into_iter();
     load.run(|| {
         edges.next().into_iter().for_each(|next| stage.set(next));

@@ -1,4 +1,4 @@
-//! The inputs, each a function of the seed and its number.
+//! The inputs. The seed and the number of an input determine it.
 
 use std::net::SocketAddr;
 
@@ -9,18 +9,18 @@ use partita_load::Random;
 
 use super::{KEPT, SCRATCH, pick, shared_access};
 
-/// What the server must do with an input.
+/// How the server must answer an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Refuse it, with an answer.
+    /// With a refusal.
     Refused,
-    /// Refuse it, or accept the batch (202) and refuse its operation.
+    /// With a refusal, or with 202 for the batch and a refusal of its operation.
     RefusedBatch,
-    /// Answer it, and change nothing that must not change.
+    /// With a refusal or as a read, without a change of the table that must not change.
     RefusedOrRead,
-    /// At least this number of answers.
+    /// With at least this number of answers.
     All(usize),
-    /// The input is incomplete: an answer, or the end of the connection.
+    /// With an answer, or by closing the connection: the input is incomplete.
     Any,
 }
 
@@ -29,12 +29,12 @@ pub(super) enum Answer {
 pub(super) struct Input {
     pub(super) kind: &'static str,
     pub(super) bytes: Vec<u8>,
-    /// Bytes that are sent at once, with a pause after them; all without it.
+    /// Number of bytes that are sent before each pause; `None` to send all bytes without a pause.
     pub(super) piece: Option<usize>,
     pub(super) answer: Answer,
 }
 
-/// Makes inputs, and signs them if they have to pass the signature.
+/// Makes inputs, and signs those that the server must not refuse for a wrong signature.
 pub(super) struct Generator {
     client: Client,
     other_key: Client,
@@ -86,7 +86,7 @@ impl Generator {
         let mut random = Random::of(self.seed, number);
         let (kind, make) = KINDS[number as usize % KINDS.len()];
         let (bytes, answer) = make(self, &mut random);
-        // One of eight comes slowly, if it is short.
+        // About one of eight inputs is sent slowly, if it is short.
         let is_slow = random.chance(12) && bytes.len() < 2_000;
         Input {
             kind,
@@ -143,7 +143,8 @@ impl Generator {
             b"/ HTTP/1.1\r\nHost: a\r\n\r\n",
         ];
         let line = *pick(random, &lines);
-        // hyper closes a connection that begins as HTTP/2 does: such a client reads no answer of HTTP/1.
+        // hyper closes a connection that begins with the preface of HTTP/2, because such a client cannot read an answer
+        // of HTTP/1.
         let answer = if line.starts_with(b"PRI") {
             Answer::Any
         } else {
@@ -180,7 +181,7 @@ impl Generator {
             headers: &[("If-Match", "W/\"datetime'2001-01-01T00%3A00%3A00Z'\"")],
             ..Request::new(method, path)
         };
-        // A get of a key that has an unusual form may be a 404, an unusual name of the list of tables a page.
+        // The server may answer 404 to a get of an unusual key, and a page to an unusual URL of the list of tables.
         (self.client.encode(&request), Answer::RefusedOrRead)
     }
 
@@ -289,7 +290,7 @@ impl Generator {
     /// A batch of writes to the table that must not change, cut anywhere.
     fn cut_batch(&self, random: &mut Random) -> (Vec<u8>, Answer) {
         let body = self.batch_body(KEPT, 1 + random.below(20));
-        // The last boundary is accepted without the bytes after its name.
+        // Cut before the last boundary's name ends: the server accepts a batch that lacks only what follows the name.
         let end = body.len() as u64 - 60;
         let body = &body[..random.below(end) as usize];
         let bytes = self.write("POST", "/$batch", batch::CONTENT_TYPE, body.as_bytes());
@@ -584,7 +585,7 @@ impl Generator {
                 _ => bytes.insert(at, b"\0\r\n :%'{}\xff/"[random.below(11) as usize]),
             }
         }
-        // A changed length, or a changed end of the head, leaves the server waiting for more.
+        // If the length or the end of the head has changed, the server may wait for more bytes.
         (bytes, Answer::Any)
     }
 

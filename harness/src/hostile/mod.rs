@@ -3,8 +3,8 @@
 //! A seed determines the [`inputs`]: malformed request lines, headers, chunked bodies, batches, filters, JSON and XML,
 //! wrong signatures, pipelines, bytes that come slowly, and ordinary requests with changed bytes. Eight clients send them.
 //!
-//! - Every input is answered, unless it is incomplete: with a status from 400 on that is not the server's fault, or as a
-//!   read. 501 NotImplemented is a fault of the request.
+//! - Every complete input is answered: with a status that blames the request (400 to 499, or 501 NotImplemented), or as
+//!   a read.
 //! - Nothing changes: the rows and ETags of all tables are those from before. Inputs that may write go to a table of their
 //!   own.
 //! - The server serves an ordinary client all the time, and its memory stays bounded.
@@ -56,7 +56,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Longest time until an ordinary get is answered.
 const GET_MAX: Duration = Duration::from_secs(1);
 
-/// Most memory of the server, MiB.
+/// Maximum memory of the server, MiB.
 const MEMORY_MIB_MAX: f64 = 256.0;
 
 /// Send requests that break the rules and check the answers, the rows and the memory
@@ -189,7 +189,7 @@ fn read_all(client: &mut Client) -> anyhow::Result<Vec<u8>> {
     Ok(all)
 }
 
-/// Where the texts begin to differ, and what the second has there.
+/// The position where the texts begin to differ, and what the second text has there.
 fn difference(before: &[u8], after: &[u8]) -> String {
     let at = before.iter().zip(after).position(|(a, b)| a != b);
     let at = at.unwrap_or(before.len().min(after.len()));
@@ -222,7 +222,7 @@ fn serve_ordinary(
     Ok(())
 }
 
-/// What came back: all bytes until the answers were complete, or the connection was closed.
+/// The answers to an input: all bytes until a pause or the end of the connection.
 struct Exchange {
     bytes: Vec<u8>,
     took: Duration,
@@ -230,12 +230,12 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// The statuses of all answers. A body that contains the text of a status line counts too: bodies here have none.
+    /// The statuses of all answers. A status line within a body would count too, but no body of this test has one.
     fn statuses(&self) -> Vec<u16> {
         let text = String::from_utf8_lossy(&self.bytes);
         let lines = text.split("\r\n").filter_map(|line| {
             let at = line.find("HTTP/1.1 ")?;
-            // A status line begins at the start of a line, or after the body before it.
+            // A status line begins at the start of a line, or directly after the last answer's body.
             line.get(at + 9..at + 12)?.parse().ok()
         });
         lines.collect()
@@ -267,7 +267,8 @@ fn talk(addr: SocketAddr, input: &Input, bytes: &mut Vec<u8>) -> std::io::Result
     stream.set_write_timeout(Some(ANSWER_MAX))?;
     let piece = input.piece.unwrap_or(input.bytes.len()).max(1);
     for piece in input.bytes.chunks(piece) {
-        // The server may refuse an input before it has read all of it: then its answer is read all the same.
+        // The server may refuse an input and close the connection before all of it is sent. Its answer can still be
+        // read.
         if stream.write_all(piece).is_err() {
             break;
         }
@@ -280,7 +281,7 @@ fn talk(addr: SocketAddr, input: &Input, bytes: &mut Vec<u8>) -> std::io::Result
         match stream.read(&mut piece) {
             Ok(0) => return Ok(()),
             Ok(count) => bytes.extend_from_slice(&piece[..count]),
-            // The server keeps the connection open after an answer.
+            // Timed out after an answer: the server keeps the connection open.
             Err(_) if !bytes.is_empty() => return Ok(()),
             Err(error) => return Err(error),
         }

@@ -7,7 +7,8 @@ use partita_load::Random;
 
 use super::{KEPT, pick};
 
-/// The terms in the order in which they are signed, without the table, which is signed as a resource after `se`.
+/// The terms in the order in which they are signed. The table (`tn`) is not among them: the signed text has it as the
+/// resource after `se`.
 const TERMS: [&str; 12] = [
     "sp", "st", "se", "tn", "si", "sip", "spr", "sv", "spk", "srk", "epk", "erk",
 ];
@@ -64,7 +65,7 @@ pub(super) fn delete(account: &Account, addr: SocketAddr, random: &mut Random) -
         set(name, value);
     } else {
         set("sp", "r");
-        // Any but the permissions.
+        // Changes any term but the permissions (`sp`).
         set(
             pick::<&str>(random, &TERMS[1..]),
             pick::<&str>(random, &VALUES),

@@ -26,7 +26,7 @@ use crate::setup::{self, ServerProgram, scratch};
 mod changes;
 mod snapshots;
 
-/// Load before measuring starts.
+/// Duration of the load before measuring starts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
 /// Measure client latency during splits, merges and snapshots under full load
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let directory = scratch("latency")?;
     let mut command = partita_command(&arguments.server.path()?, directory.path());
     let admin = open_admin_port(&mut command)?;
-    // Only this test changes ranges.
+    // Without automatic splits and merges: only this test changes ranges.
     command.args(["--balance", "off"]);
     let server = setup::start_command(command)?;
     let outcome = measure(arguments, &server, admin);

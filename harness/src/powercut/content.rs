@@ -1,4 +1,4 @@
-//! The content of a simulated file: pages of bytes, without those that are only zeros.
+//! The content of a simulated file: its length, and the pages that are not all zeros.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// Bytes of a page, which is also the unit that a disk writes or drops.
+/// Bytes of a page: the unit in which a power cut keeps or drops unsynced data ([`super::disk`]).
 pub(super) const PAGE: u64 = 4_096;
 
 /// The bytes of a file.

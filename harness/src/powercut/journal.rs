@@ -52,7 +52,7 @@ pub(super) enum Record {
     },
 }
 
-/// The records of a journal. The kill may have cut the last one short: it is left out.
+/// The records of a journal. The last record may be incomplete, because the program was killed; it is left out.
 pub(super) fn read(mut bytes: &[u8]) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
     while let Some((record, rest)) = split(bytes)? {

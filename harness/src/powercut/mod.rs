@@ -9,8 +9,8 @@
 //! 3. six writers and a reader load the server, and the nemesis of `cargo harness pressure` splits, merges and flushes,
 //!    until the power is cut.
 //!
-//! At the end the server is stopped, not killed. Then the files must be those that the journal describes, byte for byte: a
-//! change past the library would make the test blind.
+//! At the end the server is stopped, not killed. Then the files must be those that the journal describes, byte for
+//! byte. Otherwise the library missed a change, and the simulated cuts are not valid.
 //!
 //! The seed determines operations and cuts, but not what the server is doing at a cut.
 
@@ -205,7 +205,7 @@ impl CutDisk {
         self.preload.load_into(command)
     }
 
-    /// Takes over what the last server did.
+    /// Applies the journal of the last server to the disk.
     pub(crate) fn read_journal(&mut self) -> anyhow::Result<()> {
         for record in journal::read(&self.preload.journal()?)? {
             self.disk.apply(record)?;
@@ -236,20 +236,20 @@ impl CutDisk {
         Ok(())
     }
 
-    /// Checks that the journal describes every byte of the files, after the server has ended by itself.
+    /// Checks that the journal describes every byte of the files, after the server has stopped without a kill.
     fn explain_every_byte(&mut self) -> anyhow::Result<()> {
         self.read_journal()?;
         std::fs::write(self.preload.root().with_file_name("journal"), "")?;
         let differences = self.disk.differences()?;
         ensure!(
             differences.is_empty(),
-            "the server changes files past the library: {}",
+            "the journal does not describe all changes of the files: {}",
             differences.join("; ")
         );
         Ok(())
     }
 
-    /// For messages: the last cut.
+    /// The number and the style of the last cut, for messages.
     pub(crate) fn last_cut(&self) -> String {
         let cuts: u64 = self.cuts.values().sum();
         match self.last {

@@ -17,7 +17,7 @@ use crate::checkers::model::payload;
 /// Number of canary rows.
 pub(super) const COUNT: u64 = 260;
 
-/// Characters of random text in each row: 6 MiB in all, so that ranges share files, rewrite and release them.
+/// Characters of random text in each row: 6 MiB in all rows, so that ranges have files to share, rewrite and release.
 const BALLAST: usize = 24 << 10;
 
 const ROW_KEY: &str = "canary";

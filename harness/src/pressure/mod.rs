@@ -31,7 +31,7 @@ use crate::checkers::fail_with_log;
 use crate::kill_test::{KillTest, KillTestArguments};
 use crate::setup;
 
-/// How long unused files are kept: longer than a page of a scan takes on a busy machine.
+/// How long unused files are kept: longer than the server takes for a page of a scan on a busy machine.
 const GARBAGE_AGE: &str = "4s";
 
 /// Longest load of one round, milliseconds.

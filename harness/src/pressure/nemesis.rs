@@ -24,7 +24,7 @@ pub(crate) struct NemesisActions {
     pub(crate) faults: Vec<String>,
 }
 
-/// Fires actions until `stop` is set or the server is killed. A fault ends it too.
+/// Fires actions until `stop` is set or the server is killed. A fault ends the loop too.
 pub(crate) fn run(
     admin: SocketAddr,
     random: &mut Random,
@@ -69,7 +69,7 @@ fn act(admin: SocketAddr, random: &mut Random, actions: &mut NemesisActions) -> 
     Ok(())
 }
 
-/// A key among the rows; mostly outside of the range, which the server must refuse.
+/// A key among the rows. It is mostly outside of the range to split; the server must refuse such a split.
 fn split_key(random: &mut Random) -> String {
     let partition = canary_rows::partition(random.below(canary_rows::COUNT));
     format!(r#"{{"account":"devstoreaccount1","table":"{TABLE}","partition_key":"{partition}"}}"#)

@@ -1,4 +1,4 @@
-//! The disk usage once all changes have ended: old databases are gone, and the files are little larger than a fresh copy.
+//! Checks the disk usage after all changes: old databases must be gone, and the files little larger than a fresh copy.
 
 use std::fmt;
 use std::net::SocketAddr;

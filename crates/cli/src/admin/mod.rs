@@ -1,6 +1,7 @@
 //! `partita admin split|merge|flush|checkpoint|compact|collect|freeze RANGE`: actions on a range, while it serves.
 
-/// Implements [`RangeAction`] for a command: its name in the admin API, the answer, and the flags that are parameters.
+/// Implements [`RangeAction`] for a command: its name in the admin API, the type of its answer, and the fields to copy
+/// into the parameters of the request.
 macro_rules! range_action {
     ($command:ty, $name:literal, $answer:ty $(; $($parameter:ident),+)?) => {
         impl super::RangeAction for $command {
@@ -42,7 +43,7 @@ pub(crate) trait RangeAction: clap::Args {
     /// The document that the server returns.
     type Answer: Answer;
 
-    /// Sets the request parameters that the flags give.
+    /// Copies the values of the flags into the parameters of the request.
     fn set(self, _params: &mut RangeActionParams) {}
 }
 

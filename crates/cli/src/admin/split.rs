@@ -8,7 +8,7 @@ use partita_wire::admin::{NamedKey, RangeActionParams, SplitResult};
 /// Split a range in two
 #[derive(clap::Args)]
 pub(crate) struct SplitCommand {
-    /// Table that --at belongs to [default: split in the middle of the range's bytes]
+    /// Table of the PartitionKey --at [default without both: split in the middle of the range's bytes]
     #[arg(long, value_name = "TABLE", requires = "at")]
     table: Option<String>,
     /// First PartitionKey of the right range

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `--connection-string` | from it | from it |
 //! | `--endpoint` | the flag's | `--key` of `--account` (or of the account in the URL), or `--sas` |
-//! | `--account` alone | `https://ACCOUNT.table.core.windows.net` | `--key` or `--sas` |
+//! | `--account` alone | `https://ACCOUNT.table.core.windows.net`; this machine for the emulators' account | `--key` or `--sas` |
 //! | nothing | `AZURE_STORAGE_CONNECTION_STRING`, else the server on this machine | from it, else the emulators' account |
 //!
 //! The emulators' account needs no `--key`: its key is public.
@@ -38,7 +38,7 @@ pub(crate) struct ConnectionArgs {
     /// URL of the table endpoint, such as http://127.0.0.1:10002/devstoreaccount1
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
-    /// Account name. Without --endpoint, the account is in Azure
+    /// Account name. Without --endpoint, the account is in Azure; devstoreaccount1 is on this machine
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
     /// Account key, Base64
@@ -67,7 +67,7 @@ pub(crate) struct ConnectionArgs {
 pub(crate) struct Connection {
     pub(crate) service: TableServiceClient,
     pub(crate) traffic: Arc<Traffic>,
-    /// The certificate authority of `--ca`, PEM.
+    /// The certificate authority of `--ca`, PEM; empty without the flag.
     pub(crate) authorities_pem: Vec<Vec<u8>>,
 }
 
@@ -77,7 +77,7 @@ impl Connection {
         Self::tuned(args, &Arc::default(), |_| {})
     }
 
-    /// Like [`Self::new`]. `tune` sets options that have no flag; requests are counted in `traffic`.
+    /// Like [`Self::new`], but `tune` may change the options that the flags set, and `traffic` counts the requests.
     pub(crate) fn tuned(
         args: &ConnectionArgs,
         traffic: &Arc<Traffic>,
@@ -90,7 +90,7 @@ impl Connection {
         Self::open(place, args, traffic, tune)
     }
 
-    /// A connection to `place`. The flags give all other options, and `tune` may change them.
+    /// A connection to the account at `place`. The flags set the options of the client, and `tune` may change them.
     pub(super) fn open(
         place: ConnectionString,
         args: &ConnectionArgs,
@@ -117,8 +117,8 @@ impl Connection {
         })
     }
 
-    /// The default admin port of this machine, if the tables are at the default table port of this machine. A server
-    /// with another table port has another admin port too.
+    /// The default admin port of this machine, if the tables are at the default table port of this machine; else
+    /// `None`, because the admin port of another server is unknown.
     pub(crate) fn local_admin_port(&self) -> Option<&'static str> {
         let endpoint = self.service.endpoint().to_string();
         let local = ["http://127.0.0.1:10002/", "http://localhost:10002/"];
@@ -158,7 +158,7 @@ impl ConnectionArgs {
 
 /// The flags that say where a table is.
 pub(super) struct PlaceFlags<'a> {
-    /// The prefix of the flags' names, for messages: `to-` for the second table.
+    /// The prefix of the flags' names, for messages: empty for the first table, `to-` for the second.
     pub(super) prefix: &'static str,
     pub(super) string: Option<&'a str>,
     pub(super) endpoint: Option<&'a str>,

@@ -14,7 +14,7 @@ pub(crate) struct DestinationArgs {
     /// URL of the table endpoint, such as http://127.0.0.1:10002/devstoreaccount1
     #[arg(long, value_name = "URL")]
     to_endpoint: Option<String>,
-    /// Account name. Without --to-endpoint, the account is in Azure
+    /// Account name. Without --to-endpoint, the account is in Azure; devstoreaccount1 is on this machine
     #[arg(long, value_name = "NAME")]
     to_account: Option<String>,
     /// Account key, Base64

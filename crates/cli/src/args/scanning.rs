@@ -37,7 +37,8 @@ pub(crate) struct ScanArgs {
     /// Expected number of rows, to show the time left: the protocol has no row count
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) total: Option<u64>,
-    /// URL of Partita's admin port, for its ranges [default: http://127.0.0.1:10010 for tables on port 10002 of this machine]
+    /// URL of Partita's admin port, for its ranges [default: http://127.0.0.1:10010 for tables on port 10002 of this
+    /// machine]
     #[arg(long, value_name = "URL", help_heading = "Connection")]
     pub(crate) admin: Option<String>,
 }

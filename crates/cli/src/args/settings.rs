@@ -1,4 +1,5 @@
-//! A flag for each setting of the server, made from the catalog of settings at run time, and layers of settings made from the flags.
+//! Generates a command-line flag for each server setting from the catalog [`ALL`], and resolves flags, environment and
+//! settings file.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use partita_server::config::{self, ACCEPTED, ALL, Layers, Setting, Settings, Takes, Values};

@@ -90,7 +90,7 @@ impl Command for CreateCommand {
     }
 }
 
-/// The message for a backup that failed: how to resume it.
+/// The message for a backup that failed; for a temporary snapshot, also how to resume, because its name is generated.
 fn not_finished(name: &str, place: &Place, temporary: bool) -> String {
     if temporary {
         format!(

@@ -1,4 +1,4 @@
-//! `partita completions SHELL`: completes commands and flags in a shell.
+//! `partita completions SHELL`: prints a script with which a shell completes commands and flags.
 
 use super::CommandLine;
 use crate::prelude::*;

@@ -48,7 +48,7 @@ impl IfMatchArgs {
     }
 }
 
-/// Whether the error says that an entity is missing, in a table that exists.
+/// Whether the error means that the entity does not exist. A missing table is another error.
 fn is_missing(error: &partita_client::Error) -> bool {
     error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound)
 }

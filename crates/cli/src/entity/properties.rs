@@ -14,7 +14,7 @@ pub(super) fn set(word: &str, entity: &mut Entity) -> Result<(), CommandError> {
     let (name, text) = word.split_once('=').ok_or_else(|| {
         CommandError::usage(format!("{word:?} is not a property: expected Name=value"))
     })?;
-    // Property names have no colon.
+    // A property name contains no colon, so a colon before the "=" separates name and type.
     let (name, edm) = match name.split_once(':') {
         None => (name, EdmType::String),
         Some((name, short)) => {

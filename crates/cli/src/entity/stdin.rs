@@ -1,4 +1,5 @@
-//! Entities as JSON on stdin: one object, a sequence of objects, or an array of them, as `--output json` and `jsonl` write them.
+//! Entities as JSON on stdin: one object, a sequence of objects, or an array of them, as `--output json` and `jsonl`
+//! write them.
 
 use crate::error::CommandError;
 use partita_client::Entity;

@@ -1,7 +1,7 @@
 //! Reads the lines of an input as soon as they arrive.
 //!
-//! Reading blocks until there is input, so it has its own thread, which ends with the process. The lines of one read are sent
-//! together: few from a slow writer, many from a fast one.
+//! Reading blocks until there is input, so it has its own thread, which ends with the process. The lines of one read
+//! are sent together: few from a slow writer, many from a fast one.
 
 use crate::error::CommandError;
 use std::io::{self, BufRead as _, BufReader, Read};

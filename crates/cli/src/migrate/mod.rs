@@ -20,7 +20,7 @@ commands! {
 /// Where migrations are read from, and where they are recorded.
 #[derive(clap::Args)]
 struct MigrationArgs {
-    /// Directory of the migrations, its files *.toml
+    /// Directory of the migrations, one *.toml file for each
     #[arg(long, value_name = "DIR", default_value = "migrations")]
     directory: PathBuf,
     /// Table that records which migrations ran

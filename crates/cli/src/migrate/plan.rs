@@ -54,7 +54,7 @@ pub(super) fn write_plan(args: OutputArgs, planned: &[Planned<'_>]) -> Result<()
     })
 }
 
-/// The migrations that would run, for the last line.
+/// The last line: how many migrations and steps would run, and how many requests they take.
 pub(super) fn summary(planned: &[Planned<'_>]) -> String {
     if planned.is_empty() {
         return "nothing to do".to_owned();

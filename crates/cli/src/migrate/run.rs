@@ -159,7 +159,8 @@ impl Watch for StepMessages {
     }
 }
 
-/// Runs to the end. A signal stops it before the next write, and it releases its lease; a second signal stops it at once.
+/// Runs the migrations. A signal stops the run before its next write, and the run releases its lease; a second signal
+/// stops it at once.
 async fn until_stopped(
     progress: &Progress,
     migrator: &Migrator,
@@ -179,7 +180,7 @@ async fn until_stopped(
         message("stopping before the next write; press Ctrl-C again to stop at once");
     };
     let done = stoppable(running, stop).await;
-    // Hidden before the last line or an error is written.
+    // The bar must be hidden before the last line or an error is written.
     progress.bar.hide();
     match done.unwrap_or(Err(MigrateError::Stopped)) {
         Err(MigrateError::Stopped) => {

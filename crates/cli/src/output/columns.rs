@@ -62,7 +62,8 @@ pub(super) struct Columned<'c> {
 }
 
 impl Columns {
-    /// The columns for properties that the user named: the keys are always there, and first.
+    /// Columns for the keys and then for the properties that the user named; `None` derives the columns from the first
+    /// rows.
     pub(super) fn new(names: Option<&[String]>) -> Self {
         let with_keys = |names: &[String]| {
             let keys = ["PartitionKey", "RowKey"].map(str::to_owned);
@@ -99,13 +100,13 @@ impl Columns {
     }
 }
 
-/// The names of all cells, in the order in which they first occur.
+/// The names of all cells, in the order of the first row; names that it lacks are placed as in later rows.
 fn columns_of(rows: &[NamedCells]) -> Vec<String> {
     let mut columns: Vec<String> = Vec::new();
     for row in rows {
         let mut at = 0;
         for (name, _) in row {
-            // A new name is inserted after the name that precedes it in its row.
+            // A new name is inserted after the name that precedes it in this row.
             match columns.iter().position(|known| known == name) {
                 Some(known) => at = known + 1,
                 None => {

@@ -6,7 +6,7 @@ use crate::error::CommandError;
 use partita_tools::formats::Records;
 use std::io::Write;
 
-/// Columns whose type is always the same.
+/// Columns without a type column, because their type is always the same.
 const UNTYPED: [&str; 4] = ["PartitionKey", "RowKey", "Timestamp", "odata.etag"];
 
 /// Writes rows under a header that is fixed once it is written.

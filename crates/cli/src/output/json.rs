@@ -6,7 +6,7 @@ use partita_client::ValueRef;
 use partita_wire::table::{EntityBody, push_value_text};
 use std::io::Write;
 
-/// Writes each object at once, as JSON.
+/// Writes each object as JSON, without waiting for further objects.
 pub(super) struct JsonWriter {
     /// Whether the objects are elements of one array.
     array: bool,

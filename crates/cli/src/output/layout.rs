@@ -1,7 +1,8 @@
 //! Lays out cells in aligned columns, with two spaces between them.
 //!
-//! Table libraries lay out finished tables. Rows here are a stream: the first rows fix the widths for all that follow. Libraries also
-//! wrap long values over several lines; here a row is always one line, so a column that does not fit is truncated.
+//! Table libraries lay out finished tables. Rows here are a stream: the first rows fix the widths for all that follow.
+//! Libraries also wrap long values over several lines; here a row is always one line, so a column that does not fit is
+//! truncated.
 
 use crate::screen::truncate;
 use std::fmt::Write as _;

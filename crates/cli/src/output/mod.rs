@@ -1,4 +1,5 @@
-//! Data on stdout, in the same formats for every command: a table on a terminal, JSON lines in a pipe, else as `--output` says.
+//! Data on stdout, in the same formats for every command: as `--output` says; without that flag, a table on a terminal
+//! and JSON lines elsewhere.
 //!
 //! | format | entities | other results |
 //! | --- | --- | --- |
@@ -7,8 +8,8 @@
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
 //! | `table` (alias `text`) | aligned columns: long values are truncated | the same |
 //!
-//! JSON is written as rows come. Formats with columns derive them from the first [`columns::ROWS_SAMPLED`] rows, unless the command
-//! names them. On a terminal a table is as wide as the terminal: its widest columns are truncated.
+//! JSON is written as rows come. Formats with columns derive them from the first [`columns::ROWS_SAMPLED`] rows, unless
+//! the command names them. On a terminal a table is as wide as the terminal: its widest columns are truncated.
 
 mod columns;
 mod csv_rows;

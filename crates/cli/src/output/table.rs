@@ -25,7 +25,7 @@ pub(super) struct TableWriter {
     /// Width of the terminal, in columns.
     width: Option<usize>,
     layout: Layout,
-    /// Rows with properties that have no column.
+    /// Number of rows with properties that have no column.
     rows_with_hidden: u64,
 }
 
@@ -75,7 +75,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Reports rows with properties that were not shown.
+    /// Reports how many rows have properties that were not shown, unless the user named the columns.
     pub(super) fn report_hidden(&self) {
         if self.rows_with_hidden > 0 && !self.are_named {
             let rows = many(self.rows_with_hidden, "row has", "rows have");

@@ -12,7 +12,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Writes one line to stderr in a single write, as other processes may write there too. An error cannot be reported anywhere.
+/// Writes one line to stderr in a single write, as other processes may write there too. An error cannot be reported
+/// anywhere.
 pub(crate) fn message(line: &str) {
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -1,4 +1,5 @@
-//! Commands on many rows of one table: `scan`, `count`, `partitions`, `purge`; and `explain`, which shows the plan of a query.
+//! Commands on many rows of one table: `scan`, `count`, `partitions`, `purge`; and `explain`, which shows the plan of a
+//! query.
 
 pub(crate) mod count;
 pub(crate) mod explain;

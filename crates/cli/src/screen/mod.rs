@@ -18,8 +18,8 @@ pub(crate) fn size() -> Option<(usize, usize)> {
     Some((columns.into(), lines.into()))
 }
 
-/// Breaks a line into lines of at most `width` columns, all but the first indented. Truncates words that are too wide, and escapes
-/// control characters, as the line may hold data.
+/// Breaks a line into lines of at most `width` columns, all but the first indented. Truncates words that are too wide,
+/// and escapes control characters, as the line may hold data.
 pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines: Vec<String> = Vec::new();

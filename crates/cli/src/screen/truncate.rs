@@ -2,7 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Truncates text to `width_max` columns, with an ellipsis at its end. Escapes control characters and invisible characters.
+/// Truncates text to `width_max` columns, with an ellipsis at its end. Escapes control characters and invisible
+/// characters.
 pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
@@ -11,7 +12,8 @@ pub(crate) fn truncate(text: &str, width_max: usize) -> String {
     for c in text.chars() {
         let escaped = match c.width() {
             Some(1..) => c.to_string(),
-            // Combining marks have no width; other characters without width cannot be seen, or move the cursor.
+            // Combining marks are shown although their width is 0. Other characters without width are escaped, because
+            // they are invisible or move the cursor.
             Some(0) if !out.is_empty() && !is_invisible(c) => c.to_string(),
             _ => c.escape_default().to_string(),
         };
@@ -47,7 +49,8 @@ pub(crate) fn truncate_inside(text: &str, width_max: usize) -> String {
     truncate(&whole, width_max.saturating_sub(end.width())) + end
 }
 
-/// Formatting characters of zero width, some of which change the direction of the following text.
+/// Whether a character is a formatting character of zero width. Some of these change the direction of the following
+/// text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }

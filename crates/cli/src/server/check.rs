@@ -72,7 +72,7 @@ impl Command for CheckCommand {
 impl CheckCommand {
     fn write(&self, checked: &Checked) -> Result<(), CommandError> {
         if self.output.format() == Format::Table {
-            // The texts are longer than a line of a table.
+            // Writes each finding as a line of text, because a table would truncate it.
             let mut findings = checked.findings.iter();
             return findings.try_for_each(|finding| output::print(&finding.to_string()));
         }

@@ -85,12 +85,15 @@ pub(super) fn advice(hot: &Hot) -> Vec<String> {
     let growth: BTreeSet<String> = growth.collect();
     let unsplit = (hot.no_split_key > 0).then(|| {
         let times = many(hot.no_split_key, "time", "times");
-        format!("balancing found no split key {times} for a range that stayed hot or large")
+        format!(
+            "{times}, balancing found no key at which to split a range that stayed hot or large"
+        )
     });
     splits.chain(growth).chain(unsplit).collect()
 }
 
-/// The advice on a range. There is none for a dropped table: the server deletes its rows, and no command can name it.
+/// The advice on a range; `None` if the range has too little load. Also `None` for a dropped table: the server deletes
+/// its rows, and no command can name it.
 fn split_text(split: &SplitAdvice) -> Option<String> {
     let at = split.at.as_ref().filter(|at| at.table.is_some())?;
     let (range, share) = (split.range, split.share? * 100.0);

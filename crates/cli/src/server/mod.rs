@@ -1,5 +1,5 @@
-//! Commands on a Partita server: `serve` runs it, `check` checks the files of one that does not run, `connect` prints how to connect to it; `status`, `hot`, `heat` and `ranges` read its
-//! admin port.
+//! Commands on a Partita server: `serve` runs it, `check` checks the files of a stopped server, `connect` prints how to
+//! connect to it; `status`, `hot`, `heat` and `ranges` read its admin port.
 //!
 //! With `--output json` the last four print the documents of the admin API unchanged. The other formats are for reading
 //! and for spreadsheets.

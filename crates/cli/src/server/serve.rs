@@ -1,7 +1,7 @@
 //! `partita serve`: runs a server until a signal stops it.
 //!
-//! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so they are the same
-//! here:
+//! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so
+//! they are the same here:
 //!
 //! ```text
 //! Azurite Table service is starting at http://127.0.0.1:10002

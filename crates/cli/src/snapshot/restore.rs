@@ -23,7 +23,7 @@ pub(crate) struct RestoreCommand {
     /// Restore all tables of the account, under their own names
     #[arg(long)]
     all_tables: bool,
-    /// Copy the whole store into this new directory: on the server's machine; its --backup-place must allow it
+    /// Copy the whole store into this new directory on the server's machine; the server's --backup-place must allow it
     #[arg(long, value_name = "DIR")]
     to_directory: Option<PathBuf>,
     /// Account of the tables [default: the only account]

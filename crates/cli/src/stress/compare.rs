@@ -21,7 +21,7 @@ pub(crate) struct CompareCommand {
     /// How much worse each number of B may be, in percent of the number of A
     #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u16).range(0..=1000), default_value_t = 10)]
     tolerance: u16,
-    /// Compare runs with different settings
+    /// Compare the reports even if the runs had different settings
     #[arg(long)]
     anyway: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Checks before the run that a file can be written, and asks before an existing file is overwritten.
+/// Checks before the run that the directory of a file exists, and asks before an existing file is overwritten.
 pub(super) fn check_writable(
     path: Option<&PathBuf>,
     confirm: &ConfirmArgs,

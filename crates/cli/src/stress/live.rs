@@ -127,7 +127,7 @@ fn latencies(point: &Point) -> String {
 
 /// A bar chart of the last points, as many as fit into `room` columns, and the value of the highest bar.
 fn bars(points: &[Point], room: usize, of: impl Fn(&Point) -> f64) -> String {
-    // The last point is not complete yet.
+    // The last point is omitted, because its window is not complete.
     let complete = points
         .get(..points.len().saturating_sub(1))
         .unwrap_or_default();

@@ -1,8 +1,8 @@
-//! `partita stress TABLE`: puts load on a table, measures it, and judges the table's keys. `compare` and `page` read the reports that
-//! it writes.
+//! `partita stress TABLE`: puts load on a table, measures it, and judges the table's keys. `compare` and `page` read
+//! the reports that it writes.
 //!
-//! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs `--use-existing`:
-//!   the run adds rows to it, which stay. Their RowKeys and a property have the id of the run.
+//! - A table that does not exist is created, filled, and deleted at the end, unless `--keep`. An existing table needs
+//!   `--use-existing`: the run adds rows to it, which stay. Their RowKeys and a property have the id of the run.
 //! - Ctrl-C ends a run early; the report is still written. The second Ctrl-C does not wait for open requests.
 
 mod compare;

@@ -98,7 +98,7 @@ async fn run(args: RunCommand) -> CommandResult {
     finish(&args.result, args.output, &report, progress)
 }
 
-/// The keys to sample. Records their source and number in the pattern.
+/// A sample of the PartitionKeys of the source. Records the source and the number of keys in the pattern.
 async fn sampled_keys(
     source: &SampleSource,
     settings: &mut Settings,
@@ -145,8 +145,8 @@ struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Fills the table and runs the operations. Returns the report, and also after an error the maximum number of rows
-    /// in the table.
+    /// Fills the table and runs the operations. Returns the report or an error, and the maximum number of rows that the
+    /// run has added to the table.
     async fn execute(
         self,
         table: &RunTable,
@@ -229,7 +229,7 @@ impl PreparedRun {
         }))
     }
 
-    /// An error if `--aim` names a partition without rows and the mix reads.
+    /// An error if `--aim` names a partition without rows, and the mix has operations that need existing rows.
     fn aimed_at_nothing(&self, rows: u64) -> Option<CommandError> {
         let aim = self.settings.aim.as_ref()?;
         let reads = self.settings.mix.has(|kind| kind.needs_rows());

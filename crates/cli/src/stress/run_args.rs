@@ -25,7 +25,7 @@ const ROW_BYTES_MAX: u64 = 32_768;
 #[derive(clap::Args)]
 #[group(args = ["table"])]
 #[command(
-    after_help = "Exit code 0: within the targets. 1: over the targets, refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded."
+    after_help = "Exit code 0: within the targets. 1: over them, or attempts were refused, or operations failed. 2: there was no run.\nCost on Azure: a transaction for each operation and for each 100 rows that are loaded."
 )]
 pub(crate) struct RunCommand {
     /// Table name
@@ -42,7 +42,7 @@ pub(crate) struct RunCommand {
     pub(super) connection: ConnectionArgs,
 }
 
-/// The rows of the table.
+/// Flags for the keys and rows of the table.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Keys and rows")]
 pub(super) struct KeyArgs {
@@ -82,7 +82,7 @@ pub(super) struct KeyArgs {
     pub(super) keep: bool,
 }
 
-/// The load on the table.
+/// Flags for the load on the table.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct LoadArgs {
@@ -102,7 +102,7 @@ pub(super) struct LoadArgs {
     /// last has ended]
     #[arg(long, value_name = "R", value_parser = parse_above_zero)]
     rate: Option<f64>,
-    /// Time until the rate, or all workers, are reached, such as 10s
+    /// Time in which the rate, or in a closed loop the number of workers, rises to its maximum, such as 10s
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "0s")]
     ramp: Duration,
     /// Reach the rate in this many equal steps [default: steadily]
@@ -168,7 +168,8 @@ pub(super) enum SampleSource {
 }
 
 impl RunCommand {
-    /// The settings of the run that the flags describe, and the source of `--pattern sampled`. The endpoint is not known yet.
+    /// The settings of the run that the flags describe, and the source of `--pattern sampled`. The endpoint is not
+    /// known yet.
     pub(super) fn settings(
         &self,
         run: Guid,

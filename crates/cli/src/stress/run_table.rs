@@ -21,7 +21,8 @@ impl RunTable {
         let is_created = match client.create().await {
             Ok(()) => true,
             Err(error) if error.code() == Some(ErrorCode::TableAlreadyExists) => false,
-            // The signature may permit writing rows, but not creating tables.
+            // The shared access signature may permit writing rows, but not creating tables. The table then counts as
+            // existing.
             Err(error) if use_existing && error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };

@@ -1,5 +1,5 @@
-//! `partita table create|list|delete|show|set|rename|truncate`: tables of an account. `set`, `rename` and `truncate` need a Partita
-//! server, as they are not operations of the Table service.
+//! `partita table create|list|delete|show|set|rename|truncate`: tables of an account. `set`, `rename` and `truncate`
+//! need a Partita server, as they are not operations of the Table service.
 
 mod create;
 mod delete;

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) struct SetCommand {
     /// Table name
     table: String,
-    /// Time to live since the last write of a row, such as 30d or 12h, or `none`
+    /// Time to live since the last write of a row, such as 30d or 12h, or `none` to keep rows forever
     #[arg(long, value_name = "TIME", value_parser = TtlArg::parse)]
     ttl: TtlArg,
     #[command(flatten)]

@@ -29,7 +29,7 @@ impl AccountCommand for ShowCommand {
                 fields.push(("Created".to_owned(), settings.created.to_string()));
                 fields.push(("TimeToLive".to_owned(), ttl_text(settings.ttl)));
             }
-            // Another server than Partita, or a signature without the permission to read settings.
+            // The settings are not shown: the server is not Partita, or the signature does not permit reading them.
             Ok(None) => {}
             Err(error) if error.status() == Some(403) => {}
             Err(error) => return Err(error.into()),
@@ -71,7 +71,8 @@ fn policy_text(id: &str, policy: &AccessPolicy) -> String {
     text
 }
 
-/// The name in the case in which the table was created: table names ignore case, filters on them do not.
+/// The name in the case in which the table was created; `None` if the table does not exist. Table names ignore case,
+/// but a filter on names does not, so all tables are listed if the filter finds none.
 async fn exact_name(
     service: &TableServiceClient,
     name: &str,

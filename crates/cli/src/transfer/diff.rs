@@ -263,7 +263,7 @@ fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts
             };
             resume::print_token(COMMAND, &position);
         }
-        None => message("nothing was compared yet"),
+        None => message("nothing was compared yet, so there is nothing to resume"),
     }
 }
 

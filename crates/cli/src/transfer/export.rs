@@ -27,7 +27,7 @@ const STDOUT: &str = "stdout";
 pub(crate) struct ExportCommand {
     /// Table to read
     table: String,
-    /// File or directory to write: a name with a dot is a file; - for stdout
+    /// File or directory to write: a name with an extension is a file, unless a directory has that name; - for stdout
     #[arg(value_name = "FILE|DIR")]
     to: PathBuf,
     /// Format of the files [default: by the name of the file; jsonl.zst in a directory, jsonl on stdout]

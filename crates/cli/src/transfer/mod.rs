@@ -1,6 +1,7 @@
 //! Commands that move whole tables: `copy`, `diff`, `export`, `import`.
 //!
-//! - The first Ctrl-C stops a transfer where it can be resumed. The second stops it at once, which loses no more than `kill -9` would.
+//! - The first Ctrl-C stops a transfer where it can be resumed. The second stops it at once, which loses no more than
+//!   `kill -9` would.
 //! - An export records its position in its directory; imports and copies in a progress file ([`progress_file`]).
 //! - `--mode merge` and `replace` overwrite rows, so they ask for confirmation if the table is not empty.
 

@@ -83,7 +83,8 @@ impl ProgressFile {
         })
     }
 
-    /// Adds to an error how to resume, if a run can be resumed.
+    /// Prints how to resume, if the run can be resumed after this error. An error of a progress file of another job
+    /// becomes one that names `--restart`.
     pub(super) fn explain(&self, error: CommandError) -> CommandError {
         if matches!(&error, CommandError::Transfer(error) if matches!(**error, TransferError::OtherJob(_)))
         {

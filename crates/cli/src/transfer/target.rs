@@ -1,4 +1,4 @@
-//! How rows are written to a table: mode, progress file, the checks before, and the last line after.
+//! How rows are written to a table: mode, progress file, the checks before the transfer, and the last line after it.
 
 use super::progress_file::{Job, ProgressFile, ProgressFileArgs};
 use super::run_transfer;
@@ -83,7 +83,8 @@ impl TargetArgs {
         }
     }
 
-    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed already.
+    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed
+    /// already.
     pub(super) async fn check(
         &self,
         table: &TableClient,
@@ -103,7 +104,7 @@ impl TargetArgs {
                     "there is no table {name}: --create-table creates it"
                 )));
             }
-            // The signature may permit writing only.
+            // The shared access signature may permit writing only. The table then counts as not empty.
             Err(error) if error.status() == Some(403) => false,
             Err(error) => return Err(error.into()),
         };

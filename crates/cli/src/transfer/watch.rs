@@ -49,7 +49,7 @@ impl TransferWatch {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Rows that the interrupted run wrote; 0 until they are known.
+    /// Rows that the interrupted run wrote; 0 until they are known, and always 0 for a copy.
     pub(super) fn rows_before(&self) -> u64 {
         self.rows_before.load(Ordering::Relaxed)
     }

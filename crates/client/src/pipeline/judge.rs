@@ -18,8 +18,8 @@ pub(super) struct FailedAttempt {
 }
 
 impl FailedAttempt {
-    /// Adds the attempts and the outcome to the error. A failed read changes nothing; an unknown outcome of an earlier attempt
-    /// stays unknown.
+    /// Adds the attempts and the outcome to the error. A failed read changes nothing; an unknown outcome of an earlier
+    /// attempt stays unknown.
     pub(super) fn settle(self, request: &Request, attempts: Attempts) -> Self {
         let outcome = match (self.error.kind(), self.error.status()) {
             _ if !request.is_write => Outcome::DidNotHappen,

@@ -7,8 +7,8 @@
 //!                 └─ attempts left? a token in the budget? time left? ── no ──▶ error
 //!                        └─ wait: Retry-After, else the policy's ── attempt 2 …
 //! ```
-//! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the first one
-//! closed before a byte of it was written.)
+//! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the
+//! first one closed before a byte of it was written.)
 
 mod judge;
 mod sign;
@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
-/// The state that all clients of an account share.
+/// The state that a service client, its clones and its table clients share.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     protocol: &'static Protocol,
@@ -42,7 +42,7 @@ pub(crate) struct Pipeline {
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
-    /// Whether any connection has succeeded so far.
+    /// Whether a connection has succeeded: an attempt ended otherwise than by a failed connection or a timeout.
     was_connected: AtomicBool,
 }
 
@@ -64,7 +64,8 @@ impl Reply {
         self.answer.body()
     }
 
-    /// The error of a request whose answer contains `error`.
+    /// The error of a request whose answer cannot be used because of `error`: adds the attempts and the outcome. After
+    /// an ambiguous attempt the outcome is [`Outcome::MayHaveHappened`].
     pub(crate) fn failed(&self, error: Error, outcome: Outcome) -> Error {
         let outcome = match self.attempts.ambiguous {
             true => Outcome::MayHaveHappened,
@@ -121,8 +122,8 @@ impl Pipeline {
         }
     }
 
-    /// Sends a request until it succeeds or the client gives up. Cancellation: a write may have happened. The future is boxed,
-    /// so that its callers do not each compile an HTTP client.
+    /// Sends a request until it succeeds or the client gives up. Cancellation: a write may have happened. The future is
+    /// boxed, so that its callers do not each compile an HTTP client.
     pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Error>> {
         let span = tracing::debug_span!(
             "table_request",

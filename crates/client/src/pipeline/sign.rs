@@ -74,7 +74,7 @@ impl Pipeline {
             (header::ACCEPT, Some(request.accept)),
             (header::IF_MATCH, request.if_match.as_deref()),
             (header::CONTENT_TYPE, content_type),
-            // Some front ends require a length on every write, even without a body.
+            // Some front ends require a length on every POST, PUT and PATCH, even without a body.
             (
                 header::CONTENT_LENGTH,
                 (has_body && request.body.is_empty()).then_some("0"),

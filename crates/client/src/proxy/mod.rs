@@ -2,9 +2,9 @@
 //!
 //! - Requests to `https` endpoints use a `CONNECT` tunnel: the proxy sees host and port only. Requests to `http`
 //!   endpoints are forwarded: the proxy sees the complete request, with the absolute URL in the request line.
-//! - The environment variables `https_proxy`, `http_proxy` and `all_proxy` select the proxy, `no_proxy` lists hosts without
-//!   one. Names in capitals work too; lower case wins. In a CGI program, where `REQUEST_METHOD` is set, `HTTP_PROXY` is
-//!   ignored: it holds a client's header `Proxy:`.
+//! - The environment variables `https_proxy`, `http_proxy` and `all_proxy` select the proxy, `no_proxy` lists hosts
+//!   without one. Names in capitals work too; lower case wins. In a CGI program, where `REQUEST_METHOD` is set,
+//!   `HTTP_PROXY` is ignored: it holds a client's header `Proxy:`.
 //! - A name and a password in the proxy's URL are sent to the proxy as Basic authentication.
 //! - The environment does not apply to the local machine, because an emulator on localhost is not behind a proxy. An
 //!   explicit proxy is used for all requests.
@@ -24,7 +24,8 @@ use thiserror::Error;
 /// The HTTP proxy of a client. Parses from `none` or a URL of [`ProxyUrl`].
 #[derive(Debug, Clone, Default)]
 pub enum Proxy {
-    /// The proxy of `https_proxy`, `http_proxy` or `all_proxy`, except for hosts in `no_proxy` and for the local machine.
+    /// The proxy of `https_proxy`, `http_proxy` or `all_proxy`, except for hosts in `no_proxy` and for the local
+    /// machine.
     #[default]
     Environment,
     /// No proxy.
@@ -33,7 +34,8 @@ pub enum Proxy {
     Through(ProxyUrl),
 }
 
-/// The URL of an HTTP proxy: `http://host:port` or `https://host:port`, optionally with `name:password@` before the host.
+/// The URL of an HTTP proxy: `http://host:port` or `https://host:port`, optionally with `name:password@` before the
+/// host.
 #[derive(Clone)]
 pub struct ProxyUrl(Arc<Matcher>, bool);
 
@@ -79,7 +81,7 @@ impl fmt::Debug for ProxyUrl {
     }
 }
 
-/// Selects the proxy of each destination. The default is none.
+/// Selects the proxy of each destination. The default selects no proxy.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Choice {
     matcher: Option<Arc<Matcher>>,
@@ -263,7 +265,8 @@ mod tests {
             .unwrap();
         assert_eq!(authorization, "Basic bWlsZXM6a2Vpa28=");
         assert!(authorization.is_sensitive());
-        // A tunnel sends the credential when it is opened; the service behind it must not see it.
+        // A tunnel sends the proxy's credential when it is opened. Requests inside the tunnel must not contain that
+        // credential.
         assert_eq!(choice.authorization(&Uri::from_static("https://a/")), None);
     }
 }

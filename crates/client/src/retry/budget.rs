@@ -1,7 +1,7 @@
 //! Bounds the retries of a client by a token bucket.
 //!
-//! During a short outage, the bucket allows every retry of the policy. During a long one, retries would multiply the load of a
-//! service that is already in trouble: the bucket empties soon, and each request is sent once.
+//! During a short outage, the bucket allows every retry of the policy. During a long one, retries would multiply the
+//! load of a service that is already in trouble: the bucket empties soon, and each request is sent once.
 
 use parking_lot::Mutex;
 
@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 pub struct RetryBudget {
     /// The maximum and initial number of tokens. 0 forbids retries; infinity allows all. At least 0.
     pub tokens_max: f64,
-    /// Tokens that a request adds when its first attempt succeeds: 0.1 allows one retry for each ten requests. At least 0.
+    /// Tokens that a request adds when its first attempt succeeds, at least 0: 0.1 allows one retry for each ten
+    /// requests.
     pub tokens_per_success: f64,
 }
 

@@ -38,8 +38,8 @@ pub(crate) const fn outcome_of_status(status: u16) -> Outcome {
     }
 }
 
-/// The wait that the server requests: `retry-after-ms` or `x-ms-retry-after-ms` in milliseconds, else `Retry-After` in seconds
-/// or as a date. The official SDKs honour the same headers.
+/// The wait that the server requests: `retry-after-ms` or `x-ms-retry-after-ms` in milliseconds, else `Retry-After` in
+/// seconds or as a date. The official SDKs honour the same headers.
 pub(crate) fn retry_after(headers: &HeaderMap, now: DateTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     for name in ["retry-after-ms", "x-ms-retry-after-ms"] {

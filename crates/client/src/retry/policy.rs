@@ -36,8 +36,8 @@ pub enum RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The default: four retries within 9 to 13 s (waits of about 0.5, 1.3, 2.9 and 6.1 s). They outlast a failover of several
-    /// seconds, and a short failure costs little.
+    /// The default: four retries within 9 to 13 s (waits of about 0.5, 1.3, 2.9 and 6.1 s). They outlast a failover of
+    /// several seconds, and a short failure costs little.
     pub const MODERN: Self = Self::Exponential {
         retries: 4,
         wait: Duration::from_millis(400),

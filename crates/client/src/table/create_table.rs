@@ -35,8 +35,8 @@ impl TableClient {
     /// Creates the table. A valid name has 3 to 63 letters and digits and begins with a letter.
     ///
     /// # Errors
-    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for an invalid name. A 409 after an attempt that may have created the
-    /// table has [`crate::Outcome::MayHaveHappened`].
+    /// 409 TableAlreadyExists or TableBeingDeleted; 400 for an invalid name. A 409 after an attempt that may have
+    /// created the table has [`crate::Outcome::MayHaveHappened`].
     pub async fn create(&self) -> Result<()> {
         let mut body = Vec::new();
         write_table_name(self.name(), &mut body);

@@ -96,9 +96,9 @@ impl TableClient {
     /// ```
     ///
     /// # Errors
-    /// The error of the failed action, with its [`Error::operation_index`]; [`crate::ErrorKind::Input`] for no actions, more
-    /// than 100 or several partitions; 400 InvalidDuplicateRow for two actions on one entity; 413 RequestBodyTooLarge above 4
-    /// MiB.
+    /// The error of the failed action, with its [`Error::operation_index`]; [`crate::ErrorKind::Input`] for no actions,
+    /// more than 100 or several partitions; 400 InvalidDuplicateRow for two actions on one entity; 413
+    /// RequestBodyTooLarge above 4 MiB.
     pub async fn submit_transaction(
         &self,
         actions: &[TransactionAction],
@@ -171,7 +171,7 @@ fn find_failed_operation(answer: &Answer) -> Result<()> {
         return Ok(());
     };
     let body = ErrorBody::read(part.body).map(|body| {
-        // The error of a transaction with one operation has no index.
+        // The error of a transaction with one operation has no index, so the index is 0.
         let (index, text) = body.split_index();
         let message = text.to_owned();
         (index.unwrap_or(0), ErrorBody { message, ..body })

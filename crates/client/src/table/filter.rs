@@ -51,8 +51,8 @@ impl Filter {
         PropertyFilter(Property::from_name(name))
     }
 
-    /// A filter in the language of the protocol ("Querying tables and entities"). The text is sent unchanged: escape the values
-    /// in it.
+    /// A filter in the language of the protocol ("Querying tables and entities"). The text is sent unchanged: escape
+    /// the values in it.
     #[must_use]
     pub fn raw(text: impl Into<String>) -> Self {
         Self {
@@ -142,8 +142,8 @@ impl PropertyFilter {
         Filter::term(&Tree::IsTrue(self.0))
     }
 
-    /// Matches if the property is a String that begins with `prefix`. The filter is a range, so on keys the server reads only
-    /// matching rows.
+    /// Matches if the property is a String that begins with `prefix`. The filter is a range, so on keys the server
+    /// reads only matching rows.
     #[must_use]
     pub fn starts_with(self, prefix: &str) -> Filter {
         let from = self.clone().ge(prefix);

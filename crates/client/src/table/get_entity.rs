@@ -53,8 +53,8 @@ impl TableClient {
     /// Reads the entity with these keys as a struct, see [`Entity::into_typed`].
     ///
     /// # Errors
-    /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`], caused by a [`crate::ConvertError`], if the entity does not
-    /// match the struct.
+    /// As [`Self::get_entity`]; [`crate::ErrorKind::Unreadable`], caused by a [`crate::ConvertError`], if the entity
+    /// does not match the struct.
     pub async fn get_entity_as<T: DeserializeOwned>(
         &self,
         partition_key: &str,

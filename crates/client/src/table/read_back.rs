@@ -14,7 +14,7 @@ use crate::{ETag, Entity, Error, Result};
 pub(super) enum Write<'a> {
     /// The entity has exactly these properties.
     Set(&'a Entity),
-    /// The entity has these properties among others.
+    /// The entity has at least these properties.
     Merged(&'a Entity),
     /// The entity with these keys does not exist.
     Deleted(&'a str, &'a str),

@@ -7,8 +7,8 @@ use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, Result
 use partita_wire::{AccountSasTerms, ServiceKind};
 use std::sync::Arc;
 
-/// The table service of an account. Cheap to clone; clones, and the [`TableClient`]s made from it, share connections and retry
-/// budget.
+/// The table service of an account. Cheap to clone; clones, and the [`TableClient`]s made from it, share connections
+/// and retry budget.
 #[derive(Debug, Clone)]
 pub struct TableServiceClient {
     pub(super) pipeline: Arc<Pipeline>,
@@ -18,8 +18,8 @@ impl TableServiceClient {
     /// A client of the account at `endpoint`; its secondary is [`Endpoint::secondary`]. Does not connect yet.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or if neither the system nor the options name one;
-    /// [`crate::ErrorKind::Credential`] for bearer tokens over plain HTTP to another machine;
+    /// [`crate::ErrorKind::Tls`] for an invalid certificate authority, or if neither the system nor the options name
+    /// one; [`crate::ErrorKind::Credential`] for bearer tokens over plain HTTP to another machine;
     /// [`crate::ErrorKind::Input`] for an invalid application name.
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {
         let account = ConnectionString {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// A table. Cheap to clone; clones share connections and retry budget with their [`crate::TableServiceClient`].
 ///
 /// # Retried writes
-/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that attempt, so
-/// the client reads the entities back:
+/// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that
+/// attempt, so the client reads the entities back:
 ///
 /// | write | answer after an attempt that may have happened | result |
 /// | --- | --- | --- |
 /// | insert | 409 | success if the entity has exactly these properties |
-/// | update with an ETag | 412 | success if the entity has these properties; after a merge, among others |
+/// | update with an ETag | 412 | success if the entity has exactly these properties; after a merge, at least these |
 /// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
 /// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
 ///
@@ -92,7 +92,8 @@ impl TableClient {
         &self.pipeline.account.endpoint
     }
 
-    /// Makes a shared access signature of this table: a query string for [`crate::Credential::Sas`]. Ignores `terms.table`.
+    /// Makes a shared access signature of this table: a query string for [`crate::Credential::Sas`]. Ignores
+    /// `terms.table`.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.

@@ -8,7 +8,7 @@ use partita_wire::table::{Operation, SignedRequest};
 use partita_wire::{Failure, Method, Query, Style, Target};
 use std::borrow::Cow;
 
-/// The requested media type: ETags, and type annotations where JSON is ambiguous.
+/// The requested media type. Answers then contain ETags, and type annotations where JSON is ambiguous.
 const JSON: &str = "application/json;odata=minimalmetadata";
 /// The media type of entities and tables.
 pub(super) const JSON_BODY: &str = "application/json";

@@ -18,15 +18,15 @@ impl TableClient {
     pub async fn settings(&self) -> Result<Option<TableSettings>> {
         let request = self.extension_request(Operation::GetTableSettings, Method::Get, SETTINGS);
         match self.pipeline.send(&request).await {
-            // Azurite ignores the parameter and answers with the table's entities.
+            // Azurite ignores the parameter and answers with the table's entities, which are not valid settings.
             Ok(reply) => Ok(TableSettings::read(reply.body()).ok()),
             Err(error) if is_unsupported(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Sets how long the table's entities live after their last write; with `None` they do not expire. Older entities expire at
-    /// once. Partita only.
+    /// Sets how long the table's entities live after their last write; with `None` they do not expire. Older entities
+    /// expire at once. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound; on other servers 400, 405 or 501.

@@ -6,7 +6,7 @@ use partita_wire::Method;
 use partita_wire::table::Operation;
 
 impl TableClient {
-    /// Deletes any number of entities in one step. Partita only.
+    /// Deletes all entities of the table in one step, however many there are. Partita only.
     ///
     /// # Errors
     /// 404 TableNotFound; on other servers 400, 405 or 501.

@@ -10,8 +10,8 @@ impl TableClient {
     /// Changes an existing entity and returns its new ETag.
     ///
     /// # Errors
-    /// 404 ResourceNotFound or TableNotFound; 412 UpdateConditionNotSatisfied if its ETag differs from `if_match`; 400 if the
-    /// entity exceeds a limit, such as 252 properties or 1 MiB.
+    /// 404 ResourceNotFound or TableNotFound; 412 UpdateConditionNotSatisfied if its ETag differs from `if_match`; 400
+    /// if the entity exceeds a limit, such as 252 properties or 1 MiB.
     pub async fn update_entity(
         &self,
         entity: &Entity,

@@ -117,7 +117,8 @@ impl TokenProvider for Tokens {
 /// from 1970 to 2999.
 const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC8wMDAwMDAwMC0wMDAwLTAwMDAtMDAwMC0wMDAwMDAwMDAwMDAvIiwiYXVkIjoiaHR0cHM6Ly9zdG9yYWdlLmF6dXJlLmNvbSIsIm5iZiI6MCwiaWF0IjowLCJleHAiOjMyNDcyMTQ0MDAwfQ.eA";
 
-/// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate authority.
+/// The data directory of a server with TLS and tokens, the server, its connection string, and its certificate
+/// authority.
 pub(crate) async fn started_with_tls() -> (tempfile::TempDir, Server, String, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();
     let server = server::start(&[
@@ -188,7 +189,7 @@ async fn clients_trust_only_known_authorities() {
     server.stop().await;
 }
 
-/// The certificate authority of another server.
+/// A self-signed certificate that no server uses, so trusting it does not help.
 pub(crate) fn untrusted_authority() -> Vec<u8> {
     rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])
         .unwrap()

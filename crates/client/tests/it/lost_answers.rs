@@ -59,7 +59,7 @@ async fn an_update_that_meets_its_own_effect_succeeds() {
             (Some(&etag), Some(&7_i64.into()))
         );
         assert_eq!(faulty.heads().len(), 3);
-        // A change by another client is still a conflict.
+        // Without a lost answer, a 412 is an error, although the entity has these properties.
         let error = through
             .update_entity(&changed, mode, &IfMatch::from(&before))
             .await

@@ -1,16 +1,16 @@
 //! Estimates the processors that the requests of a range used.
 //!
-//! The system measures only the whole process: requests, and background work such as compactions, backups, sweeps of
-//! dropped tables and the reading of keys after a start, partly on the request threads. So the estimate is the range's
-//! share of the process total, capped by the maximum that its requests can cost: a range with one request a second does
-//! not use a processor.
+//! The system measures only the whole process: requests, and background work such as compactions, backups, deleting the
+//! rows of dropped tables, and reading all keys after a start, partly on the request threads. So the estimate is the
+//! range's share of the process total, capped by the maximum that its requests can cost: a range with one request a
+//! second does not use a processor.
 
 use partita_heat::Window;
 
 /// The maximum processor time of a request in microseconds, before the cost of each row and each byte. These maxima are
 /// at least about twice the times measured on two shared cores (`docs/ranges.md`): a get 35 to 54, an insert 50 to 85,
 /// a transaction of 100 inserts 2,400, a page of 1,000 rows 5,800. On a slower machine this underestimates small
-/// requests; there the request rate shows a hot range.
+/// requests, but then the request rate shows that a range is hot.
 const REQUEST_US: f64 = 100.0;
 /// The maximum additional processor time of each row of a request, in microseconds.
 const ROW_US: f64 = 50.0;
@@ -24,7 +24,7 @@ pub(crate) fn cores(window: &Window, load_of_all: u64, busy: f64) -> f64 {
     (busy * share).min(explained(window))
 }
 
-/// The maximum number of processors that the requests of a window can have used.
+/// The maximum number of processors that the requests of a window can have used, from the maximum times above.
 fn explained(window: &Window) -> f64 {
     let counts = &window.counts;
     let rows = counts.rows_scanned + counts.rows_written;

@@ -4,8 +4,9 @@
 //! - **Split by size** when the files of a range exceed [`BalanceSettings::split_bytes`].
 //! - **Split by load**, if [`BalanceSettings::by_load`] is set, when requests stay above
 //!   [`BalanceSettings::split_rate`], or their processor time above [`BalanceSettings::split_cores`], for
-//!   [`BalanceSettings::hot_for`], and a split key that divides the load was found. A single hot partition has no split
-//!   key: it is counted and shown, but not split. A range with too few observed requests is not split either.
+//!   [`BalanceSettings::hot_for`], and a split key that divides the load was found. A range whose load is in a single
+//!   partition has no split key: it is counted and shown in the metrics, but not split. A range with too few observed
+//!   requests is not split either.
 //! - **Merge** two neighbours if both stayed below a quarter of all triggers for [`BalanceSettings::cold_for`].
 //!
 //! The balancer does not oscillate: it takes one action per round; it does not split a new range by load during the
@@ -29,7 +30,8 @@ pub struct BalanceSettings {
     pub split_rate: f64,
     /// A range whose requests use more processors than this is hot too; 1.0 is one processor.
     pub split_cores: f64,
-    /// Whether hot ranges are split if that divides their load. No benefit while one process serves all ranges.
+    /// Whether hot ranges are split if that divides their load. This has no benefit while one process serves all
+    /// ranges.
     pub by_load: bool,
     /// How long a range must be hot before it is split.
     pub hot_for: Duration,
@@ -37,7 +39,7 @@ pub struct BalanceSettings {
     pub cold_for: Duration,
     /// The time during which a new range is not split by load.
     pub cool_down: Duration,
-    /// The balancer does not split when there are this many ranges.
+    /// The balancer splits no range while there are at least this many ranges.
     pub ranges_max: usize,
 }
 
@@ -115,14 +117,14 @@ struct History {
     hot: Option<Instant>,
     /// The start of the current cold phase.
     cold: Option<Instant>,
-    /// Whether the current hot phase was already counted as one without a split key.
+    /// Whether the current hot phase is already in the count of hot phases without a split key.
     counted: bool,
     /// The end of the pause after a failed change.
     not_before: Option<Instant>,
 }
 
 /// The pause before another attempt to split a large range without a split key: a range with a single partition rarely
-/// gets a second one.
+/// gets a second one, so a new attempt would mostly fail too.
 const NO_SPLIT_KEY_PAUSE: Duration = Duration::from_secs(3600);
 
 impl Balancer {

@@ -3,7 +3,7 @@ use partita_heat::{Counts, Latency, Window};
 
 const ROUND: Duration = Duration::from_secs(10);
 
-/// A simulated key space of 100 equal pieces, whose ranges are split and merged as decided.
+/// A simulated key space of 100 equal pieces. Its ranges are split and merged as the balancer decides.
 struct World {
     balancer: Balancer,
     now: Instant,
@@ -164,7 +164,7 @@ fn a_load_around_the_merge_trigger_causes_no_change() {
     world.hours(1, |_| even(6_000.0));
     assert_eq!(world.ranges.len(), 2);
     let before = world.actions.len();
-    // Each half is below a quarter of the trigger for half an hour, then above it.
+    // For half an hour each of the two ranges is below a quarter of the trigger, and for the next above it.
     world.hours(24, |round| {
         even(if round / 180 % 2 == 0 {
             2_000.0
@@ -319,7 +319,7 @@ fn without_splits_by_load_a_hot_partition_is_still_counted() {
     assert_eq!(world.balancer.no_split_key(), 0);
     world.hours(2, |_| one_hot(20_000.0));
     assert_eq!(world.actions, []);
-    // The range stayed hot, so it is counted once.
+    // The range stayed hot all the time, so it is counted only once.
     assert_eq!(world.balancer.no_split_key(), 1);
 }
 

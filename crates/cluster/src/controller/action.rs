@@ -63,7 +63,7 @@ pub(crate) enum Action {
     Balance(BalanceAction),
 }
 
-/// A task of a job; each line ends with its [`TaskResult`](super::TaskResult).
+/// A task of a job. The last word of each line is the [`TaskResult`](super::TaskResult) that the task returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Assign and open these ranges. `Opened`; a failure ends the start.

@@ -8,7 +8,7 @@ use super::{Action, JobId, Outcome, State, Task};
 use crate::error::ChangeRefused;
 use std::collections::VecDeque;
 
-/// Holder and queue.
+/// The change lock: its holder, and the jobs that wait for it.
 #[derive(Debug, Default)]
 pub(super) struct ChangeLock {
     holder: Option<Holder>,
@@ -18,7 +18,7 @@ pub(super) struct ChangeLock {
 #[derive(Debug)]
 struct Holder {
     job: JobId,
-    /// `None` while an event is handled.
+    /// The phase of the holder; `None` while its event is handled.
     phase: Option<Phase>,
 }
 

@@ -50,7 +50,8 @@ impl State {
         }
     }
 
-    /// A range that shares files with too many databases is compacted first.
+    /// Continues after the survey. A range that shares files with too many databases must be compacted first, so its
+    /// change is refused.
     pub(super) fn surveyed(
         &mut self,
         job: JobId,

@@ -5,8 +5,8 @@
 //!       change lock                    no lock               change lock                    no lock                        change lock
 //! ```
 //!
-//! Every change leaves a database for each replaced range, which its clones read for minutes. So most rounds find no
-//! database to delete and do not take the lock.
+//! Every change leaves the databases of the replaced ranges, whose files the new ranges read for minutes. So most
+//! rounds find no database to delete and do not take the lock.
 
 use super::action::{SaveReason, Task};
 use super::phase::{AfterSave, Exclusive};

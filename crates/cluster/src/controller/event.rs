@@ -50,7 +50,7 @@ pub(crate) enum ChangeRequest {
     Merge { left: RangeId, right: RangeId },
 }
 
-/// The result of removing databases. A database that remains still has readers, or the store failed.
+/// The result of removing databases. A database remains if its files still have readers, or if the store failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
     pub(crate) gone: Vec<RangeId>,
@@ -59,7 +59,7 @@ pub(crate) struct Removed {
 }
 
 impl Removed {
-    /// The databases of the list that remain.
+    /// Those of `databases` that were not removed.
     pub(super) fn left_of(&self, databases: Vec<RangeId>) -> Vec<RangeId> {
         let left = databases.into_iter();
         left.filter(|id| !self.gone.contains(id)).collect()

@@ -53,7 +53,8 @@ use phase::{AfterSave, Exclusive, Phase};
 use pins::PinRounds;
 use std::collections::BTreeMap;
 
-/// If this many databases cannot be deleted because of a range, its split or merge is refused, and it is compacted.
+/// If this many databases cannot be deleted because of a range, its split or merge is refused, and the range is
+/// compacted.
 const ANCESTRY_MAX: u64 = 8;
 
 /// The maximum number of ranges of a host: each range has buffers, files, a heat sketch and tasks, and memory is
@@ -178,7 +179,7 @@ impl State {
             (Some(Phase::ReleasingPins), TaskResult::PinsReleased { complete }) => {
                 self.pins_released(job, complete);
             }
-            // Ignores a late result of an earlier phase.
+            // Ignores a result that does not belong to the current phase.
             (Some(phase), _) => self.lock.set_phase(job, phase),
             (None, TaskResult::Listed(databases)) => self.listed(job, databases),
             (None, TaskResult::Removable(databases)) => self.removable(job, databases),
@@ -210,7 +211,7 @@ impl State {
                 self.finish(job, Err(ChangeRefused::failed(error)));
             }
             (AfterSave::RolledBack(then), result) => self.rolled_back(job, then, result),
-            // If the save failed, the next round sees that the databases are missing and records it.
+            // If the save failed, the next round finds that the databases are missing, and saves the record then.
             (AfterSave::Deleted { late }, _) => self.deletion_done(job, late),
         }
     }

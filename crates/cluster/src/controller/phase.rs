@@ -15,7 +15,8 @@ pub(super) enum Exclusive {
         range: RangeId,
         time: Duration,
     },
-    /// A caller of [`Request::LockChanges`](super::event::Request::LockChanges) holds the lock.
+    /// The caller of a [`Request::LockChanges`](super::event::Request::LockChanges), which uses the lock outside of the
+    /// controller.
     Guest,
     /// Roll back a change whose rollback could not be recorded.
     RollBack,

@@ -1,5 +1,5 @@
-//! When the controller looks for untracked pins (in no snapshot record): after a start, for ten minutes after a
-//! failure, and once an hour.
+//! Decides when the controller looks for untracked pins, which are in no snapshot record: after a start, for ten
+//! minutes after a failure, and once an hour.
 
 use super::phase::Exclusive;
 use super::{Action, JobId, Outcome, State};
@@ -8,8 +8,8 @@ use super::{Action, JobId, Outcome, State};
 /// than an abandoned flush unless the disk is full.
 const ROUNDS_AFTER_FAILURE: u32 = 60;
 
-/// One of this many rounds also looks for pins, once an hour: on a full disk, an abandoned flush may create its pin
-/// much later.
+/// Even without a failure, one of this many rounds looks for pins, which is once an hour: on a full disk, an abandoned
+/// flush may create its pin much later.
 pub(crate) const ROUNDS_BETWEEN: u32 = 360;
 
 /// Counts rounds.
@@ -22,7 +22,7 @@ pub(super) struct PinRounds {
 }
 
 impl Default for PinRounds {
-    /// Due once, because the previous process may have been killed.
+    /// The first round looks for pins, because the previous process may have been killed.
     fn default() -> Self {
         Self { due: 1, passed: 0 }
     }

@@ -7,7 +7,8 @@ use crate::map::MapRecord;
 use partita_range::RangeId;
 
 impl State {
-    /// The store was read and checked: the record is the newest version of the map, or the store is new.
+    /// Handles the first event: the store was read and checked. `record` is the newest version of the map; `None` in a
+    /// new store.
     pub(super) fn found(&mut self, record: Option<MapRecord>, databases: &[RangeId]) {
         let Some(record) = record else {
             return self.save_start(MapRecord::first());

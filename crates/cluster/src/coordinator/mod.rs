@@ -1,4 +1,4 @@
-//! The registry of assignments: which host serves which range. Shared by controller and hosts.
+//! The registry of assignments: which host serves which range. The controller and the hosts share it.
 //!
 //! ```text
 //!  controller: assign ─▶ host: open the database ─▶ host: activate ─▶ host serves

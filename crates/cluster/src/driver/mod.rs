@@ -170,8 +170,8 @@ impl Driver {
         }
     }
 
-    /// Runs an action of a job as a task, and feeds the resulting event. A panic, already logged, ends the job or the
-    /// start.
+    /// Runs an action of a job as a task, and feeds the resulting event. If it panics, the panic is already logged, and
+    /// the job or the start ends.
     fn spawn(
         self: &Arc<Self>,
         name: &'static str,

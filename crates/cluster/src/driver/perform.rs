@@ -65,8 +65,8 @@ impl Driver {
                 TaskResult::Listed(listed.ok())
             }
             Task::FindRemovable(databases) => {
-                // Runs without the change lock, because it takes seconds with hundreds of databases; the removal checks
-                // again.
+                // Runs without the change lock, because it takes seconds with hundreds of databases. The removal checks
+                // each again under the lock.
                 let removable = parts.engines.removable(&databases).await;
                 let removable = removable.inspect_err(
                     |error| tracing::debug!(%error, "cannot find databases to delete"),
@@ -148,7 +148,7 @@ impl Driver {
         let saved = save_and_confirm(&*self.parts.store, record).await;
         if let Err(error) = &saved {
             match reason {
-                // The caller gets the error.
+                // Not logged here, because the caller gets the error.
                 SaveReason::Start | SaveReason::Begin => {}
                 SaveReason::RollBack => {
                     tracing::error!(%error, "cannot record the rollback of a change; maintenance will retry");

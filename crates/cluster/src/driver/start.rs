@@ -39,8 +39,8 @@ impl Driver {
         self.save_serving_records(&late).await
     }
 
-    /// Makes the serving records agree with the map, before a version of the map is stored: a later start relies on it.
-    /// Returns the ranges whose record must wait until their database exists.
+    /// Makes the serving records agree with the map, before a new version of the map is stored: later starts compare
+    /// the two. Returns the ranges whose serving record must not be stored before their database exists.
     async fn complete_serving_records(
         &self,
         checked: &StoreCheck,

@@ -58,8 +58,8 @@ pub trait Host: Send + Sync + 'static {
     ) -> Result<Duration, ChangeFailed>;
 
     /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for a few milliseconds,
-    /// less after a [`RangeAction::FlushMost`]. With several hosts, each would have to block its writes first. Not
-    /// cancel safe: an abandoned pin may still be created.
+    /// less after a [`RangeAction::FlushMost`]. If there were several hosts, each would have to block its writes first.
+    /// Not cancel safe: an abandoned pin may still be created.
     ///
     /// # Errors
     /// [`ChangeError`]; some of the ranges may be pinned, now or later.

@@ -1,4 +1,5 @@
-//! Checks a stored map against everything that belongs to it, before a start changes anything.
+//! Checks a stored map, and compares it with the databases and records that belong to it, before a start changes
+//! anything.
 //!
 //! The newest version of the map decides which databases are served and which are deleted. So it must be proven to be
 //! the newest: no serving record, database, WAL record or removed database may be newer than it. It must be undamaged,
@@ -36,7 +37,7 @@ impl StoreCheck {
     }
 
     fn add(&mut self, finding: Finding) {
-        // Many traces can show that the same version is missing.
+        // Adds one finding per object: several databases and records can show that the same version is missing.
         if self.findings.iter().all(|it| it.object != finding.object) {
             self.findings.push(finding);
         }
@@ -62,7 +63,7 @@ pub fn check(contents: &StoreContents) -> StoreCheck {
     checked
 }
 
-/// The newest version must be readable, and follow the version before it. Faults of older versions are warnings.
+/// Checks that the newest version is readable and follows the version before it. Faults of older versions are warnings.
 fn check_versions(checked: &mut StoreCheck, versions: &[KeptVersion]) {
     let Some((newest, older)) = versions.split_last() else {
         return;
@@ -82,7 +83,8 @@ fn check_versions(checked: &mut StoreCheck, versions: &[KeptVersion]) {
     }
     for (before, kept) in versions.iter().zip(versions.iter().skip(1)) {
         let next = before.version + 1;
-        // An older version may remain from an interrupted deletion.
+        // Only a gap among the last [`VERSIONS_KEPT`] versions is a fault: an interrupted deletion leaves gaps before
+        // them.
         if kept.version > next && next + VERSIONS_KEPT >= newest.version {
             checked.add(Finding::of_version(next, Fault::OldMissing));
         }
@@ -100,8 +102,8 @@ fn check_versions(checked: &mut StoreCheck, versions: &[KeptVersion]) {
     }
 }
 
-/// Nothing in the store may be newer than the newest version: no range with an id that the version has not given out,
-/// and no serving record of a range that its undecided change creates.
+/// Checks that nothing in the store is newer than the newest version: no range whose id is not below the version's next
+/// id, and no serving record of a range that its undecided change creates.
 fn check_traces(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreContents) {
     let created = newest.created();
     for (range, trace) in contents.traces() {
@@ -116,7 +118,7 @@ fn check_traces(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreCo
     }
 }
 
-/// The serving records of served ranges must agree with the map.
+/// Checks that the serving records of served ranges agree with the map.
 fn check_serving(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreContents) {
     for spec in newest.specs() {
         let mut serving = contents.map.serving.iter();
@@ -167,14 +169,14 @@ fn check_facts(checked: &mut StoreCheck, map: &RangeSpec, record: &RangeSpec) {
     }
 }
 
-/// Whether the start would delete databases because the newest version holds an undecided change. Not for stores
-/// without checksums: they have no serving records, which could show that the change was decided.
+/// Whether the start would delete databases because the newest version holds an undecided change. False for stores
+/// without checksums, because they have no serving records that could show that the change was decided.
 fn is_undecided(newest: &MapRecord, contents: &StoreContents) -> bool {
     let mut created = newest.created().into_iter();
     !newest.is_unchecked() && created.any(|range| contents.has_database(range))
 }
 
-/// Every served range must have a database with keys inside the range.
+/// Checks that every served range has a database, with keys inside the range only.
 fn check_databases(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreContents) {
     for spec in newest.specs() {
         let mut databases = contents.ranges.databases.iter();
@@ -199,7 +201,8 @@ fn check_databases(checked: &mut StoreCheck, newest: &MapRecord, contents: &Stor
     }
 }
 
-/// Whether the store may have been interrupted at its first start: one range, never served, without rows.
+/// Whether this may be a new store whose first start was interrupted: it has one range, which was never served and has
+/// no rows.
 fn is_untouched(newest: &MapRecord, contents: &StoreContents) -> bool {
     newest.next_range == 2 && contents.map.serving.is_empty() && contents.ranges.logged.is_empty()
 }

@@ -12,7 +12,7 @@ use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The end of a record without its checksum.
+/// The last bytes of a record's JSON text before the checksum is added.
 const END: &[u8] = b"\n}";
 
 /// The CRC-32 of a record's text, without the checksum itself. In JSON: eight lowercase hexadecimal digits.
@@ -71,7 +71,7 @@ pub fn encode(record: &impl Serialize) -> Vec<u8> {
 /// Reads a record that [`encode`] wrote.
 ///
 /// # Errors
-/// The text was changed, or it is not such a record.
+/// The text was changed or truncated, or it is not such a record.
 pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let tail_bytes = Checksum(0).tail().len();
     let body = text.len().checked_sub(tail_bytes);
@@ -79,7 +79,7 @@ pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
         .and_then(|at| text.split_at_checked(at))
         .ok_or("the file is too short")?;
     if tail != Checksum(crc32fast::hash(body)).tail() {
-        return Err("the checksum does not match: the file was changed or cut".to_owned());
+        return Err("the checksum does not match: the file was changed or truncated".to_owned());
     }
     serde_json::from_slice(text).map_err(|error| error.to_string())
 }

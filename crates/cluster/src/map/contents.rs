@@ -1,4 +1,4 @@
-//! Everything that a store says about its ranges, as read by a start or a check.
+//! What is stored about the ranges of a store, as a start or a check reads it.
 
 use super::record::MapRecord;
 use super::serving::ServingRecord;
@@ -49,7 +49,8 @@ impl StoreContents {
         databases.any(|database| database.range == range)
     }
 
-    /// Whether a database with a manifest exists: more than a file that a compaction wrote after the removal.
+    /// Whether a database with a manifest exists. A folder without one may be only a file that a compaction wrote after
+    /// the removal.
     pub(super) fn has_manifest(&self, range: RangeId) -> bool {
         let mut databases = self.ranges.databases.iter();
         databases.any(|it| it.range == range && it.files != StoredFiles::NoManifest)

@@ -32,7 +32,7 @@ pub enum Fault {
     /// There is no map in a store that holds data.
     #[error("has no version of the partition map, but {0}")]
     NoMap(Trace),
-    /// A version newer than the newest one existed.
+    /// A version newer than the newest stored one has existed, and is missing.
     #[error("is missing: {0}, and the newest version in the store is {1}")]
     VersionMissing(Trace, u64),
     /// The newest version cannot be read.
@@ -69,7 +69,8 @@ pub enum Fault {
         /// What the map states.
         map: String,
     },
-    /// The range of a serving record was replaced and its database deleted, but both are in the store.
+    /// The map no longer lists the range of a serving record, but the record and the range's database are both in the
+    /// store.
     #[error(
         "and its database belong to a range that the map no longer lists: files of an older copy were added"
     )]
@@ -96,7 +97,7 @@ pub enum Fault {
     },
 }
 
-/// What shows that a version of the map existed.
+/// An object whose existence proves that a version of the map existed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     /// A serving record that names a version of the map.
@@ -125,14 +126,14 @@ impl fmt::Display for Trace {
                 )
             }
             Self::Database(range) => write!(f, "the database {} exists", database(*range)),
-            Self::Logged(range) => write!(f, "the log has rows of range {range}"),
+            Self::Logged(range) => write!(f, "the WAL has rows of range {range}"),
             Self::Trashed(range) => write!(f, "the trash has a database of range {range}"),
         }
     }
 }
 
 impl StoreContents {
-    /// The traces of all ranges, the strongest first.
+    /// The traces of all ranges. Those that prove most come first.
     pub(super) fn traces(&self) -> impl Iterator<Item = (RangeId, Trace)> + '_ {
         let serving = self.map.serving.iter().map(|kept| match &kept.record {
             Ok(record) => (kept.range, Trace::Served(kept.range, record.version)),
@@ -194,7 +195,7 @@ impl Finding {
         }
     }
 
-    /// What an operator can do.
+    /// What an operator can do about the finding.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self.fault {

@@ -3,7 +3,7 @@
 //! - [`PartitionMap`]: finds the range of a key in this process. Writes wait here for a range in transit.
 //! - [`MapRecord`]: one stored version of the map, and functions that build the next version; [`MapStore`] stores the
 //!   versions, one transaction per change.
-//! - [`ServingRecord`]: states, apart from the map, that a range was served.
+//! - [`ServingRecord`]: a separate object that states that a range was served.
 //! - [`check`]: compares all of them with the databases, before a start changes anything; [`rebuild`]: makes a map from
 //!   the serving records.
 

@@ -10,7 +10,8 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a write waits for a range in transit before it is refused. Clients retry within a second.
+/// How long a write waits for a range in transit, one that is being split or merged, before it is refused. Clients
+/// retry within a second.
 pub const TRANSIT_WAIT: Duration = Duration::from_millis(300);
 
 /// The generation of a range's owner: a later owner of the same keys has a greater epoch.
@@ -55,10 +56,10 @@ pub enum LockError {
 /// The map from each key to exactly one range.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// In key order; the first begins with the empty key, each ends where the next begins, the last has no end. Empty
-    /// before the host has opened its ranges.
+    /// The ranges in key order: the first begins with the empty key, each ends where the next begins, the last has no
+    /// end. Empty before the host has opened its ranges.
     ranges: ArcSwap<Vec<Served>>,
-    /// Notified when ranges are replaced, and when a frozen range takes writes again.
+    /// Notified when ranges are replaced, and when a frozen range accepts writes again.
     notify: watch::Sender<()>,
 }
 
@@ -159,7 +160,7 @@ impl PartitionMap {
     ) -> Result<Result<Locked, InTransit>, LockError> {
         let range = self.route(first).range;
         let bounds = range.bounds();
-        // Nearly every write has one key, and the range was selected by it.
+        // The range was found by the first key. Nearly every write has only that key.
         if keys
             .iter()
             .skip(1)

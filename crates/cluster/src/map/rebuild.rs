@@ -26,9 +26,9 @@ pub enum RebuildError {
     Coverage(&'static str),
 }
 
-/// The next version of the map, if the serving records determine it: of two that overlap, the one with the greater
-/// epoch replaced the other. Replaced databases become pending deletion. Only for a store that [`super::check`]
-/// refuses because versions are missing or unreadable.
+/// The next version of the map, if the serving records determine it: of two records whose keys overlap, the range with
+/// the greater epoch replaced the other. Replaced databases become pending deletion. Only for a store that
+/// [`super::check`] refuses because versions are missing or unreadable.
 ///
 /// # Errors
 /// [`RebuildError`].

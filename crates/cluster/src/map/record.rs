@@ -202,8 +202,8 @@ impl MapRecord {
         self.format == FORMAT_WITHOUT_CHECKSUM
     }
 
-    /// Whether the record states the checksum of `before`, the version before it; if it states none, whether `before`
-    /// has none.
+    /// Whether the record's `previous` is the checksum of `before`, the version before it. Without `previous`, whether
+    /// `before` has no checksum either.
     pub(super) fn follows(&self, before: &Self) -> bool {
         match self.previous {
             Some(previous) => previous == before.checksum(),

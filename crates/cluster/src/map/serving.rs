@@ -1,8 +1,8 @@
-//! Serving records: which ranges were served, kept apart from the partition map.
+//! Serving records: objects that state which ranges were served, in addition to the partition map.
 //!
 //! A range gets its serving record after the map that lists it is durable, and before its first client write. The
-//! record goes with the range's database. So a start notices that a version of the map is missing, before it deletes a
-//! database that this version would list. `docs/format/map.md` describes the bytes.
+//! record is deleted with the range's database. So a start can notice that a version of the map is missing, before it
+//! deletes a database that the missing version lists. `docs/format/map.md` describes the bytes.
 
 use super::checksum;
 use super::key_text;

@@ -23,7 +23,7 @@ const MAP: &str = "map";
 /// The folder of the serving records.
 const SERVED: &str = "served";
 
-/// The number of older versions kept, to show the history of changes.
+/// The number of older versions kept. They show the history of changes.
 pub(super) const VERSIONS_KEPT: u64 = 100;
 
 /// How many objects are read at the same time: an object store has a long latency.
@@ -104,7 +104,7 @@ pub(crate) async fn save_and_confirm(
     let Err(failed) = store.save(record).await else {
         return Ok(());
     };
-    // The response may be lost: the stored record decides.
+    // The record may be stored although the response is an error, so the stored record decides.
     loop {
         match store.load().await {
             Ok(Some(found)) if is_ours(&found, record) => return Ok(()),
@@ -116,8 +116,8 @@ pub(crate) async fn save_and_confirm(
     }
 }
 
-/// Stores the serving records of ranges that the stored map lists. Repeats it until it succeeds, because the change of
-/// ranges is decided.
+/// Stores the serving records of ranges that the stored map lists. Repeats a failed save until it succeeds, because the
+/// change of ranges is already decided.
 pub(crate) async fn save_all_serving(store: &dyn MapStore, records: &[ServingRecord]) {
     let saving = records.iter().map(|record| async move {
         let mut is_logged = false;
@@ -209,12 +209,12 @@ impl ObjectMapStore {
     }
 }
 
-/// The object of a version of the map.
+/// The path of the object that holds a version of the map.
 pub(super) fn version_path(version: u64) -> Path {
     Path::from(format!("{MAP}/{version:020}.json"))
 }
 
-/// The object of a serving record.
+/// The path of the object that holds a serving record.
 pub(super) fn serving_path(range: u64) -> Path {
     Path::from(format!("{SERVED}/{range}.json"))
 }
@@ -364,7 +364,8 @@ mod tests {
         ));
     }
 
-    /// Without a checksum, one flipped bit in the text of a range's first key could hide hundreds of rows.
+    /// This needs the checksum: without it, one flipped bit in the text of a range's first key could hide hundreds of
+    /// rows.
     #[test]
     fn every_flipped_bit_of_a_version_is_noticed() {
         let record = MapRecord::first().begin(split());

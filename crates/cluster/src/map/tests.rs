@@ -105,7 +105,7 @@ fn database(id: u64) -> StoredDatabase {
     }
 }
 
-/// The objects and severities of the findings.
+/// The object and severity of each finding.
 fn findings(contents: &StoreContents) -> Vec<(String, Severity)> {
     let findings = check(contents).findings;
     let findings = findings.into_iter();
@@ -148,7 +148,8 @@ fn no_interrupted_step_is_refused() {
         let refused: Vec<_> = checked.findings_of(Severity::Refused).collect();
         assert!(refused.is_empty(), "{step}: {refused:?}");
     }
-    // The deletion of the serving record was not synced; and a compaction wrote a file after the removal.
+    // Two more states: the deletion of the serving record was not synced, and a compaction wrote a file after the
+    // removal.
     let mut stray = split.store(4, &[1, 2, 3], &[1, 2, 3]);
     stray.ranges.databases[0].files = StoredFiles::NoManifest;
     for contents in [split.store(4, &[1, 2, 3], &[2, 3]), stray] {
@@ -175,7 +176,7 @@ fn lost_versions_are_found() {
     let split = Split::new();
     let cases: [(&str, StoreContents); 7] = [
         (THIRD, split.store(2, &[1, 2, 3], &[1, 2, 3])),
-        // Range 1 was deleted already.
+        // The same loss, after range 1 was deleted.
         (THIRD, split.store(2, &[2, 3], &[2, 3])),
         (THIRD, split.store(1, &[2], &[1, 2, 3])),
         // Without any serving record, only the databases show that a version is missing.

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::sync::{Semaphore, watch};
 
-/// Databases, or a store, that respond to a number of calls and then hang.
+/// Databases, or a store, that execute a number of calls and then never respond again.
 pub struct Dying<T: ?Sized> {
-    /// The real ones.
+    /// The real databases or store.
     pub inner: Arc<T>,
     /// The number of remaining calls; several doubles may share it.
     pub calls_left: Arc<AtomicI64>,
@@ -146,8 +146,8 @@ impl EngineSet for Dying<dyn EngineSet> {
     }
 }
 
-/// A map store that stores immediately but responds only while its gate is open; the caller may be dropped before.
-/// While it is full, saves fail.
+/// A map store that stores immediately but responds only while its gate is open, so that a test can drop the caller
+/// before the response. While it is full, saves fail.
 pub struct Gated {
     inner: Arc<ObjectMapStore>,
     /// Whether calls get a response.

@@ -28,7 +28,7 @@ pub struct Hooked {
 }
 
 impl Hooked {
-    /// With empty hooks.
+    /// The databases with empty hooks.
     #[must_use]
     pub fn new(engines: &Arc<MemoryEngineSet>) -> Self {
         let nothing = || -> Hook { Box::new(|| Box::pin(async { Ok(()) })) };

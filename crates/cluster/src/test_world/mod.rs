@@ -53,7 +53,7 @@ impl PinRecords for NamedPins {
 }
 
 impl Default for Disk {
-    /// Empty, without snapshots.
+    /// An empty store without snapshots.
     fn default() -> Self {
         Self::with_pins(Arc::new(NamedPins::default()))
     }

@@ -80,7 +80,7 @@ async fn hot_reads_are_split_from_a_growing_end_once() {
     const OLD: u64 = 10_000_000;
     let mut watched = Watched::start().await;
     let request = |at: u64| match at % 2 {
-        // Cycles through all keys, with large steps.
+        // Reads cycle through all old keys, with large steps.
         0 => (Access::Read, at * 7_919 % OLD),
         _ => (Access::Insert, OLD + at),
     };

@@ -1,4 +1,4 @@
-//! A store whose map was lost in part, or damaged, is not started, and nothing in it is deleted.
+//! Tests that a store whose map is damaged or partly lost does not start, and that nothing in it is deleted.
 
 use super::*;
 use crate::map::Epoch;
@@ -41,7 +41,7 @@ async fn objects(disk: &Disk, folder: &str) -> BTreeMap<Path, Bytes> {
     objects
 }
 
-/// Makes these the only objects.
+/// Restores the objects: makes `all` the only objects.
 async fn restore(disk: &Disk, all: &BTreeMap<Path, Bytes>) {
     for path in objects(disk, "").await.keys() {
         disk.objects.delete(path).await.unwrap();
@@ -100,8 +100,8 @@ async fn a_start_without_the_newest_versions_of_the_map_is_refused() {
     assert_eq!(rows(&cluster).await, rows_before);
 }
 
-/// A flipped bit in the newest version refuses the start. In any other object of the map and the serving records it
-/// changes no row.
+/// With a flipped bit in the newest version of the map, the start is refused. With one in any other object of the map
+/// or the serving records, no row changes.
 #[tokio::test]
 async fn damage_is_refused_or_repaired_and_never_changes_the_map() {
     let (disk, rows_before) = changed().await;
@@ -133,7 +133,7 @@ async fn a_missing_database_is_not_replaced_by_an_empty_one() {
     assert_eq!(findings[0].fault, Fault::DatabaseMissing);
 }
 
-/// A valid map that states other keys than those that the ranges were served with.
+/// The map is valid, but states other keys for the ranges than their serving records.
 #[tokio::test]
 async fn a_foreign_map_is_refused() {
     let disk = Disk::default();

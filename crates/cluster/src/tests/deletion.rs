@@ -1,4 +1,4 @@
-//! Databases left behind by changes are deleted, and do not block a change.
+//! Tests that databases of replaced ranges are deleted, and do not block a change.
 
 use super::*;
 use std::sync::atomic::AtomicBool;
@@ -82,7 +82,7 @@ async fn finding_removable_databases_does_not_block_changes() {
     split.expect("the split waited").unwrap();
     go_on.add_permits(1_000);
     maintained.await.unwrap();
-    // A minute of paused time: maintenance rounds run.
+    // Maintenance rounds run in this minute of tokio's paused time.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(cluster.record().pending_deletion.is_empty());
     let there = disk.engines.list().await.unwrap();

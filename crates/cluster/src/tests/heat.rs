@@ -1,4 +1,4 @@
-//! The heat history over restarts and splits.
+//! Tests of the heat history over restarts and splits.
 
 use super::*;
 use crate::ClusterParts;

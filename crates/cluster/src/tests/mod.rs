@@ -1,4 +1,4 @@
-//! Splits and merges: no row is lost by a failure or a kill.
+//! Tests of splits and merges: no failure and no kill loses a row.
 
 mod balancing;
 mod damage;
@@ -310,7 +310,7 @@ async fn a_rollback_is_recorded_once_the_disk_has_space() {
         if by_maintenance {
             cluster.maintain().await;
         } else {
-            // This change fills the disk again, after the earlier change was rolled back.
+            // The earlier change was rolled back before this one begins. This one fills the disk again.
             let refused = cluster.split(RangeId(1), None).await;
             refused.unwrap_err();
             let made = cluster.record().change.unwrap().created();

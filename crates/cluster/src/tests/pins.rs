@@ -1,4 +1,4 @@
-//! Untracked pins are released; pins in a record stay.
+//! Tests that pins that are in no snapshot record are released, and that others stay.
 
 use super::*;
 use crate::ClusterParts;

@@ -1,4 +1,4 @@
-//! Watching the ranges: every ten seconds their reports go to the heat history and to the balancer.
+//! Watches the ranges: every ten seconds, adds their reports to the heat history and gives them to the balancer.
 //!
 //! Only [reports](crate::host::HostReport) are used, never ranges of this process, so that hosts can be in other
 //! processes.
@@ -62,7 +62,7 @@ impl Seen {
 }
 
 impl Watch {
-    /// Without load.
+    /// A watch that has not observed any load.
     pub(crate) fn new(driver: Arc<Driver>) -> Self {
         Self {
             driver,

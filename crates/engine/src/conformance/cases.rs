@@ -242,7 +242,7 @@ pub(super) async fn later_batches_win(engine: Arc<dyn Engine>) {
 pub(super) async fn room_is_bounded_and_returned(engine: Arc<dyn Engine>) {
     let too_large = engine.reserve(usize::MAX).await.unwrap_err();
     assert_eq!(too_large, WriteError::Refused(Refusal::TooLarge));
-    // Dropped futures and permits free the bytes they reserved.
+    // Dropped futures and permits must free the bytes they reserved.
     for _ in 0..200 {
         drop(engine.reserve(4 << 20).await.unwrap());
         drop(engine.reserve(4 << 20));
@@ -293,7 +293,7 @@ pub(super) async fn large_values_and_odd_keys(engine: Arc<dyn Engine>) {
     engine.close().await;
 }
 
-/// A batch as large as a hundred patched large entities is committed, with no other batch in flight.
+/// A batch larger than the pipeline's room, as large as a hundred patched large entities, is committed alone.
 pub(super) async fn a_batch_larger_than_all_room_goes_alone(engine: Arc<dyn Engine>) {
     let value = Bytes::from(vec![7; 1 << 20]);
     let mut batch = Batch::new();

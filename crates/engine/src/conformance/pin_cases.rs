@@ -123,7 +123,7 @@ pub(super) async fn pins_of_one_call_show_the_same_instant(set: Arc<dyn EngineSe
     for _ in 0..8 {
         let pinned = set.pin(&[SECOND, FIRST]).await.unwrap();
         pins.push(pinned.pins);
-        // Wait for new rows before each pin.
+        // Waits for new rows, so that the next pin has more.
         let before = set.stats().rows;
         while set.stats().rows < before + 20 {
             tokio::task::yield_now().await;
@@ -171,7 +171,7 @@ pub(super) async fn a_pin_outlives_its_range(set: Arc<dyn EngineSet>) {
     parent.close().await;
     let child = open(&*set, SECOND).await;
     commit(&*child, put("new", "x")).await.unwrap();
-    // The pin reads files of the parent.
+    // This pin reads files of the source.
     let pin = set.pin(&[SECOND]).await.unwrap().pins.remove(0);
     child.flush().await.unwrap();
     set.clone_parts(THIRD, &[whole(SECOND)]).await.unwrap();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::Step;
 
-/// Scripts of up to `count_max` steps.
+/// A proptest strategy for scripts of up to `count_max` steps.
 pub(crate) fn steps(count_max: usize) -> impl Strategy<Value = Vec<Step>> {
     vec(step(), 1..=count_max)
 }

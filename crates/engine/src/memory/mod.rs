@@ -29,7 +29,8 @@ pub use faults::{Fault, Faults};
 
 type Rows = OrdMap<Bytes, Bytes>;
 
-/// The limit on bytes in flight. Several batches are in flight only when completions submit batches.
+/// The limit on bytes in flight. In memory a batch completes at once, so several are in flight only while completions
+/// submit batches.
 const IN_FLIGHT_BYTES_MAX: u32 = 64 << 20;
 
 /// The maximum number of entries in a layout's `files_by_key`.

@@ -18,7 +18,7 @@ use super::newest_manifest::newest_manifest;
 use super::store_error;
 use crate::{ChangeError, RangeId};
 
-/// How many manifests are read at the same time: an object store has a long latency.
+/// How many manifests are read at the same time: several, because an object store has a long latency.
 const MANIFESTS_AT_ONCE: usize = 8;
 
 /// SlateDB's administration of a range's database.

@@ -1,11 +1,11 @@
 //! The object store of one database, which distinguishes damaged files from temporary failures.
 //!
 //! SlateDB repeats a failed call of its store without limit, because a full disk or a short outage must not close a
-//! database. A read beyond the end of a cut file would be repeated forever. So this store marks such errors as final,
-//! and notes the file in [`Damage`]. A read whose content fails its checksum is repeated once by SlateDB, with a mark
-//! that this store sees.
+//! database. But a read beyond the end of a truncated file would be repeated forever. So this store returns such errors
+//! as [`NonRetryable`], and records the file in [`Damage`]. SlateDB repeats a read once if the content fails its
+//! checksum; a tag on the call tells this store so, and it records the file too.
 //!
-//! Only reads of data files are checked. They carry a tag that tells the caller and whether it is a repetition.
+//! Only reads of data files are checked. Each has an [`ObjectStoreCallTag`], which names the calling part of SlateDB.
 
 use std::error::Error as StdError;
 use std::io;
@@ -29,8 +29,8 @@ use super::damage::{Damage, path_in_directory, version_of};
 use super::store_layer::Layer;
 use crate::RangeId;
 
-/// How long a compaction that met a damaged file is delayed. SlateDB starts it again at once, and it would read the
-/// files before the damage again and again.
+/// How long a compaction waits after it read a damaged file. SlateDB restarts a failed compaction at once. Without the
+/// wait it would read the same files all the time.
 const COMPACTION_PAUSE: Duration = Duration::from_secs(60);
 
 /// The store of one database.
@@ -41,7 +41,7 @@ pub(super) struct CheckedStore {
     range: RangeId,
 }
 
-/// A read that met a damaged file.
+/// The error of a read of a damaged file.
 #[derive(Debug, thiserror::Error)]
 #[error("{file} is damaged: {problem}")]
 pub(super) struct Unreadable {
@@ -50,7 +50,7 @@ pub(super) struct Unreadable {
 }
 
 impl Unreadable {
-    /// The damaged file behind an error.
+    /// The `Unreadable` among the causes of an error.
     pub(super) fn find<'e>(mut error: &'e (dyn StdError + 'static)) -> Option<&'e Self> {
         loop {
             if let Some(found) = error.downcast_ref() {
@@ -113,7 +113,8 @@ impl CheckedStore {
             },
             Err(error) => Failure::from(error),
         };
-        // The error for a read that begins beyond the end of the file has no type of its own.
+        // A read that begins beyond the end of the file fails with an error of no special type, so the length is
+        // compared.
         if let Failure::Passing(_) = failure
             && let Ok(meta) = self.store.head(file).await
             && let Some(problem) = cut(&meta, &wanted)
@@ -123,7 +124,7 @@ impl CheckedStore {
         Err(failure)
     }
 
-    /// Notes that the file is damaged, and delays a compaction.
+    /// Records that the file is damaged. If the caller is a compaction, waits for [`COMPACTION_PAUSE`].
     async fn note(&self, file: &Path, problem: String, caller: TableStoreKind) {
         let version = version_of(&*self.store, file).await;
         self.damage.note(self.range, file, problem, version);
@@ -138,13 +139,13 @@ fn cut(meta: &ObjectMeta, wanted: &Range<u64>) -> Option<String> {
     let ObjectMeta { size, .. } = meta;
     (wanted.end > *size).then(|| {
         format!(
-            "it was cut: it has {size} bytes, a read needs {}",
+            "it was truncated: it has {size} bytes, and a read needs {}",
             wanted.end
         )
     })
 }
 
-/// Reads the content, which SlateDB would do next, so that a failure of the disk is seen here.
+/// Reads the content here instead of leaving that to SlateDB, so that a read error of the disk is found here.
 async fn drain(found: GetResult) -> Result<GetResult> {
     let (meta, range) = (found.meta.clone(), found.range.clone());
     let (attributes, extensions) = (found.attributes.clone(), found.extensions.clone());
@@ -159,7 +160,7 @@ async fn drain(found: GetResult) -> Result<GetResult> {
     })
 }
 
-/// The error of the operating system behind an error.
+/// The error of the operating system among the causes of an error.
 fn find_io<'e>(mut error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     loop {
         if let Some(found) = error.downcast_ref() {
@@ -229,7 +230,7 @@ mod tests {
     use super::super::store_layer::Layered;
     use super::*;
 
-    /// An error of the operating system, as a store returns it.
+    /// The failure for an error of the operating system that an object store returns.
     fn failure(errno: Errno) -> Failure {
         Failure::from(Error::Generic {
             store: "test",
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(damage.list(|_| false), []);
     }
 
-    /// SlateDB starts a failed compaction again at once.
+    /// Because SlateDB restarts a failed compaction at once.
     #[tokio::test(start_paused = true)]
     async fn a_compaction_that_meets_damage_is_delayed() {
         let (store, _, file) = store().await;
@@ -312,7 +313,7 @@ mod tests {
         assert_eq!(began.elapsed(), COMPACTION_PAUSE);
     }
 
-    /// SlateDB marks the repetition of a read whose content failed its checksum.
+    /// SlateDB repeats a read whose content failed its checksum, with a tag; the store must record the file then.
     #[tokio::test]
     async fn a_failed_checksum_is_noted() {
         let (store, damage, file) = store().await;

@@ -73,7 +73,8 @@ async fn ensure_flushed(core: &Core, range: RangeId) -> Result<(), ChangeError> 
     let (Some(database), Some(wal)) = (open.database(), core.wal()) else {
         return Err(ChangeError::Unavailable);
     };
-    // A database that closed itself may hold a failed write that the WAL does not track.
+    // After a failed write a database closes itself. Its rows in memory may then differ from the WAL, so it is not
+    // cloned.
     if database.is_closed() {
         return Err(ChangeError::Unavailable);
     }

@@ -24,9 +24,9 @@ pub(super) struct Context {
     /// The clock of all databases. With a separate clock for each, the clock of a clone could be behind that of its
     /// source.
     pub(super) clock: Arc<StoreClock>,
-    /// The damaged files that reads met.
+    /// The damaged files that reads and scrubs found.
     pub(super) damage: Arc<Damage>,
-    /// Compactions that returned space.
+    /// The number of compactions that were requested to return space.
     pub(super) space_counts: SpaceCounts,
     /// The ranges that were opened or cloned in this process.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
@@ -46,7 +46,7 @@ impl Context {
         }
     }
 
-    /// The store of the database of `range`, which notes damaged files.
+    /// The store of the database of `range`. It records damaged files in `damage`.
     pub(super) fn store_of(&self, range: RangeId) -> Arc<dyn ObjectStore> {
         let (store, damage) = (Arc::clone(&self.home.store), Arc::clone(&self.damage));
         Arc::new(Layered(CheckedStore::new(store, damage, range)))

@@ -1,8 +1,8 @@
 //! The files of the store that could not be read, for health and status.
 //!
-//! A file is noted by [`super::checked_store`] when a read meets the damage, or by [`super::scrub`]. It is dropped when its range is closed or
-//! reopened, when the range no longer reads it, and when the file was replaced; [`super::damage_watch`] looks for the
-//! last two.
+//! [`super::checked_store`] adds a file to the list when a read fails, [`super::scrub`] when it finds damage. A file
+//! leaves the list when its range is closed or reopened, when the range no longer reads it, and when the file was
+//! replaced. [`super::damage_watch`] checks for the last two.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub(super) struct Damage {
 struct Noted {
     problem: String,
     since: SystemTime,
-    /// The file as it was then; `None` if not even its first byte was readable.
+    /// The properties of the damaged file, to notice when it is replaced; `None` if not even its first byte was
+    /// readable.
     version: Option<ObjectMeta>,
 }
 
@@ -39,7 +40,7 @@ pub(super) fn path_in_directory(object: &Path) -> String {
     format!("store/{object}")
 }
 
-/// Whether an object is a data file. Only the scrub notes others.
+/// Whether an object is a data file. Of other files, only the scrub records damage.
 pub(super) fn is_data_file(object: &Path) -> bool {
     object.extension() == Some("sst")
 }
@@ -57,7 +58,7 @@ pub(super) async fn version_of(store: &dyn ObjectStore, file: &Path) -> Option<O
 }
 
 impl Damage {
-    /// No damaged files; `clock` gives the time of each note.
+    /// An empty list; `clock` gives [`DamagedFile::since`].
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -66,7 +67,7 @@ impl Damage {
         }
     }
 
-    /// Notes a damaged file that `range` reads, and names it in the log, once a minute.
+    /// Adds a damaged file that `range` reads, and logs it, at most once a minute.
     pub(super) fn note(
         &self,
         range: RangeId,
@@ -96,7 +97,7 @@ impl Damage {
         }
     }
 
-    /// Whether a read of `range` met a damaged file.
+    /// Whether a damaged file of `range` is known.
     pub(super) fn is_in(&self, range: RangeId) -> bool {
         let files = self.files.lock();
         files.keys().any(|(damaged, _)| *damaged == range)
@@ -107,13 +108,13 @@ impl Damage {
         self.files.lock().retain(|(of, _), _| *of != range);
     }
 
-    /// Drops the manifests of a range, which a scrub has read again.
+    /// Drops the manifests of a range from the list, because a scrub has now read them.
     pub(super) fn clear_manifests(&self, range: RangeId) {
         let mut files = self.files.lock();
         files.retain(|(of, file), _| *of != range || is_data_file(file));
     }
 
-    /// All files. `refuses`: whether a range refuses writes.
+    /// All files. `refuses` tells whether a range refuses writes.
     pub(super) fn list(&self, refuses: impl Fn(RangeId) -> bool) -> Vec<DamagedFile> {
         let files = self.files.lock();
         let listed = files.iter().map(|((range, file), noted)| DamagedFile {
@@ -126,7 +127,7 @@ impl Damage {
         listed.collect()
     }
 
-    /// The files, each as it was when it was noted.
+    /// The files, each with its properties when it was added.
     pub(super) fn versions(&self) -> Vec<(RangeId, Path, Option<ObjectMeta>)> {
         let files = self.files.lock();
         let files = files.iter();
@@ -135,7 +136,7 @@ impl Damage {
             .collect()
     }
 
-    /// Drops a file, unless it was noted again in another version.
+    /// Drops a file, unless it was added again with other properties than `version`.
     pub(super) fn drop_version(&self, range: RangeId, file: &Path, version: Option<&ObjectMeta>) {
         let mut files = self.files.lock();
         let key = (range, file.clone());

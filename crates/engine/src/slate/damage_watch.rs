@@ -1,4 +1,5 @@
-//! Follows the damaged files of open databases: drops those that were replaced, and protects other ranges.
+//! Maintains the list of damaged files: drops those that were replaced, and blocks writes of a range whose damage would
+//! otherwise stop all ranges.
 
 use slatedb::object_store::path::Path;
 
@@ -7,7 +8,7 @@ use super::damage::{is_data_file, version_of};
 use super::database::Database;
 use super::settings::LEVEL0_COUNT_BLOCKED;
 
-/// Drops the files that were replaced, and those that no open database reads. Cancel safe.
+/// Drops from the list the files that were replaced, and those that no open database reads. Cancel safe.
 pub(super) async fn recheck(core: &Core) {
     let damage = &core.context.damage;
     for (range, file, version) in damage.versions() {
@@ -32,9 +33,9 @@ pub(super) fn reads(database: &Database, file: &Path) -> bool {
         .any(|view| view.sst.id.value().to_string() == name)
 }
 
-/// Blocks writes of ranges whose level 0 is nearly full, and which met a damaged file. Such a range cannot compact level
-/// 0 if the file is in it. When level 0 is full, the range can no longer flush, and would pin the WAL,
-/// so that all ranges would refuse writes.
+/// Blocks writes of ranges that have a damaged file and a nearly full level 0. The damage can prevent the compaction of
+/// level 0. When level 0 is full, the range can no longer flush and its records stay in the WAL, until the WAL is full
+/// and all ranges refuse writes.
 pub(super) fn block_writes(core: &Core) {
     for open in core.open_ranges() {
         let range = open.range;

@@ -31,8 +31,8 @@ pub(super) struct Database {
 impl Database {
     /// Opens the database of a range, creates it if it is missing, and replays its WAL records.
     ///
-    /// After a failure the replayed rows are flushed to the store's files before this returns: a file whose sync failed
-    /// may return rows that are not on the disk, and readers must see only durable rows.
+    /// After a failure the replayed rows are flushed to the store's files before this returns. The reason: after a
+    /// failed sync, a read of the WAL may return rows that are not on the disk, and readers must see only durable rows.
     pub(super) async fn open(
         context: &Context,
         runtimes: &Runtimes,
@@ -117,8 +117,8 @@ impl Database {
     }
 }
 
-/// A task that is aborted when its owner is dropped. Otherwise a database that opens late would work in the background
-/// while its files are removed.
+/// A task that is aborted when its owner is dropped. Without the abort, a database whose opening was given up could
+/// still open later, and work in the background while its files are removed.
 pub(super) struct AbortOnDrop<T>(pub(super) JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {

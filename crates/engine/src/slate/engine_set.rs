@@ -48,7 +48,7 @@ pub struct SlateEngineSet {
 }
 
 impl SlateEngineSet {
-    /// Opens the WAL of a data directory; [`EngineSet::open`] opens each database.
+    /// Opens the WAL of a data directory. [`EngineSet::open`] then opens each database.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -166,8 +166,8 @@ impl EngineSet for SlateEngineSet {
     }
 
     async fn drop_unknown(&self) {
-        // Only the wait for the lock has a deadline. The lock blocks opens, so that no range is opened now and treated
-        // as unknown.
+        // Only the wait for the lock has a deadline. The lock blocks opens: a range that is opened at the same time
+        // must not count as unknown.
         let lock = within_store_deadline(async { Ok(self.core.lock_all_changes().await) });
         let Ok(_changes) = lock.await else {
             return tracing::warn!("timed out before releasing WAL records of unknown ranges");
@@ -275,7 +275,7 @@ impl EngineSet for SlateEngineSet {
         self.core.context.damage.list(refuses)
     }
 
-    /// Runs on the background threads: a checksum of 1 MiB would delay requests.
+    /// Runs on the background threads: computing a checksum over 1 MiB would delay requests.
     async fn scrub(&self, meter: Arc<dyn Meter>) -> ScrubPass {
         let scrubbing = scrub::run(Arc::clone(&self.core), meter);
         let mut running = AbortOnDrop(self.runtimes.store.spawn(scrubbing));

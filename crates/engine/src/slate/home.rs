@@ -7,7 +7,7 @@ use partita_wal::WalStorage;
 use partita_wal::local::{LocalStorage, Options};
 use slatedb::object_store::ObjectStore;
 
-/// The storage of the databases of a process: an object store for files, and a storage for the common WAL. With the
+/// The storage of the databases of a process: an object store for files, and a storage for the common WAL. Also the
 /// clock of the machine.
 #[derive(Clone)]
 pub struct Home {
@@ -28,8 +28,8 @@ impl Home {
         Self::with_wal_options(data, Options::default())
     }
 
-    /// As [`Home::in_directory`], on a machine with little memory: about this many bytes of rows may be in memory because
-    /// no file has them yet. More than the default has no effect.
+    /// As [`Home::in_directory`], for a machine with little memory: limits the rows in memory that are not yet flushed
+    /// to about `unflushed_bytes_max` bytes. More than the default has no effect.
     pub fn in_directory_within(data: Arc<DataDir>, unflushed_bytes_max: u64) -> Self {
         Self::with_wal_options(data, Options::within(unflushed_bytes_max))
     }

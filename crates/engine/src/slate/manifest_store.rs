@@ -1,17 +1,18 @@
-//! The object store of all databases, which protects their manifests.
+//! The object store of all databases, which detects damaged and missing manifests.
 //!
 //! A manifest decides which files and which part of the WAL a database reads. SlateDB's manifests have no checksum, and
 //! the highest number in the folder is the newest one. So a flipped bit could hide rows, and without the newest
 //! manifests an older state would be served. This store adds:
-//! - a *seal* at the end of each manifest and each state of compactions: a checksum of its name and its bytes, which is
-//!   verified and removed when the object is read;
-//! - the *witness* of each database: the number of its newest manifest, and the number from which on all have a seal.
+//! - a checksum trailer, the *seal*, at the end of each manifest and each state of compactions: a checksum of the
+//!   object's name and bytes, which is verified and removed when the object is read;
+//! - a small object for each database, the *witness*: the number of its newest manifest, and the number from which on
+//!   all manifests have a seal.
 //!
 //! SlateDB ignores bytes after a manifest, so earlier versions of the server read sealed manifests. Manifests of earlier
 //! versions have no seal and are read.
 //!
-//! The witness is written after the manifest. So a kill between the two leaves a witness that is one manifest behind:
-//! it is a lower bound. `docs/format/store.md` describes the bytes.
+//! The witness is written after the manifest. After a kill between the two it is one manifest behind. So its number is
+//! a lower bound. `docs/format/store.md` describes the bytes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use super::damage::path_in_directory;
 use super::names::DATABASE_PREFIX;
 use super::store_layer::Layer;
 
-/// The last bytes of a sealed object. A checksum of four bytes precedes them.
+/// The last bytes of a seal, which mark that an object has one. The checksum of four bytes precedes them.
 const SEAL: [u8; 8] = *b"PARTSEAL";
 
 /// The name of the witness in the folder of its database.
@@ -49,14 +50,14 @@ const WITNESSES_MAX: usize = 1024;
 #[derive(Debug)]
 pub(super) struct ManifestStore {
     store: Arc<dyn ObjectStore>,
-    /// The witnesses of the databases that this process has written, by the folder.
+    /// The witnesses of the databases that this process writes, by the folder of the database.
     witnesses: Mutex<HashMap<String, Pending>>,
 }
 
-/// What a database must have.
+/// The content of a witness: which manifests a database must have, and which must have a seal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Witness {
-    /// The newest manifest, at least.
+    /// The newest manifest has at least this number.
     pub(super) newest: u64,
     /// From this number on, manifests have a seal; 0 if there is none yet.
     sealed_manifests: u64,
@@ -64,17 +65,17 @@ pub(super) struct Witness {
     sealed_compactions: u64,
 }
 
-/// The witness of a database that is being written.
+/// The witness of a database in memory, while it is written to the store.
 #[derive(Debug, Default)]
 struct Pending {
     wanted: Witness,
-    /// Whether `wanted` includes the stored witness.
+    /// Whether the stored witness was read and merged into `wanted`.
     is_loaded: bool,
-    /// Whether a call writes it. Other calls leave their part to that call.
+    /// Whether a call is writing it. Other calls only change `wanted`; that call writes their changes too.
     is_writing: bool,
 }
 
-/// An object with a seal.
+/// An object that gets a seal: a manifest or a state of compactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sealed {
     /// The folder of the database.
@@ -109,8 +110,8 @@ impl Sealed {
         })
     }
 
-    /// The checksum of the object with this content. It covers the database, kind and number, so that objects that were
-    /// exchanged are noticed; but not the folder of the trash, into which a database is moved.
+    /// The checksum of the object with this content. It covers the database, kind and number, so that exchanged objects
+    /// are found. It does not cover the folder of the trash, because a database may be moved there.
     fn checksum<'b>(&self, content: impl Iterator<Item = &'b [u8]>) -> [u8; 4] {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(database(&self.folder).as_bytes());
@@ -127,10 +128,10 @@ impl Sealed {
         [&checksum[..], &SEAL[..]].concat().into()
     }
 
-    /// The content without its seal. `None` if it has no seal.
+    /// The content without its seal; `None` if it has no seal.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the seal or the content.
     fn open(&self, object: &Bytes) -> std::result::Result<Option<Bytes>, &'static str> {
         let Some(rest) = object.strip_suffix(&SEAL) else {
             return Ok(None);
@@ -210,7 +211,7 @@ impl Witness {
         }
     }
 
-    /// Adds an older witness of the same database.
+    /// Merges in the stored, older witness of the same database.
     fn include_stored(&mut self, stored: Self) {
         let first = |a: u64, b: u64| if b == 0 { a } else { b };
         self.newest = self.newest.max(stored.newest);
@@ -218,7 +219,7 @@ impl Witness {
         self.sealed_compactions = first(self.sealed_compactions, stored.sealed_compactions);
     }
 
-    /// Whether an object must have a seal.
+    /// Whether an object must have a seal, so that one without it is damaged.
     fn demands_seal(&self, object: &Sealed) -> bool {
         let first = match object.kind {
             Kind::Manifest => self.sealed_manifests,
@@ -231,7 +232,7 @@ impl Witness {
 /// The witness of the database in `folder`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundWitness {
-    /// There is none: no version with witnesses has written the database.
+    /// There is none: only earlier versions of the server have written the database.
     Missing,
     /// It cannot be read.
     Damaged,
@@ -283,12 +284,13 @@ impl ManifestStore {
         }
     }
 
-    /// Notes that an object was written. A failure leaves an older witness, which is a lower bound.
+    /// Updates the witness after an object was written. If that fails, the older witness stays, which is a valid lower
+    /// bound.
     async fn note(&self, object: &Sealed) {
         let is_needed = {
             let mut witnesses = self.witnesses.lock();
             if witnesses.len() >= WITNESSES_MAX {
-                // They are read again when they are needed.
+                // The others are read from the store again when they are needed.
                 witnesses.retain(|_, pending| pending.is_writing);
             }
             let pending = witnesses.entry(object.folder.clone()).or_default();
@@ -322,14 +324,15 @@ impl ManifestStore {
         match witness(&*self.store, &object.folder).await? {
             FoundWitness::Found(witness) if witness.demands_seal(object) => Err(unusable(
                 path,
-                "its checksum is missing: it was cut or overwritten",
+                "its checksum is missing: it was truncated or overwritten",
             )),
             _ => Ok(content),
         }
     }
 }
 
-/// Writes the witness of a folder until it is up to date. Another call may write it once this one is done or dropped.
+/// Writes the witness of a folder until the stored one equals `wanted`. Another call may write it once this one is done
+/// or dropped.
 struct Writing<'s> {
     owner: &'s ManifestStore,
     folder: &'s str,
@@ -349,7 +352,7 @@ impl Writing<'_> {
             });
         }
         let mut written = None;
-        // Ends in the same lock in which it finds nothing to write, so that no change is left out.
+        // Clears `is_writing` under the same lock under which it finds nothing to write, so that no change is missed.
         while let Some(next) = self.with(|pending| {
             pending.is_writing = written != Some(pending.wanted);
             pending.is_writing.then_some(pending.wanted)

@@ -15,10 +15,10 @@
 //! - Memory is bounded: batches in flight, rows not yet flushed, and one cache for all blocks and metadata
 //!   ([`Settings`]).
 //! - When a write of the WAL or of a database fails, all batches in flight are answered `Unknown`. The supervisor
-//!   closes all databases and reopens them from the content of the storage; until then reads and writes are refused.
+//!   closes all databases and reopens them from the storage; until then reads and writes are refused.
 //! - Databases can be pinned, all at one point between two groups ([`pin`]): a snapshot that copies nothing.
 //! - A damaged or missing manifest is an error, although SlateDB's manifests have no checksum ([`manifest_store`]).
-//! - The wall clock may be set back or forward, also between two starts: times in the store never go back
+//! - The wall clock may be set back or forward, also between two starts. The times in the store still never decrease
 //!   ([`store_clock`]).
 //! - Space of deleted and overwritten rows is returned without a request ([`space`]).
 //! - A clone shares the files of its sources ([`cloning`]). Range ids are never reused.
@@ -83,7 +83,7 @@ pub use verify::{CheckedDatabase, FileFault, FileKind, Verifier};
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a flush or a close waits for the store to take the rows in memory. A timeout loses no rows, because the WAL
+/// How long a flush or a close waits until the store has the rows in memory. A timeout loses no rows, because the WAL
 /// has them.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -113,7 +113,7 @@ async fn within_read_deadline<T>(
 }
 
 /// Limits the time of an operation on the store's files: SlateDB retries forever, also on a full disk, and the
-/// operation holds the change lock. All these operations can be repeated.
+/// operation holds the change lock. An operation that timed out can be repeated.
 async fn within_store_deadline<T>(
     operation: impl Future<Output = Result<T, ChangeError>> + Send,
 ) -> Result<T, ChangeError> {

@@ -1,4 +1,5 @@
-//! Reading the newest manifest of a database, which must not be older than the database's witness.
+//! Reads the newest manifest of a database. Its number must not be lower than the one in the database's *witness*, an
+//! object that says which manifest is at least the newest ([`manifest_store`]).
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub(super) async fn newest_manifest(
     clock: &Arc<dyn SystemClock>,
     folder: &str,
 ) -> Result<Option<VersionedManifest>, ChangeError> {
-    // First the witness: it is written after its manifest.
+    // Reads the witness first. It is written after its manifest, so the manifest that it names exists by then.
     let witness = manifest_store::witness(&**store, folder).await;
     let witness = witness.map_err(store_error)?;
     let admin = AdminBuilder::new(folder.to_owned(), Arc::clone(store))

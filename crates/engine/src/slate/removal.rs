@@ -13,8 +13,8 @@ use super::{pin, store_error, trash};
 use crate::{ChangeError, RangeId, Removal};
 
 /// Moves the database of a closed range to the trash, unless a clone or a pin reads its files. An interrupted removal
-/// resumes with the next call. A folder without a manifest goes too: a removal was interrupted, or a compaction wrote a
-/// file after the database was removed.
+/// resumes with the next call. A folder without a manifest is moved too: its removal was interrupted, or a compaction
+/// wrote a file after the removal.
 pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, ChangeError> {
     if core.open_range(range).is_some() {
         return Err(ChangeError::State(range));
@@ -28,7 +28,7 @@ pub(super) async fn remove(core: &Core, range: RangeId) -> Result<Removal, Chang
             if References::read(core).await?.has_any(range, &lasting) {
                 return Ok(Removal::Needed);
             }
-            // Clones in the trash, and clones whose creation was interrupted, leave their checkpoints.
+            // These checkpoints belong to clones in the trash, or to clones whose creation was interrupted.
             tracing::debug!(%range, checkpoints = ?lasting, "removing a database despite checkpoints that no clone uses");
         }
     }
@@ -88,8 +88,8 @@ enum Readers {
 }
 
 /// Ignores checkpoints with an expiry: a running clone operation replaces its temporary checkpoint by a permanent one,
-/// and checkpoints of operators end with their range. A permanent checkpoint is a pin, or belongs to a clone whose
-/// manifest references it.
+/// and operators' checkpoints are removed with their range. A permanent checkpoint is a pin, or belongs to a clone
+/// whose manifest references it.
 fn readers(manifest: &VersionedManifest) -> Readers {
     let checkpoints = manifest.checkpoints().iter();
     let lasting = || checkpoints.clone().filter(|it| it.expire_time.is_none());

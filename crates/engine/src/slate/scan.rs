@@ -15,7 +15,7 @@ const PAGE_READ_AHEAD_BYTES: usize = 64 << 10;
 /// Read-ahead for a scan of a large range.
 const WALK_READ_AHEAD_BYTES: usize = 1 << 20;
 
-/// The expected bytes above which a scan counts as large.
+/// Scans with more expected bytes than this count as large.
 const WALK_BYTES: usize = 8 << 20;
 
 struct SlateScan {

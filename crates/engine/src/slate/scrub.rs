@@ -1,9 +1,9 @@
 //! The scrub: reads all files of open databases and the log, so that damage is found before a client or a start needs
 //! the rows.
 //!
-//! It verifies the same checksums as the check of a closed store ([`super::verify`]), past the block cache. A damaged
-//! file is noted as if a read had met it ([`super::damage`]), so that status and log name it. A damaged file of the log
-//! is in the result only: its rows are in memory too, and no read fails.
+//! It verifies the same checksums as the check of a closed store ([`super::verify`]), and does not use the block cache.
+//! A damaged file is added to the same list as one that a client's read finds ([`super::damage`]), so that status and
+//! log name it. A damaged file of the log is in the result only: its rows are in memory too, and no read fails.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,13 +41,15 @@ pub(super) async fn run(core: Arc<Core>, meter: Arc<dyn Meter>) -> ScrubPass {
 struct Scrub {
     core: Arc<Core>,
     meter: Arc<dyn Meter>,
-    /// What is wrong with each data file that was read. Ranges share files after a split.
+    /// For each data file that was read, what is wrong with it, if anything. Ranges share files after a split; each is
+    /// read once.
     problems: HashMap<Path, Option<String>>,
     pass: ScrubPass,
 }
 
 impl Scrub {
-    /// The newest manifest is in memory. If the stored one is damaged, the range would not open again.
+    /// Verifies the stored manifest: the database works with a copy in memory, but could not be opened again without
+    /// the stored one.
     async fn manifest(&mut self, range: RangeId) {
         let context = &self.core.context;
         let (store, clock) = (&context.home.store, admin::clock(&self.core));
@@ -55,7 +57,7 @@ impl Scrub {
         self.pass.files += 1;
         context.damage.clear_manifests(range);
         let Err(error) = found else { return };
-        // A failure that may pass is not damage.
+        // Only errors that name a damaged file count; other failures may be temporary.
         let Some(Unreadable { file, problem }) = Unreadable::find(&error) else {
             return;
         };
@@ -105,7 +107,7 @@ impl Scrub {
         }
     }
 
-    /// Notes a damaged file, unless the range has replaced it in the meantime.
+    /// Adds a damaged file to the list, unless the range no longer reads it.
     async fn note(&mut self, range: RangeId, path: &Path, problem: String) {
         let database = self.core.open_range(range).and_then(|open| open.database());
         if database.is_some_and(|database| damage_watch::reads(&database, path)) {

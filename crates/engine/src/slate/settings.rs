@@ -23,7 +23,7 @@ pub struct Settings {
     /// The largest commit group in bytes, unless a single batch is larger.
     pub group_bytes_max: usize,
     /// The age at which replaced files are deleted. Running scans may still read such a file; a scan that runs longer
-    /// than this may fail. Also the age at which removed databases are deleted, up to a limit.
+    /// than this may fail. Removed databases are deleted at this age too, or at three minutes if that is earlier.
     pub garbage_age: Duration,
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.
@@ -35,11 +35,12 @@ pub struct Settings {
 /// When the space of deleted and overwritten rows is returned; [`crate::Engine::reclaim`] checks it.
 #[derive(Clone, Debug)]
 pub struct SpaceSettings {
-    /// The length of a stretch of deleted rows that is compacted. A scan skips so many in about 25 ms.
+    /// The length of a stretch of deleted rows, from which on it is compacted. A scan skips so many rows in about 25
+    /// ms.
     pub stretch_rows_min: u64,
-    /// A smaller database keeps its unused space.
+    /// Databases with fewer bytes than this are not compacted to return unused space.
     pub unused_bytes_min: u64,
-    /// A database is at rest when it was not written for so long.
+    /// A database is at rest when it was not written for this long.
     pub rest: Duration,
 }
 
@@ -73,14 +74,15 @@ const LEVEL0_BYTES: usize = 32 << 20;
 /// SlateDB's limit on unflushed rows in memory. The limit on the WAL is normally reached earlier.
 const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
+/// How often a database looks for a newer manifest in the store.
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
 /// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second
 /// while a compaction takes some seconds; filters let reads skip most of these files.
 const LEVEL0_COUNT_MAX: usize = 20;
 
-/// The number of level 0 files at which a range with a damaged file refuses writes: it needs room for the flush of the
-/// rows in memory, and level 0 may never be compacted.
+/// The number of level 0 files at which a range with a damaged file refuses writes. Its level 0 may never be compacted,
+/// and the files below the maximum are needed to flush the rows in memory.
 pub(super) const LEVEL0_COUNT_BLOCKED: usize = LEVEL0_COUNT_MAX - 4;
 
 /// How long a manifest update is retried before the database closes itself. A disk may stay full for days while reads
@@ -108,10 +110,10 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         compression_codec: Some(CompressionCodec::Lz4),
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
-        // The garbage collector too, in [`super::young_files`].
+        // The garbage collector is configured separately too, in [`super::young_files`].
         garbage_collector_options: None,
         // Background work retries forever, so that a full disk or a short outage does not close the database.
-        // Operations with a waiting caller have deadlines. `CheckedStore` ends the retries of errors that cannot pass.
+        // Operations with a waiting caller have deadlines. `CheckedStore` ends the retries of permanent errors.
         object_store_max_retries: None,
         ..slatedb::Settings::default()
     }
@@ -144,17 +146,17 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
 pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
     GarbageCollectorOptions {
         manifest_options: Some(collect(age)),
-        // Partita's WAL removes its own segments.
+        // SlateDB collects no garbage of the WAL: Partita's WAL removes its own segments.
         wal_options: None,
         wal_fence_options: None,
         compacted_options: Some(collect(age)),
         compactions_options: Some(collect(age)),
-        // A clone detaches from its sources once it reads none of their files.
+        // Lets a clone detach from its sources once it reads none of their files.
         detach_options: Some(GarbageCollectorScheduleOptions {
             interval: Some(GARBAGE_INTERVAL),
         }),
-        // A directory does not support conditional overwrites, so with boundary files garbage collection would never
-        // delete a file.
+        // A directory does not support conditional overwrites, so if SlateDB used boundary files, garbage collection
+        // would never delete a file.
         boundary_files_enabled: false,
         ..GarbageCollectorOptions::default()
     }

@@ -9,12 +9,13 @@
 //!  store clock   12:00 ── 12:10 │ the newest stored row is of 12:10        │ 12:10 ── 12:20 ── …
 //! ```
 //!
-//! - It starts at the wall time and runs on with monotonic time, so ages and expiry times keep their meaning.
+//! - It starts at the wall time and advances with the monotonic clock, so it measures ages and expiry times correctly.
 //! - Opening a database moves it past the newest time that the database has ([`StoreClock::pass`]).
 //! - It follows a wall clock that is set forward, and ignores one that is set back. So it is never before the wall
-//!   clock, and the newest stored time is a bound of all wall times that a caller has put into rows.
-//! - A *step* is a moment at which it, or its lead over the wall clock, changed by more than [`STEP_US`]. Between two
-//!   steps all clocks run evenly. Garbage collection waits after a step ([`super::young_files`]).
+//!   clock, and no wall time that a caller has put into rows is later than the newest stored time.
+//! - A *step* is a moment at which this clock, or its lead over the wall clock, jumped by more than [`STEP_US`].
+//!   Between two steps all clocks run at the same speed. Garbage collection waits after a step
+//!   ([`super::young_files`]).
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ const LAST_US: i64 = 253_402_300_799_999_999;
 pub(super) struct StoreClock {
     machine: Arc<dyn Clock>,
     started: Instant,
-    /// The time is this plus the monotonic time since `started`. Never decreases.
+    /// The time of the clock minus the monotonic time since `started`. Never decreases.
     base_us: AtomicI64,
     /// The lead over the wall clock at the last step.
     lead_us: AtomicI64,
@@ -94,7 +95,7 @@ impl StoreClock {
 
     /// Whether the last step was more than `age` ago.
     pub(super) fn has_run_evenly_for(&self, age: Duration) -> bool {
-        // Notices a step since the last reading.
+        // Records a step that happened since the last reading.
         self.now_us();
         let now = self.machine.monotonic();
         let last = self.last_step.lock().at;
@@ -123,7 +124,7 @@ impl StoreClock {
         let base_us = before_us.max(at_least_us.max(wall_us) - elapsed_us);
         let lead_us = base_us + elapsed_us - wall_us;
         let moved_us = lead_us - self.lead_us.load(Ordering::Acquire);
-        // Small corrections add up.
+        // Several small corrections together count as a step.
         if base_us - last.base_us >= STEP_US || moved_us.abs() >= STEP_US {
             *last = Step {
                 at: Some(monotonic),

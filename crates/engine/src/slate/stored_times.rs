@@ -13,7 +13,8 @@ use super::store_error;
 use crate::ChangeError;
 
 /// Moves the clock past all times that the files of a database hold, before the database is opened: SlateDB refuses to
-/// write an earlier time. Rows that are only in the WAL follow when they are replayed. A missing database has no times.
+/// write an earlier time. The times of rows that are only in the WAL are passed when they are replayed. A missing
+/// database has no times.
 ///
 /// # Errors
 /// The newest manifest is damaged or missing, or the store failed.

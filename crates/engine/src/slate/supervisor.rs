@@ -29,7 +29,9 @@ const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 /// The interval between checks whether damaged files were replaced.
 const RECHECK: Duration = Duration::from_secs(2);
 
+/// The pause before the first retry of a failed recovery.
 const RETRY_FIRST: Duration = Duration::from_millis(100);
+/// The longest pause before a retry of a failed recovery.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
 /// Supervises the databases until shutdown.
@@ -59,7 +61,7 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
             maintain(&core, &wal, &databases).await;
             damage_watch::block_writes(&core);
             if rechecked.elapsed() >= RECHECK {
-                // A disk with damage may be slow; the rest waits for the next check.
+                // A damaged disk may be slow. Files that are not checked in this time are checked next time.
                 let _ = tokio::time::timeout(RECHECK, damage_watch::recheck(&core)).await;
                 rechecked = Instant::now();
             }
@@ -122,7 +124,7 @@ async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     match wal.maintain(&flushed(databases)).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
-            // Replaces only the health that was read above, so that a failure since then is not hidden.
+            // Replaces the health only if it is still the one read above, so that a failure since then is not hidden.
             if core.health.replace(health, Health::Healthy) && health != Health::Healthy {
                 tracing::info!(was = health.as_str(), "writes are accepted again");
             }

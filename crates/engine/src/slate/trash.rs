@@ -20,8 +20,8 @@ use crate::{ChangeError, RangeId};
 /// The folder of removed databases.
 const TRASH: &str = "trash";
 
-/// How long a removed database is kept at most. A replaced database is removed up to six minutes after the change, and
-/// its space must be free within ten minutes.
+/// How long a removed database is kept at most. A database replaced by a split or merge is removed up to six minutes
+/// after that change, and its space must be free within ten minutes of the change.
 const AGE_MAX: Duration = Duration::from_secs(180);
 
 /// A removed database.
@@ -65,7 +65,7 @@ async fn move_files(
         };
         let moved = parts.fold(Path::from(to), |path, part| path.join(part));
         match store.rename(&file.location, &moved).await {
-            // Garbage collection may have deleted the file.
+            // NotFound: garbage collection has deleted the file.
             Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
             Err(error) => return Err(store_error(error)),
         }

@@ -1,12 +1,12 @@
 //! The garbage collector of a database, which keeps files that are younger than they look.
 //!
-//! SlateDB compares times of the store's clock with two other times, and deletes what looks older than the garbage age:
-//! - Data files by the time in their names, which is of the store's clock.
-//! - Manifests and compaction states by the modification time of the file, which is of the wall clock.
+//! SlateDB deletes unread files that look older than the garbage age. Their age is the store clock's time minus:
+//! - for data files, the time in the file name, which is from the store's clock;
+//! - for manifests and compaction states, the modification time of the file, which is from the wall clock.
 //!
-//! If the wall clock is behind, all manifests look old at once. But a manifest must not be deleted within seconds: a
-//! task that has loaded manifest N looks for N + 1, and if that was deleted, treats N as the newest. And after a step
-//! of the clock every file looks older than it is.
+//! If the wall clock is behind the store's clock, all manifests look old at once. But a manifest must not be deleted
+//! within seconds: a task that has loaded manifest N looks for N + 1, and if that was deleted, treats N as the newest.
+//! And after a step of the clock every file looks older than it is.
 //!
 //! So [`YoungFiles`] keeps each file of this process until it really has the age:
 //! - After a step of either clock nothing is deleted until the age has passed.
@@ -15,7 +15,8 @@
 //!   with a modification time in the future was written before the wall clock was set back, which is more than the age
 //!   ago.
 //!
-//! Every unread file is deleted at last: the store's clock runs on, and is never behind the wall clock.
+//! Every unread file is deleted in the end, because the store's clock always advances and is never behind the wall
+//! clock.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ use super::context::Context;
 use super::settings;
 use super::store_clock::StoreClock;
 
-/// The clock of a network file system may be ahead of the machine's clock by less than this. A file further in the
-/// future was written under a wrong clock.
+/// Largest difference for which a modification time in the future can be the skew of a network file system's clock. A
+/// file with a later time was written while the wall clock was wrong.
 const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// The garbage collector of a database.

@@ -59,8 +59,8 @@ proptest! {
                 prop_assert_eq!(share, loads[at] as f64 / total as f64);
                 prop_assert!(share > 0.5);
             }
-            SplitAdvice::GrowsAtOneEnd { .. } => prop_assert!(false, "nothing grows"),
-            SplitAdvice::NotEnoughLoad => prop_assert!(false, "there was enough"),
+            SplitAdvice::GrowsAtOneEnd { .. } => prop_assert!(false, "no table grows in this test"),
+            SplitAdvice::NotEnoughLoad => prop_assert!(false, "256 samples are enough for advice"),
         }
     }
 }

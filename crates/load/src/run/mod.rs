@@ -1,7 +1,7 @@
 //! Workers that take operations by number and send them when they are due.
 //!
-//! - An operation is due at a fixed time ([`Schedule`]). If no worker is free at that time, the operation waits, and
-//!   the wait counts as latency.
+//! - With a fixed rate, an operation is due at a fixed time ([`Schedule`]). If no worker is free at that time, the
+//!   operation waits, and the wait counts as latency.
 //! - The run ends after its duration, after its number of operations, or when its clock reports a stop.
 //! - [`Run::not_begun`] counts operations that were due before the end but never began.
 //!
@@ -24,7 +24,7 @@ pub struct RunOptions {
     pub workers: usize,
     /// The time during which operations begin; `None` for no limit.
     pub duration: Option<Duration>,
-    /// The number of operations; `None` for no limit.
+    /// The maximum number of operations; `None` for no limit.
     pub operations: Option<u64>,
 }
 

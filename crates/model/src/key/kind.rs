@@ -6,7 +6,7 @@ use bytes::Bytes;
 /// A field of a key, except the last field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Field {
-    /// A text with its terminator.
+    /// A text field with its terminator.
     Text,
     /// Eight bytes.
     Id,
@@ -163,7 +163,7 @@ mod tests {
             let blobs = in_container(BLOCK, &account, container).finish();
             prop_assert_eq!(prefix_of(&block, BLOCK.container), Some(blobs.as_ref()));
 
-            // New kinds do not change the stored kinds.
+            // The kinds of this test are not stored kinds, so the functions for stored keys ignore them.
             let space = TableSpace::new(&account, TableId(container));
             let entity = space.entity(&name, &last);
             prop_assert_eq!(kind_of(&entity), Some(KeyKind::ENTITY));

@@ -62,7 +62,7 @@ impl TableSpace {
     /// A key after every row of the table.
     pub fn end(&self) -> Bytes {
         let mut key = self.with_room(1);
-        // The highest byte of an encoded text is F6.
+        // An encoded text has no byte above F6, so this key is after every row.
         key.push(0xFF);
         Bytes::from(key)
     }

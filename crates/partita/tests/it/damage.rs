@@ -31,14 +31,15 @@ fn a_cut_data_file_is_answered_at_once_and_named() {
     for file in std::fs::read_dir(data.join("store/range-1/compacted")).unwrap() {
         let path = file.unwrap().path();
         let whole = std::fs::read(&path).unwrap();
-        // The second half of a file this short is metadata that the manifest has, too.
+        // Keeps a quarter of the file. The second half of so short a file is metadata that the manifest has too, so
+        // losing only that half would not damage the rows.
         std::fs::write(&path, &whole[..whole.len() / 4]).unwrap();
         names.push(path.file_name().unwrap().to_str().unwrap().to_owned());
     }
     let server = start(&data);
     let entity = "rows(PartitionKey='p',RowKey='r')";
     for _ in 0..3 {
-        // Once it was 503 ServerBusy after ten seconds.
+        // Not 503 ServerBusy: clients would retry, and a retry cannot succeed.
         let (head, body) = get(&server.table(), entity, "");
         assert!(head.starts_with("HTTP/1.1 500 "), "{head}");
         assert!(body.contains("InternalError"), "{body}");
@@ -85,7 +86,8 @@ fn refusal(data: &Path) -> String {
     messages
 }
 
-/// The head of the WAL lists its segments. Without it, the rows of a removed segment were gone without a word. The messages
+/// The head of the WAL lists its segments, so a start notices a removed segment. Otherwise its rows would be lost
+/// without a message. The messages
 /// are those of `docs/check.md`.
 #[test]
 fn a_damaged_log_keeps_the_server_from_starting() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::{Server, command_on, read, run};
 
-/// A data directory whose range 1 was split, with rows written before and since.
+/// A data directory whose range 1 was split, with rows written before and after the split.
 struct World {
     home: tempfile::TempDir,
     rows: String,
@@ -149,7 +149,7 @@ fn a_damaged_map_is_refused() {
     let versions = world.versions();
     let (newest, bytes) = versions.last_key_value().unwrap();
     let text = String::from_utf8(bytes.clone()).unwrap();
-    // In the first key of a range: hundreds of rows were hidden, without a message.
+    // Changes the first key of a range. If the server started with this map, it would hide rows without a message.
     let key = text.find("\"start\": \"").unwrap() + "\"start\": \"".len();
     let key = key + text[key..].find("\"start\": \"").unwrap() + "\"start\": \"".len();
     let mut damaged = bytes.clone();
@@ -224,7 +224,7 @@ fn a_check_names_a_changed_data_file_and_its_keys() {
     ] {
         assert!(found.contains(text), "{found}");
     }
-    // The replaced range 1 has the file, too.
+    // The replaced range 1 names the file too, but the damage is reported only once.
     assert!(!found.contains("\"Severity\":\"warning\""), "{found}");
     std::fs::write(path, bytes).unwrap();
     world.check_rows();

@@ -8,15 +8,17 @@ use std::thread;
 use crate::process::{Server, command_at};
 use crate::request::{JSON, exchange, http_date_now, signed};
 
-/// The limit: the program and its threads take about a third of it.
+/// The limit of the address space, in KiB. The program and its threads take about a third of it.
 const LIMIT_KIB: &str = "600000";
 
-/// Clients that write at the same time, and the batches of each: 300 MB together.
+/// Clients that write at the same time.
 const WRITERS: usize = 8;
+/// Batches of each client. All clients together write about 300 MB.
 const BATCHES: usize = 12;
 
-/// Entities of a batch, and bytes of each: 3 MB.
+/// Entities of a batch.
 const ENTITIES: usize = 100;
+/// Bytes of an entity: a batch has 3 MB.
 const ENTITY_BYTES: usize = 30_000;
 
 /// Clients that ask for a page and do not read it. The pages together take 1 GB.
@@ -52,7 +54,8 @@ impl Client {
         signed(&self.address, &self.date, (method, path), headers, body)
     }
 
-    /// Sends a request; returns head and body of the answer. Connects again if the server closes the connection with it.
+    /// Sends a request; returns head and body of the answer. Connects again if the server closes the connection with
+    /// it.
     fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> (String, String) {
         let request = self.request(method, path, headers, body);
         let (head, body) = exchange(&mut self.stream, &request).unwrap();
@@ -159,7 +162,7 @@ fn clients_that_ask_for_large_pages_and_do_not_read_do_not_end_the_server() {
         .map(|_| {
             let mut stream = TcpStream::connect(&address).unwrap();
             stream.write_all(&page).unwrap();
-            // A client that reads gets its entity beside them.
+            // Another client, which reads its answers, still gets its entity.
             let head = client.get("0-1", 7);
             assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
             stream

@@ -74,8 +74,8 @@ impl Server {
         Server::start_command(&mut command)
     }
 
-    /// Starts `serve` with its admin port open. Port 0 would switch the admin port off, so this looks for a free port, and tries
-    /// another if a second process takes it first.
+    /// Starts `serve` with its admin port open. Port 0 would switch the admin port off, so this looks for a free port,
+    /// and tries another if a second process takes it first.
     pub(crate) fn start_with_admin(arguments: &[&str]) -> Server {
         loop {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -27,8 +27,8 @@ pub(crate) fn http_date_now() -> String {
         .to_owned()
 }
 
-/// The value of `Authorization` for a path without its account: Shared Key Lite for tables (service document "Authorize with Shared
-/// Key").
+/// The value of `Authorization` for a path without its account: Shared Key Lite for tables (service document "Authorize
+/// with Shared Key").
 fn authorization(date: &str, path: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
     mac.update(format!("{date}\n/{ACCOUNT}/{ACCOUNT}/{path}").as_bytes());
@@ -72,7 +72,7 @@ pub(crate) fn signed(
 /// The headers of a JSON body.
 pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
 
-/// Sends a request and reads head and body of the answer, whose end its `Content-Length` tells. The connection stays open.
+/// Sends a request and reads head and body of the answer, up to its `Content-Length`. The connection stays open.
 pub(crate) fn exchange(
     stream: &mut TcpStream,
     request: &[u8],
@@ -125,7 +125,8 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Begins to create a table. When this returns, the server handles the request: it has sent `100 Continue` for the body.
+    /// Begins to create a table. When this returns, the server handles the request: it has sent `100 Continue` for the
+    /// body.
     pub(crate) fn create_table(address: &str, name: &str) -> Held {
         let body = format!("{{\"TableName\":\"{name}\"}}");
         let date = http_date_now();

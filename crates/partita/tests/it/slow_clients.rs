@@ -12,9 +12,10 @@ const SOON: Duration = Duration::from_secs(8);
 
 const PROBE: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// Clients of the admin port that keep their connection after a probe, and that stop within a body: more together than the
-/// port has places.
+/// Clients of the admin port that keep their connection after a probe. Together with [`UNFINISHED`] they are more than
+/// the port's 128 places.
 const POLLERS: usize = 100;
+/// Clients of the admin port that stop within the body of an action.
 const UNFINISHED: usize = 70;
 
 fn connect(address: &str) -> TcpStream {
@@ -44,7 +45,7 @@ fn wait_until_closed(stream: &mut TcpStream) {
     assert_eq!(read, 0);
 }
 
-/// A request for an entity that is not there.
+/// A request for an entity that does not exist.
 fn get(address: &str) -> Vec<u8> {
     let line = ("GET", "Tab(PartitionKey='p',RowKey='r')");
     signed(address, &http_date_now(), line, "", "")
@@ -78,7 +79,7 @@ fn a_probe_is_answered_at_once_while_others_hold_all_places_of_the_admin_port() 
         assert_eq!(body, "ok\n");
     }
     let open = pollers.iter().filter(|poller| !is_closed(poller)).count();
-    // The probes did not wait until the idle timeout of the others freed all places.
+    // Many pollers are still connected, so the probes did not wait for the idle timeout to free the places.
     assert!(open >= POLLERS / 4, "{open} pollers are open");
     assert!(fastest < Duration::from_millis(100), "{fastest:?}");
 }

@@ -1,9 +1,9 @@
 //! Data that an earlier version of the program wrote, read by this one.
 //!
-//! `fixtures/store-1.tar.gz` was written by the program of commit d000ea8, which was then killed. It holds `store` (a data
-//! directory: two splits, one merge, files shared between ranges, a snapshot, and writes that only the WAL holds), `backup`
-//! (of the snapshot), and what that program exported from the table `rows`: `at-snapshot.jsonl` and, before it was killed,
-//! `at-kill.jsonl`.
+//! `fixtures/store-1.tar.gz` was written by the program of commit d000ea8, which was then killed. It holds `store` (a
+//! data directory: two splits, one merge, files shared between ranges, a snapshot, and writes that only the WAL holds),
+//! `backup` (of the snapshot), and what that program exported from the table `rows`: `at-snapshot.jsonl` and, before it
+//! was killed, `at-kill.jsonl`.
 
 use std::path::Path;
 use std::process::Command;

@@ -2,9 +2,9 @@
 //!
 //! `PARTITA_REWRITE_DOCS=1` writes the output into the page instead. Read the change before it is committed.
 //!
-//! A block is a list of commands: lines that begin with `$ `. Under each are its stdout and its stderr; an exit code other than 0 is the
-//! line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume tokens differ between runs, and are not
-//! compared.
+//! A block is a list of commands: lines that begin with `$ `. Under each are its stdout and its stderr; an exit code
+//! other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume
+//! tokens differ between runs, and are not compared.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Shell {
             .stdin(Stdio::null())
             .output()
             .unwrap();
-        // Programs in a pipe write in any order: stdout comes before stderr.
+        // Programs in a pipe write in any order, so the page shows stdout before stderr.
         let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         text = text.replace(&self.server.admin(), ADMIN);
         text = text.replace(self.home.path().to_str().unwrap(), HOME);

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 /// The minimum number of keys for a scan instead of single reads: opening a scan costs as much as several reads.
 const SCAN_KEYS_MIN: usize = 8;
-/// The maximum bytes of that scan, because other rows between the keys may be large.
+/// The maximum bytes of that scan. It is limited because other rows between the keys may be large.
 pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
 
 /// Locked keys of a range. Dropping it releases the locks without a change.
@@ -51,7 +51,7 @@ impl Locked {
 
     /// Releases the keys without a change, because the condition of the request failed for the row at `key`. Counts as
     /// a write of 0 rows: it cost locks and a read, so the heat must include clients whose conditions always fail.
-    /// Takes the clock that measured the arrival.
+    /// `clock` must be the clock that measured the arrival.
     pub fn refuse(self, key: &[u8], clock: &dyn Clock) {
         let (range, arrived) = (Arc::clone(&self.range), self.arrived);
         drop(self);
@@ -68,7 +68,7 @@ impl Locked {
     /// # Errors
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        // A miss does not fill the cache, because the row is about to change.
+        // A row that is not cached is not added to the cache, because it is about to change.
         let row = match self.range.memory.cache.get(key) {
             Some(row) => Some(row),
             None if self.range.is_surely_absent(key) => None,

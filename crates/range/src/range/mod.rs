@@ -29,8 +29,8 @@ use tokio::sync::oneshot;
 const FILTER_ROWS: usize = 1024;
 /// The maximum bytes of these rows.
 const FILTER_BYTES: usize = 1 << 20;
-/// How long [`Range::build_key_filter`] reads one snapshot: a compaction may replace its files, which are then deleted
-/// some minutes later.
+/// How long [`Range::build_key_filter`] reads one snapshot. After that it takes a new one, because a compaction may
+/// have replaced the snapshot's files, which are deleted some minutes later.
 const FILTER_SCAN_AGE: Duration = Duration::from_secs(60);
 /// The pause before [`Range::build_key_filter`] retries an unavailable engine.
 const FILTER_RETRY_PAUSE: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub struct Range {
     _alive: Option<oneshot::Sender<Infallible>>,
 }
 
-/// The keys between bounds.
+/// The range of keys between the bounds.
 #[must_use]
 pub fn keys_within(bounds: &Bounds) -> KeyRange {
     let end = bounds.end.clone();
@@ -78,7 +78,7 @@ impl fmt::Debug for Range {
 }
 
 impl Range {
-    /// Serves the rows of the engine between these bounds.
+    /// A range that serves the rows of `engine` between these bounds.
     #[must_use]
     pub fn new(
         id: RangeId,
@@ -206,7 +206,7 @@ impl Range {
     /// [`ReadError`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         if container_prefix(key).is_none() {
-            // Catalog keys are not counted.
+            // Reads of the catalog are not counted in the heat.
             return self.find(key).await;
         }
         let began = Instant::now();
@@ -228,7 +228,8 @@ impl Range {
         if self.is_surely_absent(key) {
             return Ok(None);
         }
-        // A frozen range may already be replaced, and the new range may have written a newer row.
+        // Not cached if the range is frozen: it may already be replaced, and the new range may have written a newer
+        // row.
         self.memory
             .cache
             .get_or_read(
@@ -312,7 +313,7 @@ impl Range {
         batch.delete(Bytes::from_static(FLUSH_MARKER_KEY));
         let written = submit(&*self.engine, batch).await?;
         written.await.unwrap_or(Err(WriteError::Unknown))?;
-        // Returned before the flush, which may be slow, so that a freeze does not wait for it.
+        // The pass is returned before the flush, which may be slow, so that a freeze does not wait for the flush.
         drop(pass);
         self.engine.flush().await
     }

@@ -205,7 +205,7 @@ proptest! {
             let key = |number: u16| Bytes::copy_from_slice(&number.to_be_bytes());
             for (&number, &value) in &there {
                 let mut batch = Batch::new();
-                // Some rows are larger than the limit of a scan for many keys.
+                // Some rows are larger than the limit of the scan in `read_many`.
                 let length = if value > 250 { SCAN_BYTES_MAX } else { 1 };
                 batch.put(key(number), Bytes::from(vec![value; length]));
                 range.engine().reserve(batch.bytes()).await.unwrap().submit(batch, Box::new(|_| ()));

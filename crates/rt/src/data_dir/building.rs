@@ -1,4 +1,4 @@
-//! A data directory that appears under its name only once it is complete: for restoring a backup.
+//! A data directory that gets its final name only once it is complete, for restoring a backup.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! A data directory that no server uses, opened without changing it: for a check.
+//! A data directory that no server uses, opened without changing it, for `partita check`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl ClosedDataDir {
             true => {
                 let store = LocalFileSystem::new_with_prefix(&folder)
                     .map_err(|error| Error::io("open", &folder, std::io::Error::other(error)))?;
-                // Synced writes: a check may be asked to write a lost map again.
+                // Writes are synced, because `partita check` can rebuild a lost map.
                 Some(Arc::new(store.with_fsync(true)) as Arc<dyn ObjectStore>)
             }
         };

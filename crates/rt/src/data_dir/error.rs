@@ -19,9 +19,9 @@ pub enum Error {
     UnknownFormat {
         /// The directory.
         path: PathBuf,
-        /// The version found, as text.
+        /// The format version that was found, as text.
         found: String,
-        /// The version that this binary supports.
+        /// The format version that this binary supports.
         known: u32,
     },
     /// The directory holds data but no format version.

@@ -1,4 +1,4 @@
-//! One process per directory.
+//! Locks a data directory, so that only one process uses it.
 //!
 //! The operating system locks the directory itself, so that removing or replacing a file in it does not admit a second
 //! process. It also locks the file `lock`, because earlier versions of Partita lock only that file. Both locks end with

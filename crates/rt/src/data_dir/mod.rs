@@ -1,4 +1,4 @@
-//! The data directory: one process, one known format, one object store.
+//! The data directory, with its lock, its format version and its object store.
 //!
 //! Guarantees of [`DataDir::open`]:
 //! - The directory exists under a durable name and is locked for this process, by its inode: removing files from it
@@ -57,7 +57,7 @@ impl DataDir {
         stamp::check_or_write(&path, store_path.exists() || log_path.exists())?;
         sync::create_dir(&store_path)?;
         sync::create_dir(&log_path)?;
-        // The process that created the folders may have been killed before its sync.
+        // Also for existing folders: the process that created them may have been killed before its sync.
         sync::sync_dir(&path)?;
         sweep::sweep(&store_path)?;
         let store = LocalFileSystem::new_with_prefix(&store_path)

@@ -71,7 +71,7 @@ fn a_removed_or_replaced_lock_file_admits_no_second_process() {
     DataDir::open(directory.path()).unwrap();
 }
 
-/// An earlier version locks only the file.
+/// Earlier versions of Partita lock only the file `lock`.
 #[test]
 fn a_lock_of_an_earlier_version_is_respected() {
     let directory = tempfile::tempdir().unwrap();

@@ -28,7 +28,7 @@ pub enum PlaceError {
     /// The URL's scheme is unknown.
     #[error("unknown object store {0}: use s3://bucket/prefix or az://container/prefix")]
     NoSuchStore(String),
-    /// A variable of the environment is missing.
+    /// A needed environment variable is missing. The fields are the place, and what it needs.
     #[error("{0} needs {1}")]
     Incomplete(String, String),
     /// The place cannot be reached.

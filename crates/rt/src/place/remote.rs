@@ -58,7 +58,7 @@ pub(super) fn open(
     let (scheme, path) =
         ObjectStoreScheme::parse(url).map_err(|error| unreachable(error.into()))?;
     let prefix = Path::parse(path).map_err(|error| unreachable(error.into()))?;
-    // Fails if a provider is already installed, which is the same one.
+    // Fails if a provider is already installed, which is then the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match scheme {
         ObjectStoreScheme::AmazonS3 => {
@@ -212,7 +212,7 @@ mod tests {
         let secret = ("aws_secret_access_key", "s");
         let plain = ("aws_endpoint_url", "http://127.0.0.1:9000");
         let account = ("azure_storage_account_name", "a");
-        // A variable of another program.
+        // A variable that belongs to another program.
         let foreign = ("access_key_id", "x");
         type Case<'c> = (&'c str, &'c [(&'c str, &'c str)], &'c str);
         let cases: [Case<'_>; 9] = [

@@ -283,7 +283,7 @@ mod tests {
 
         let second = Heated::start(Some(directory.path())).await;
         let path = "/admin/v1/heat?metric=writes&table=devstoreaccount1/people";
-        // The history loads in the background, and a window of this process may end before it is loaded.
+        // The history loads in the background: until it is loaded, the map can lack the writes of the first server.
         let deadline = Instant::now() + Duration::from_secs(60);
         let (map, writes) = loop {
             let (status, map) = second.get(path).await;

@@ -1,4 +1,5 @@
-//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help. `docs/admin-api.md` lists the fields.
+//! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help. `docs/admin-api.md` lists the
+//! fields.
 
 use partita_cluster::{Cluster, Served};
 use partita_heat::{self as heat, Pattern};

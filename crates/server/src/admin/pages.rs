@@ -125,7 +125,7 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
         ["hot"] => hot::hot(store()?, query, server.balances()).await,
         ["ranges"] => ranges::list(store()?).await,
         ["ranges", _] => {
-            let message = "an action is /admin/v1/ranges/ID/ACTION";
+            let message = "the path has no action: expected POST /admin/v1/ranges/ID/ACTION";
             Err(Answer::not_found("NoSuchAction", message))
         }
         ["snapshots"] => snapshots::list(&store()?.snapshots).await,

@@ -1,4 +1,5 @@
-//! Parameters of a page, from its query string. Untrusted input: each name is known, occurs once, and has a checked value.
+//! Parameters of a page, from its query string. Untrusted input: each name is known, occurs once, and has a checked
+//! value.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

@@ -294,7 +294,7 @@ mod tests {
         (load.reads_per_second, load.seconds)
     }
 
-    /// Splits are often made in ranges with much load. The load must be counted in the window before the split and in
+    /// Ranges with much load are often split. The load of such a range is counted in the window before the split and in
     /// the window of the split.
     #[tokio::test(start_paused = true)]
     async fn the_load_of_a_split_range_is_counted() {

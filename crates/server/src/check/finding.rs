@@ -213,7 +213,7 @@ impl Finding {
         Self::new(Severity::Damage, "log", texts)
     }
 
-    /// The WAL has rows of a range outside its keys.
+    /// The WAL has rows of a range with keys outside the range. `first` and `last` are the ends of these keys.
     pub(super) fn of_logged_keys(range: RangeId, (first, last): &(Bytes, Bytes)) -> Self {
         let keys = keys_text(first, last);
         let problem = format!("has rows of range {range} with the keys {keys}, outside the range");

@@ -36,13 +36,13 @@ pub enum Error {
     /// The directory is in use, or holds no data that this version can read.
     #[error("cannot check the data directory")]
     DataDir(#[from] data_dir::Error),
-    /// The store cannot be read.
+    /// The databases cannot be read.
     #[error("cannot read the databases")]
     Databases(#[from] ChangeError),
-    /// The store cannot be read.
+    /// The partition map cannot be read or written.
     #[error("cannot read or write the partition map")]
     Map(#[from] MapError),
-    /// The store cannot be read.
+    /// The snapshots cannot be read.
     #[error("cannot read the snapshots")]
     Snapshots(#[from] SnapshotStoreError),
     /// A thread could not be started.
@@ -81,7 +81,7 @@ impl Checked {
     }
 }
 
-/// Bytes that were read, of all bytes.
+/// Receives the number of bytes read so far, and the number of all bytes.
 pub type OnProgress<'p> = dyn Fn(u64, u64) + Send + Sync + 'p;
 
 /// Tells the caller about each part that was read.
@@ -132,13 +132,13 @@ pub async fn check(path: &Path, progress: &OnProgress<'_>) -> Result<Checked, Er
     })
 }
 
-/// What a check knows so far.
+/// The state of a running check.
 #[derive(Default)]
 struct Check {
     findings: Vec<Finding>,
     /// The ranges of the newest version of the map.
     served: BTreeMap<RangeId, RangeSpec>,
-    /// Files whose purpose is known, below the directory.
+    /// Files whose purpose is known, by their paths below the data directory.
     known: BTreeSet<String>,
 }
 
@@ -207,7 +207,7 @@ impl Check {
         for fault in &found.faults {
             let finding = Finding::of_file(range, is_served, fault);
             if fault.kind == FileKind::Manifest {
-                // The check of the map names the database, this one names the file.
+                // Replaces the finding of the map check, which names only the folder: this finding names the file.
                 let folder = format!("store/range-{range}");
                 self.findings.retain(|it| it.file != folder);
             }
@@ -216,7 +216,8 @@ impl Check {
         self.known.extend(found.files.iter().cloned());
     }
 
-    /// Drops lesser findings of damaged files: a replaced range still names the files of the ranges that replaced it.
+    /// Keeps only the damage findings of a damaged file. It can have other findings too: a replaced range still names
+    /// files that the ranges that replaced it use.
     fn drop_repeated(&mut self) {
         let damaged = self
             .findings
@@ -317,7 +318,7 @@ impl Check {
     }
 }
 
-/// Everything that the store says about its ranges.
+/// What the store holds about its ranges: the map, the databases, and the ranges of the log.
 async fn contents(
     store: &Arc<dyn ObjectStore>,
     log: Option<&StoredLog>,

@@ -50,7 +50,7 @@ fn a_log_that_continues_the_files_is_sound() {
         records(1, 9, None, "b"),
         records(3, 15, None, "b"),
         records(11, 15, None, "b"),
-        // Before the records that are replayed.
+        // The gap is before the first record that is replayed.
         records(3, 15, Some(5), "b"),
     ] {
         assert_eq!(found_in_log(&log), []);

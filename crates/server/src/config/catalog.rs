@@ -109,7 +109,7 @@ settings! {
         REQUEST_TIMEOUT = "limits.request-timeout", "request-timeout", One("TIME"), "30s",
             "Time from the end of a request's headers to the start of the answer";
         HEADER_TIMEOUT = "limits.header-timeout", "header-timeout", One("TIME"), "10s",
-            "Time for a client to send the headers of a request, for the first one since it connected; and for the TLS handshake";
+            "Time for a client to send the headers of a request, and for the TLS handshake; for the first request, it begins with the connection";
         STALL_TIMEOUT = "limits.stall-timeout", "stall-timeout", One("TIME"), "20s",
             "Time within a request in which no byte is sent or received";
         TRANSFER_RATE_MIN = "limits.transfer-rate-min", "transfer-rate-min", One("BYTES"), "16KiB",

@@ -154,7 +154,8 @@ fn tls(values: &Values) -> Result<Tls, Error> {
     }
 }
 
-/// A PFX file with an empty password needs no `--pwd`, so it is recognised by its name.
+/// Whether the name is that of a PFX file. Such a file with an empty password needs no `--pwd`, so `--pwd` alone does
+/// not show the format.
 fn is_pfx(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     path.ends_with(".pfx") || path.ends_with(".p12")

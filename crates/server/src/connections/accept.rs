@@ -12,7 +12,8 @@ use std::time::Duration;
 /// Pause after a failed accept. Most likely no file descriptor is free, and immediate retries would only use up a core.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Opens each accepted connection, until shutdown. A connection counts until its watch is dropped.
+/// Accepts connections until shutdown, and passes each to `open`. A connection takes one of the `connections_max`
+/// places until its [`Watched`] is dropped.
 pub(crate) async fn accept(
     listener: &dyn Listener,
     watch: &Arc<Watch>,

@@ -34,9 +34,9 @@ const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HTTP2_REFUSAL: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\n\
     Content-Length: 0\r\n\r\n";
 
-/// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts down
-/// (the request under way is answered first). hyper reads the next request only after the client's socket has taken the whole
-/// answer, so a client that does not receive gets no further request executed.
+/// Answers requests until the client disconnects, the connection is overdue, its place is needed, or the server shuts
+/// down (the request under way is answered first). hyper reads the next request only after the client's socket has
+/// taken the whole answer, so a client that does not receive gets no further request executed.
 ///
 /// A connection that has been idle for a while gives back hyper's buffers, so that idle connections cost little memory.
 pub(crate) async fn serve<S, A, F, B>(
@@ -60,7 +60,7 @@ where
             Exchanged::Ended(ended) => return ended,
             Exchanged::Idle(idle) => stream = idle,
         }
-        // The end of the stream and orders are for hyper too.
+        // Only waits: the next exchange handles the bytes, the end of the stream, or the order.
         tokio::select! {
             biased;
             () = stream.readable() => {}

@@ -1,5 +1,5 @@
-//! Connections of the table port and of the admin port: accepted, watched, and closed when they take too long or when others
-//! need their place.
+//! Connections of the table port and of the admin port: accepted, watched, and closed when they take too long or when
+//! others need their place.
 //!
 //! ```text
 //! accept ─▶ first byte ─▶ (TLS) ─▶ HTTP ─▶ head ─▶ [body] ─▶ work ─▶ answer ─┐
@@ -7,8 +7,8 @@
 //!                                           └──────────── idle ◀─────────────┘
 //! ```
 //!
-//! - [`accept`](accept::accept) takes every new connection. When all places are taken, it closes the connection that has
-//!   waited longest, so a new client is always served.
+//! - [`accept`](accept::accept) takes every new connection. When all places are taken, it closes the connection that
+//!   has waited longest, so a new client is always served.
 //! - [`Watch`] checks all connections once a second, without a timer for each request.
 //! - [`serve`] speaks HTTP/1.1 over a stream that reports its [`Progress`].
 

@@ -1,7 +1,7 @@
 //! The phase of one connection, and the orders that it receives.
 //!
-//! A connection records its phase, the second in which the phase began, and the bytes that it moves: a few relaxed loads and
-//! stores a request. It reads its own [`Progress`] only, so connections do not contend for cache lines.
+//! A connection records its phase, the second in which the phase began, and the bytes that it moves: a few relaxed
+//! loads and stores a request. It reads its own [`Progress`] only, so connections do not contend for cache lines.
 
 use futures::task::AtomicWaker;
 use std::future::poll_fn;
@@ -25,7 +25,8 @@ pub(crate) enum Phase {
     Body = 4,
     /// Sends the answer.
     Answer = 5,
-    /// Has answered a request without reading its body; discards the rest of it, so that the client receives the answer.
+    /// Has answered a request without reading its body; discards the rest of it, so that the client receives the
+    /// answer.
     Linger = 6,
 }
 
@@ -153,7 +154,7 @@ impl Progress {
     pub(super) async fn next_order_or_rest(&self, known: Order) -> Option<Order> {
         poll_fn(|context| match self.poll_order(context, known) {
             Poll::Ready(order) => Poll::Ready(Some(order)),
-            // Only the connection's own task clears it, so this needs no exchange.
+            // Only the connection's own task clears the flag, so a load and a store suffice.
             Poll::Pending if self.rests.load(Ordering::Acquire) => {
                 self.rests.store(false, Ordering::Relaxed);
                 Poll::Ready(None)
@@ -165,7 +166,7 @@ impl Progress {
 
     fn poll_order(&self, context: &Context<'_>, known: Order) -> Poll<Order> {
         self.waker.register(context.waker());
-        // Read after the registration: an order in between would not wake this task.
+        // Reads the order after registering the waker: otherwise an order between the two would wake no task.
         let order = self.order();
         if order == known {
             Poll::Pending
@@ -174,7 +175,7 @@ impl Progress {
         }
     }
 
-    /// Waits for any order, for the time before the connection speaks HTTP: then every order means to close. Cancel safe.
+    /// Waits for any order. Used before the connection speaks HTTP, when every order means to close. Cancel safe.
     pub(crate) async fn ordered_to_close(&self) -> Ended {
         match self.next_order(Order::GoOn).await {
             Order::GoOn | Order::End => Ended::Closed,
@@ -212,8 +213,8 @@ impl Progress {
         self.moved.store(moved, Ordering::Relaxed);
     }
 
-    /// Records received bytes. The first bytes of a request start the time of its head, further bytes do not extend it. The
-    /// first request's time began when the connection was opened.
+    /// Records received bytes. The first bytes of a request start the time of its head, further bytes do not extend it.
+    /// The first request's time began when the connection was opened.
     pub(super) fn read_bytes(&self, bytes: usize) {
         let state = self.state();
         match state.phase() {

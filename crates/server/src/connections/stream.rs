@@ -47,8 +47,9 @@ impl<S> WatchedStream<S> {
         self.unread = Bytes::copy_from_slice(unread);
     }
 
-    /// Records received bytes. A head has no credentials yet, so a long one counts too. Its first bytes do not: most often
-    /// they are the whole head with a body behind it, whose refusal has an answer.
+    /// Records received bytes. Reserves memory for a long head, because its sender is not authenticated yet. The bytes
+    /// of the first read are not reserved: most often they are a whole head and a part of its body, and a body without
+    /// room is refused with an answer.
     fn received(&mut self, bytes: usize) -> io::Result<()> {
         let phase = self.progress.state().phase();
         self.progress.read_bytes(bytes);
@@ -78,8 +79,8 @@ impl<S> WatchedStream<S> {
 }
 
 impl<S: AsyncRead + Unpin> WatchedStream<S> {
-    /// Waits until there is something to read: bytes, the end, or an error. Needs no buffer: it takes a single byte, which the
-    /// next read returns. Cancel safe.
+    /// Waits until there is something to read: bytes, the end, or an error. Needs no buffer: it takes a single byte,
+    /// which the next read returns. Cancel safe.
     pub(super) async fn readable(&mut self) {
         if !self.unread.is_empty() {
             return;

@@ -200,7 +200,7 @@ async fn the_connection_that_has_waited_longest_makes_room() {
     watch.make_room(7).await;
     assert!(
         all.iter().all(|one| order(one) == Order::GoOn),
-        "there was room"
+        "with room, no connection gets an order"
     );
     let mut others = Vec::new();
     for expected in [&old_idle, &old_silent, &half_a_head, &newest] {
@@ -229,7 +229,7 @@ async fn a_new_connection_waits_while_all_others_are_in_use() {
         (order(&busy), order(&recent)),
         (Order::GoOn, Order::MakeRoom)
     );
-    // Its place is taken before it is gone, and counts once.
+    // `recent` still occupies its place until it is dropped, and is not ordered to leave for two newcomers.
     let newcomer = working(&watch);
     let mut waiting = Box::pin(watch.make_room(2));
     assert!(futures::poll!(waiting.as_mut()).is_pending());

@@ -1,13 +1,13 @@
 //! Closes connections that take too long, and makes room for new ones.
 //!
-//! Once a second one task checks all connections: overdue connections get the order to break off, and at shutdown all get the
-//! order to end. So limits hold to within a second, and a request needs no timer. Connections that have been idle for
-//! [`IDLE_SECONDS_MIN`] give back their buffers.
+//! Once a second one task checks all connections: overdue connections get the order to break off, and at shutdown all
+//! get the order to end. So limits hold to within a second, and a request needs no timer. Connections that have been
+//! idle for [`IDLE_SECONDS_MIN`] give back their buffers.
 //!
-//! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate moves in
-//! [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single bytes little
-//! later, and small transfers are never affected. A rate over the whole transfer would not do: the system's buffers take the
-//! first megabytes of an answer at once, and a client could live on those for an hour.
+//! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate
+//! moves in [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single
+//! bytes little later, and small transfers are never affected. A rate over the whole transfer would not do: the
+//! system's buffers take the first megabytes of an answer at once, and a client could live on those for an hour.
 
 use super::progress::{Order, Phase, Progress, State};
 use parking_lot::Mutex;
@@ -46,8 +46,9 @@ pub(crate) enum Evicts {
     AllButWorking,
 }
 
-/// [`Evicts::Waiting`] keeps connections that are idle for less than this many seconds of the watch, and all connections
-/// keep their buffers for so long. A client that sends one request after the other is idle only for milliseconds.
+/// [`Evicts::Waiting`] keeps connections that are idle for less than this many seconds of the watch, and all
+/// connections keep their buffers for so long. A client that sends one request after the other is idle only for
+/// milliseconds.
 const IDLE_SECONDS_MIN: u32 = 2;
 
 impl Evicts {
@@ -109,7 +110,7 @@ struct Entry {
 struct Transfer {
     state: State,
     moved: u64,
-    /// Bytes that it lags behind the lowest rate.
+    /// Bytes by which the transfer lags behind [`Patience::rate_min`].
     lag: u64,
 }
 
@@ -122,7 +123,7 @@ impl Transfer {
         }
     }
 
-    /// Takes a second into account; returns whether the transfer is too slow.
+    /// Updates the lag by one second of the transfer; returns whether the transfer is too slow.
     fn is_too_slow(&mut self, state: State, moved: u64, patience: &Patience) -> bool {
         if self.state != state {
             (self.state, self.lag) = (state, 0);
@@ -190,7 +191,8 @@ impl Open {
         None
     }
 
-    /// Finds an eighth of the waiting connections at a time, so that the search costs little for each.
+    /// Keeps an eighth of the waiting connections as candidates, so that one search of all connections serves many
+    /// evictions.
     fn find_candidates(&mut self, second: u32, evicts: Evicts) {
         let entries = self.connections.iter();
         let waiting = entries.filter(|(_, entry)| !entry.is_leaving);
@@ -267,8 +269,9 @@ impl Watch {
         }
     }
 
-    /// Waits until there is room for one more connection within `connections_max`; closes the connection that has waited
-    /// longest if necessary. Waits only while all connections have requests under way. One caller at a time. Cancel safe.
+    /// Waits until there is room for one more connection within `connections_max`; closes the connection that has
+    /// waited longest if necessary. Waits only while all connections have requests under way. One caller at a time.
+    /// Cancel safe.
     pub(super) async fn make_room(&self, connections_max: usize) {
         // Each change leaves a permit, so none is missed between the check and the wait.
         while !self.try_make_room(connections_max) {

@@ -66,8 +66,8 @@ impl AnswerBody {
         Ok(())
     }
 
-    /// As [`Self::reserve`], beyond the limit if necessary: the operation has happened, and its answer must not say that it
-    /// has not.
+    /// Like [`Self::reserve`], but beyond the limit if necessary: the operation was executed, so its answer must not be
+    /// replaced by a refusal.
     pub(super) fn reserve_beyond_limit(&mut self, memory: &Arc<MemoryBudget>) {
         if !self.is_counted {
             let mut reserved = Reserved::default();

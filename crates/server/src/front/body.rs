@@ -1,12 +1,13 @@
 //! The body of a request: read, skipped, or left unread.
 //!
-//! - A body is bounded by the settings, and all bodies together by the memory budget. Memory is reserved as the body arrives:
-//!   an announced body costs nothing.
-//! - An unread body is skipped before the answer is sent, within bounds. Otherwise a client that is still sending would lose
-//!   the answer: its bytes reach a closed socket, and the TCP reset arrives before the client has read the answer.
-//! - A body that is too large is not skipped. The answer is sent at once, and the connection discards the rest for a short
-//!   time before it closes.
-//! - The body of a client that waits for `100 Continue` is not skipped: the client sends nothing, and gets the answer at once.
+//! - A body is bounded by the settings, and all bodies together by the memory budget. Memory is reserved as the body
+//!   arrives: a Content-Length alone reserves nothing.
+//! - An unread body is skipped before the answer is sent, within bounds. Otherwise a client that is still sending would
+//!   lose the answer: its bytes reach a closed socket, and the TCP reset arrives before the client has read the answer.
+//! - A body that is too large is not skipped. The answer is sent at once, and the connection discards the rest for a
+//!   short time before it closes.
+//! - The body of a client that waits for `100 Continue` is not skipped: the client sends nothing, and gets the answer
+//!   at once.
 
 use super::Front;
 use super::busy::busy;
@@ -28,8 +29,8 @@ const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 /// The first size of the buffer for a body of several frames.
 const BUFFER_BYTES_MIN: usize = 64 << 10;
 
-/// A full buffer grows by this factor: a stalled body has reserved at most so many times the bytes that have arrived, and a
-/// third of a long body is copied twice.
+/// A full buffer grows by this factor. So beyond the first buffer, a stalled body reserves at most four times the bytes
+/// that have arrived, and growing copies at most a third of a long body again.
 const BUFFER_GROWTH: usize = 4;
 
 /// The body of a request.
@@ -80,7 +81,8 @@ impl<'a> RequestBody<'a> {
         }
     }
 
-    /// The whole body, within the limits of size, time and memory. If the future is dropped, the rest can still be skipped.
+    /// The whole body, within the limits of size, time and memory. If the future is dropped, the rest can still be
+    /// skipped.
     pub(super) async fn read(&mut self) -> Result<Bytes, Failure> {
         if !self.is_announced {
             return Err(ErrorCode::MissingContentLengthHeader.into());

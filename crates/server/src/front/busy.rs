@@ -19,7 +19,7 @@ pub(super) fn busy(busy: &Busy) -> Failure {
         tracing::warn!(reason = word, %detail, "a request was not executed");
     }
     let mut failure = Failure::busy(word);
-    // Rounded up, because an earlier attempt would be refused again: Retry-After has whole seconds only.
+    // Rounded up to whole seconds, the unit of Retry-After: an earlier attempt would be refused again.
     failure.retry_after_s = retry_after.as_millis().div_ceil(1_000).max(1) as u64;
     failure.message = account_text(*reason).map(Cow::Borrowed);
     failure

@@ -84,10 +84,14 @@ async fn silent_connections_do_not_block_new_clients() {
     let asked = ask(&server, head("GET", ROW), &[], b"");
     let (status, answer) = timeout(SOON, asked)
         .await
-        .expect("no place for a new client");
+        .expect("a new client gets a place");
     assert_eq!(status, 404, "{answer}");
     let closed = timeout(SOON, silent[0].read(&mut [0; 1])).await.unwrap();
-    assert_eq!(closed.unwrap(), 0, "the longest silent one made room");
+    assert_eq!(
+        closed.unwrap(),
+        0,
+        "the connection that was silent for longest is closed"
+    );
     server.stop().await;
 }
 
@@ -149,7 +153,11 @@ async fn a_body_takes_memory_as_it_arrives() {
     let mut stream = connect(&server).await;
     stream.write_all(&request).await.unwrap();
     assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 100 "));
-    assert_eq!(memory_in_use(&server), 0, "an announced body costs nothing");
+    assert_eq!(
+        memory_in_use(&server),
+        0,
+        "a Content-Length alone reserves no memory"
+    );
     stream.write_all(&[b' '; 300_000]).await.unwrap();
     until(&server, "the body is not counted", || {
         memory_in_use(&server) >= 300_000

@@ -1,8 +1,8 @@
 //! Latencies of requests in log-linear buckets, recorded without a lock.
 //!
-//! A recording costs an index computation and two relaxed additions. Buckets are the same as in the heat of ranges, 16
-//! per power of two from 1 µs to 67 s, so that a percentile is at most 1/16 too high. Upper bounds are inclusive, as
-//! Prometheus defines `le`: a latency above `v` and up to `v + 1` microseconds counts as `v`.
+//! A recording costs an index computation and two relaxed additions. Buckets are the same as in the heat of ranges: 1
+//! µs wide below 32 µs, then 16 per power of two up to 67 s. So a percentile is at most 1/16 too high. Upper bounds are
+//! inclusive, as Prometheus defines `le`: buckets hold the latency in microseconds, rounded up, minus 1.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -31,7 +31,7 @@ pub(crate) struct Surroundings {
     pub(crate) damaged_files: usize,
     /// Bytes that the scrub has read.
     pub(crate) scrub_bytes: u64,
-    /// The complete passes of the scrub.
+    /// The results of the scrub's complete passes.
     pub(crate) scrub: Results,
     pub(crate) entity_cache: CacheStats,
     pub(crate) key_filter: KeyFilterStats,

@@ -1,8 +1,8 @@
 //! The capacity of an admission queue, adapted so that admitted work completes within [`TARGET`] on any machine.
 //!
 //! The pipeline behind the queue serves in order of arrival, so each request waits for all earlier ones. On a fast disk
-//! 8 MiB are durable in 80 ms, on a busy one in a second. So the limit follows the duration of the work; each change is
-//! measured before the next one.
+//! 8 MiB are durable in 80 ms, on a busy one in a second. So the capacity follows the duration of the work. After a
+//! change, only work that began later counts for the next change.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// do not notice 40 ms under overload.
 const TARGET: Duration = Duration::from_millis(40);
 
-/// The smallest capacity is the largest divided by this: a few transactions, or some hundred single rows.
+/// The smallest capacity is the largest one divided by this. It admits a few transactions, or some hundred single rows.
 const STEPS: u64 = 16;
 
 /// The duration of admitted work.
@@ -30,7 +30,7 @@ impl AdaptiveLimit {
     /// The next capacity, from the duration of some admitted work. The caller must call it only while requests wait: an
     /// idle queue says nothing about the limit.
     pub(super) fn capacity(&mut self, capacity: u64, max: u64, sample: WorkSample) -> u64 {
-        // Work that began before the last change does not reflect it.
+        // Ignores work that began before the last change, because its duration does not show the effect of the change.
         let began = sample.ended.checked_sub(sample.took);
         if self
             .changed_at
@@ -53,7 +53,7 @@ impl AdaptiveLimit {
 mod tests {
     use super::*;
 
-    /// The capacity that results after a while with a disk of this speed, and how long its work takes.
+    /// The capacity that is reached after a while on a disk of this speed, and how long admitted work then takes.
     fn settled(bytes_per_ms: u64) -> (u64, u64) {
         const MAX: u64 = 8 << 20;
         let (start, mut limit, mut capacity, mut now_ms) =

@@ -17,7 +17,7 @@ pub(super) struct Flow {
     pub(super) partition: u64,
 }
 
-/// The queue. Its callers bound it: each connection has one request under way.
+/// The queue. Its length is at most the number of connections, because each has one request under way.
 #[derive(Debug)]
 pub(super) struct FairQueue {
     accounts: VirtualTimeQueue,
@@ -45,7 +45,8 @@ impl Default for FairQueue {
 }
 
 impl Default for Account {
-    /// Orders partitions by finish, so that a small request does not wait for large requests of many other partitions.
+    /// Orders partitions by finish ([`Order::Finish`]), so that a small request does not wait for large requests of
+    /// many other partitions.
     fn default() -> Self {
         Self {
             partitions: VirtualTimeQueue::new(Order::Finish),
@@ -87,7 +88,7 @@ impl FairQueue {
         }
         account.partitions.served(partition, cost, next);
         let account_waits = !account.waiting.is_empty();
-        // Accounts are ordered by start, where the cost of the next request does not matter.
+        // Accounts are in [`Order::Start`], which ignores the cost of the next request.
         let next = account_waits.then_some(0);
         self.accounts.served(account_hash, cost, next);
         self.removed();
@@ -123,7 +124,7 @@ impl FairQueue {
         self.len == 0
     }
 
-    /// Counts a removed request. An empty queue needs no order.
+    /// Counts a removed request. If the queue is then empty, forgets the order of the flows.
     fn removed(&mut self) {
         self.len -= 1;
         if self.len == 0 {
@@ -131,7 +132,7 @@ impl FairQueue {
             self.waiting.clear();
             return;
         }
-        // Accounts without requests keep the order of their partitions for a while, up to a bound.
+        // The virtual times of accounts without requests are kept, until there are too many accounts.
         if self.waiting.len() > 2 * self.len + IDLE_ACCOUNTS_MAX {
             self.waiting
                 .retain(|_, account| !account.waiting.is_empty());
@@ -154,4 +155,5 @@ impl FairQueue {
     }
 }
 
+/// Idle accounts are dropped when there are more accounts than twice the waiting requests plus this number.
 const IDLE_ACCOUNTS_MAX: usize = 64;

@@ -1,6 +1,6 @@
 //! Fair admission: which requests proceed when the server is overloaded.
 //!
-//! The commit pipeline and the processors serve in order of arrival. An admission queue in front of each keeps one
+//! The commit pipeline and the processors serve in order of arrival. An admission queue in front of each prevents one
 //! account from filling it:
 //!
 //! | queue | in front of | unit of cost | capacity |
@@ -46,8 +46,8 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 const ROW_COST: usize = 128;
 
 /// Bytes of writes in the pipeline: one group of the commit loop of up to 4 MiB, and the next group, which collects at
-/// the same time. Further writes would wait there in order of arrival. On slow disks the limit is lower
-/// (`adaptive_limit`).
+/// the same time. Further writes would wait in the pipeline in order of arrival, which is not fair. On slow disks the
+/// limit is lower (`adaptive_limit`).
 const WRITE_COST_MAX: u64 = 8 << 20;
 
 /// The admission queues that all services share.
@@ -61,7 +61,7 @@ pub struct Admission {
 
 impl Default for Admission {
     fn default() -> Self {
-        // Two pieces a core: one waits for the disk or hands on its rows while the other reads.
+        // Two pieces per core: while one waits for the disk or passes its rows on, the other reads.
         let cores = partita_rt::threads::cores();
         Self {
             writes: AdmissionQueue::new(WRITE_COST_MAX),
@@ -93,7 +93,7 @@ struct State {
 }
 
 impl AdmissionQueue {
-    /// A queue that admits requests of this cost at a time.
+    /// A queue that admits requests with a total cost of at most `capacity` at a time.
     pub fn new(capacity: u64) -> Self {
         Self {
             capacity_max: capacity,
@@ -216,8 +216,9 @@ impl<'a> Admitted<'a> {
         self.sample = Some(WorkSample { took, ended });
     }
 
-    /// Releases the cost, and yields to a request that this admits. For tasks with long work ahead and no await
-    /// in it: tokio puts the woken task into this thread's slot, from which other threads do not steal it. Cancel safe.
+    /// Releases the cost, and yields if that admits a waiting request. For tasks that continue with long work without
+    /// an await: tokio puts the woken task into a slot of this thread, from which other threads cannot take it. Cancel
+    /// safe.
     pub async fn hand_over(mut self) {
         if self.release() {
             tokio::task::yield_now().await;
@@ -244,14 +245,14 @@ struct Waiting<'a> {
     queue: &'a AdmissionQueue,
     flow: Flow,
     cost: u64,
-    /// `None` once it is admitted and its cost belongs to an [`Admitted`].
+    /// The ticket in the queue; `None` once the request is admitted and its cost belongs to an [`Admitted`].
     ticket: Option<Ticket>,
     receiver: oneshot::Receiver<()>,
 }
 
 impl<'a> Waiting<'a> {
     async fn admission(&mut self) {
-        // The sender is used before it is dropped: the queue outlives its waiters.
+        // This cannot fail: the queue outlives its waiters, and drops a sender only after using it.
         let _ = (&mut self.receiver).await;
     }
 
@@ -270,7 +271,7 @@ impl Drop for Waiting<'_> {
         if state.waiters.remove(&ticket).is_some() {
             state.queue.remove(self.flow, ticket);
         } else {
-            // Admitted, but dropped before it ran.
+            // The request was admitted, but dropped before it was polled.
             state.admitted -= self.cost;
         }
         // A request that waited behind the removed one may fit now.

@@ -73,7 +73,7 @@ fn an_abusive_account_delays_a_modest_one_by_few_requests() {
     let alone = longest_wait(None);
     assert!(alone <= 10 * 2, "{alone}");
     let beside = longest_wait(Some(flow(99, 0)));
-    // In order of arrival a request would wait for 500 requests of cost 100.
+    // In order of arrival, a tenant's request would wait for 500 requests of cost 100.
     assert!(beside <= alone + 2 * 100, "{beside}");
 }
 
@@ -136,10 +136,10 @@ fn small_requests_do_not_delay_a_large_one_forever() {
             waited = Some(wait);
             break;
         }
-        // Each request is of a new partition.
+        // Each request has a new partition.
         simulation.ask(flow(1, 100 + step), cost);
     }
-    // With a share of 1/11 its cost of 100 takes a time of 1,100.
+    // With a share of 1/11 of the server, a request of cost 100 takes a time of 1,100.
     assert!(waited.is_some_and(|waited| waited <= 1_200), "{waited:?}");
 }
 

@@ -1,8 +1,8 @@
 //! The order of flows that wait, by virtual time.
 //!
-//! Each flow has a virtual time that advances by the cost of its served requests. A flow that returns after an absence
-//! starts at the present, so it saves no credit. A flow that returns at once continues at its own time, so it gains
-//! nothing by leaving. There are two orders:
+//! Each flow has a virtual time that advances by the cost of its served requests. The *present* is the queue's own
+//! virtual time. A flow that returns after an absence starts at the present, so it has saved no credit. A flow that
+//! returns at once continues at its own virtual time, so it gains nothing by leaving. There are two orders:
 //!
 //! - by start (Goyal, Vin and Cheng): the flow with the least virtual time is next, and the present is its time. The
 //!   cost of the request does not matter.
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Idle flows without credit are dropped when there are more flows than twice the waiting ones plus this number.
 const IDLE_MAX: usize = 64;
 
-/// Virtual time has this many binary digits below one unit of cost, so that the share of a small request is above zero.
-/// That leaves 48 bits, for 2^48 bytes between two times at which the queue is empty.
+/// Virtual time is a fixed-point number with this many binary digits for fractions of a unit of cost, so that the share
+/// of a small request is above zero. The other 48 bits suffice for 2^48 bytes before the queue is empty again.
 const FRACTION_BITS: u32 = 16;
 
 /// Which flow is next.
@@ -28,7 +28,7 @@ pub(super) enum Order {
     Finish,
 }
 
-/// Virtual time, then arrival.
+/// The position in the order: by virtual time, then by arrival.
 type Position = (u64, u64);
 
 /// Waiting flows in fair order.

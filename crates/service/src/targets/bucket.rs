@@ -1,13 +1,13 @@
-//! A token bucket in whole numbers: no clock, no rounding.
+//! A token bucket in whole numbers, without a clock and without rounding.
 //!
 //! The level is in billionths of a token, so that a nanosecond adds exactly the rate. A bucket holds the tokens of one
-//! second: the service's documents give rates per second and allow it to throttle bursts.
+//! second: the documents of the Azure service state rates per second, and allow the service to throttle bursts.
 //!
 //! - A cost is known before the work (a write) or after it (a scan). In the latter case the level can fall below zero,
 //!   and the next request waits until that debt is refilled.
-//! - A request larger than the bucket is admitted when the bucket is full, and leaves a debt. Otherwise it would wait
-//!   forever.
-//! - So in any time at most `rate × time + burst` is admitted, plus the excess of one request.
+//! - A request larger than the bucket is admitted when the bucket is full, and leaves a debt. Without this rule it
+//!   would wait forever.
+//! - So in any period at most `rate × period + burst` is admitted, plus the excess of one request.
 
 use std::num::NonZeroU32;
 
@@ -31,8 +31,8 @@ impl Bucket {
         }
     }
 
-    /// Nanoseconds until a request of `cost` is admitted; 0 for now. A cost of zero waits for one token: a debt is
-    /// refilled before any request proceeds.
+    /// Nanoseconds until a request of `cost` is admitted; 0 for now. A cost of zero waits for one token, because a debt
+    /// must be refilled before any request proceeds.
     pub(super) fn wait(&mut self, rate: NonZeroU32, now: u64, cost: u64) -> u64 {
         self.refill(rate, now);
         let tokens = i128::from(cost.max(1)).min(i128::from(rate.get()));
@@ -51,21 +51,22 @@ impl Bucket {
         self.level < 0
     }
 
-    /// Nanoseconds until it is full: a full bucket equals a new one.
+    /// Nanoseconds until the bucket is full.
     pub(super) fn nanos_to_full(&mut self, rate: NonZeroU32, now: u64) -> u64 {
         self.refill(rate, now);
         self.nanos_to(i128::from(capacity(rate)), rate)
     }
 
-    /// Nanoseconds until this level is reached, rounded up: a request that is a nanosecond early would be refused
-    /// again.
+    /// Nanoseconds until this level is reached. Rounded up, because a request that is a nanosecond early would be
+    /// refused again.
     fn nanos_to(&self, level: i128, rate: NonZeroU32) -> u64 {
         let missing = (level - i128::from(self.level)).max(0) as u128;
         u64::try_from(missing.div_ceil(u128::from(rate.get()))).unwrap_or(u64::MAX)
     }
 
     fn refill(&mut self, rate: NonZeroU32, now: u64) {
-        // Threads read the clock before they take the lock, so a later call can have an earlier time.
+        // Saturating, because threads read the clock before they take the lock, so a later call can have an earlier
+        // time.
         let elapsed = now.saturating_sub(self.at);
         self.at = self.at.max(now);
         let level = i128::from(self.level) + i128::from(elapsed) * i128::from(rate.get());

@@ -1,11 +1,12 @@
 //! The buckets of very many partitions in bounded memory.
 //!
 //! A full bucket equals a new one, so only buckets that were charged in the last second, or are in debt, are kept. Each
-//! new bucket advances a clock hand that drops full buckets. At the bound, the fullest of the next few buckets is
-//! dropped: its partition gets a full bucket again and may exceed its target a little, but never gets less. Hot
-//! partitions have the emptiest buckets, so they are not affected.
+//! new bucket advances a position in the list of buckets by a few places and drops the full buckets there. When the
+//! list has its maximum length, the fullest of the next few buckets is dropped: its partition then has a full bucket
+//! again and may exceed its target a little. Hot partitions have the emptiest buckets, so they are not affected.
 //!
-//! Keys are hashed with a seed of the process: two keys with the same hash (of 2^64) share a bucket.
+//! A bucket is identified by a 64-bit hash of the key, with a seed of the process. Two keys with the same hash share a
+//! bucket.
 
 use super::Cost;
 use super::bucket::Bucket;
@@ -29,8 +30,8 @@ struct Slot {
     bytes: Bucket,
 }
 
-/// The number of buckets that are checked for each new bucket. The last bucket takes the place of a dropped one and is
-/// checked next.
+/// The number of buckets that are checked for each new bucket. The last bucket in the list replaces a dropped one and
+/// is checked next.
 const SWEPT: usize = 4;
 /// The number of buckets from which the fullest is dropped when the number of buckets is at its bound.
 const CANDIDATES: usize = 8;

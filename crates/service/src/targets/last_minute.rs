@@ -66,7 +66,7 @@ pub(super) struct LastMinute {
 struct Entry {
     limited: Limited,
     counts: [u64; PIECES as usize],
-    /// The number of the newest piece, since the clock's zero.
+    /// The number of the newest piece, counted from the start of the clock.
     piece: u64,
 }
 
@@ -134,11 +134,11 @@ impl Entry {
         }
     }
 
-    /// Shifts the counts, which are ordered newest first, so that the first piece is the one of `now`.
+    /// Shifts the counts of each piece, which are ordered newest first, so that the first piece contains `now`.
     fn advance(&mut self, now: u64) {
         let passed = (now / PIECE_NANOS).saturating_sub(self.piece);
         self.piece += passed;
-        // At most PIECES, which is the length.
+        // At most PIECES, which is the length of the counts.
         let passed = passed.min(PIECES) as usize;
         self.counts.rotate_right(passed);
         self.counts

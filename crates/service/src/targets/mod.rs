@@ -8,7 +8,7 @@
 //! - A read is charged after each piece (1,024 rows). A page that exceeds a target ends early, with a continuation
 //!   token, so the debt of a query is at most one piece.
 //! - Refused requests are not charged.
-//! - A server without targets has no [`Targets`] and none of this cost.
+//! - A server without targets has no [`Targets`] and does none of this work.
 //!
 //! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes
 //! each; `buckets` describes what happens beyond that.
@@ -76,7 +76,7 @@ pub struct Charged<'a> {
 #[derive(Debug)]
 pub struct Targets {
     account: Rates,
-    /// The zero of the buckets' clock.
+    /// The start of the buckets' clock: their times are nanoseconds since this instant.
     started: Instant,
     hasher: RandomState,
     state: Mutex<State>,
@@ -115,7 +115,7 @@ impl Targets {
     }
 
     /// Charges `cost` to the partition, the container and the account, if none of them is exceeded. `names` is called
-    /// for the report of a refusal.
+    /// only for the report of a refusal.
     ///
     /// # Errors
     /// [`Busy`] with the exceeded target and the time until the request is admitted; nothing was charged.
@@ -149,7 +149,7 @@ impl Targets {
         state.check_noted(&scopes, now, cost, Direction::Out, names)
     }
 
-    /// Whether a running query may read this partition too.
+    /// Whether a running query may continue with this partition.
     pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
         let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
         let checked = self.state.lock().check(&scopes, now, cost, Direction::Out);
@@ -217,7 +217,7 @@ impl State {
             (Scope::Table, container),
             (Scope::Account, account),
         ];
-        // If waits are equal, reports the narrowest scope: it helps most with the design of keys.
+        // If waits are equal, reports the narrowest scope, which helps most in improving the keys.
         let longest = waits.into_iter().rev().max_by_key(|(_, (wait, _))| *wait);
         match longest {
             Some((scope, (wait, is_bytes))) if wait > 0 => Err(Exceeded {

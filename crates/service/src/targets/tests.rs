@@ -10,7 +10,7 @@ fn hot_buckets_stay_at_the_bound() {
     let mut buckets = Buckets::new(100);
     let mut hot = 0;
     for step in 0..10_000 {
-        // A new partition every 100 µs, and the hot partition whenever it is admitted.
+        // Every 100 µs, charges a new partition, and the hot partition if it is admitted.
         let now = step * 100_000;
         buckets.take(1_000 + step, rates, now, one);
         if buckets.wait(7, rates, now, one).0 == 0 {
@@ -35,7 +35,7 @@ fn full_buckets_are_dropped_as_new_ones_come() {
     let (rates, one) = (Rates::entities(1_000), Cost::ONE);
     let mut buckets = Buckets::new(10_000);
     for step in 0..10_000 {
-        // Full again after a millisecond.
+        // At this rate each bucket is full again after a millisecond.
         buckets.take(step, rates, step * 100_000, one);
     }
     assert!(buckets.len() < 100, "{}", buckets.len());

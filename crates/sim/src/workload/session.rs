@@ -60,7 +60,7 @@ impl Session {
         &self.model
     }
 
-    /// Does this session's share of the operations, with a pause in the middle.
+    /// Performs this session's share of the operations, with a pause in the middle.
     pub(super) async fn work(mut self, progress: &watch::Sender<Progress>) -> anyhow::Result<Self> {
         let share = self.scenario.operations.div_ceil(self.scenario.sessions);
         for number in 0..share {
@@ -231,7 +231,7 @@ impl Session {
         Ok(())
     }
 
-    /// A random write, of any kind and with any outcome.
+    /// A random write, of any kind. The model decides whether it must succeed or be refused.
     fn a_write(&mut self) -> Write {
         let change = match self.random.u32(..100) {
             0..35 => RowChange::Insert,

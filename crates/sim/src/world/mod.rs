@@ -120,7 +120,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
     sim.client("clients", async move {
         let done_work = workload::run(scenario, trace, &progress, plant).await;
         work.borrow_mut().work = done_work.map_err(in_full)?;
-        // The sender outlives this task.
+        // This cannot fail, because the sender outlives this task.
         let _ = is_stopped.wait_for(|stopped| *stopped).await;
         Ok(())
     });

@@ -24,7 +24,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
             scenario.entity_cache_bytes.to_string(),
         ),
         ("block-cache-bytes", scenario.block_cache_bytes.to_string()),
-        // The same on every machine.
+        // Set explicitly, because the default depends on the machine's memory.
         ("memory-in-flight", "256MiB".to_owned()),
     ];
     let mut layers = Layers::default();

@@ -40,7 +40,7 @@ impl Origin {
     }
 }
 
-/// The content of `begun.json`, the first object of a backup.
+/// The content of `begun.json`, the first object that is written of a backup: names the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begun {

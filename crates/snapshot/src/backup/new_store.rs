@@ -161,7 +161,7 @@ async fn commit(engine: &dyn Engine, rows: &[(Bytes, Bytes)]) -> Result<(), Writ
     written.await.unwrap_or(Err(WriteError::Unknown))
 }
 
-/// Rows to fill a store with, in key order.
+/// A source of rows in key order, for filling a store.
 pub(super) trait RowSource: Send {
     /// The next rows; empty at the end.
     fn next(&mut self) -> impl Future<Output = Result<Vec<(Bytes, Bytes)>, BackupError>> + Send;

@@ -247,7 +247,7 @@ async fn an_interrupted_backup_resumes() {
     assert!(matches!(unfinished, Err(BackupError::NotThere)));
     let unfinished = Backup::open(Arc::clone(&store)).await;
     assert!(matches!(unfinished, Err(BackupError::NotThere)));
-    // A file truncated by a kill.
+    // Simulates a file that a kill truncated.
     let third = world.path("backup/rows/00000003.part");
     std::fs::write(
         &third,
@@ -275,7 +275,7 @@ async fn an_interrupted_backup_resumes() {
         "the resumed backup is identical"
     );
 
-    // Another attempt keeps all parts. After a part was damaged, the next attempt writes it again.
+    // A further attempt keeps all parts. If a part is damaged, the next attempt writes that part again.
     assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
     let second = world.path("backup/rows/00000002.part");
     std::fs::remove_file(&second).unwrap();

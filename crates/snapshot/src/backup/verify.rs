@@ -18,7 +18,7 @@ use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 pub enum Finding {
     /// The file with this name is missing.
     Missing(String),
-    /// The file is truncated: name, bytes, expected bytes.
+    /// The file is truncated: its name, its bytes and the expected bytes.
     Short(String, u64, u64),
     /// The content of the file with this name differs from its checksum, or the manifest differs from `SHA256SUMS`.
     Changed(String),
@@ -39,8 +39,8 @@ pub struct Verified {
     pub unexpected: Vec<String>,
 }
 
-/// Reads every file of a backup, compares it with the manifest and the checksums, and compares the manifest with the
-/// checksums. Calls `note` after each part.
+/// Reads every file of a backup and compares it with the manifest and with `SHA256SUMS`. Also compares these two with
+/// each other. Calls `note` after each part.
 ///
 /// # Errors
 /// [`BackupError::NotThere`]; [`BackupError::Store`].

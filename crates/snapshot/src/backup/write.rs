@@ -12,8 +12,8 @@ use super::part::{Part, row_bytes};
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
-/// Bytes of keys and values after which a part ends. So a resumed backup copies at most this much again. A part is in
-/// memory twice: as rows and as a file.
+/// Bytes of keys and values after which a part ends. A resumed backup copies at most about this much again. A part is
+/// in memory twice: as rows and as a file.
 pub(super) const PART_BYTES: usize = 16 << 20;
 
 /// The maximum number of rows read from the snapshot at a time.

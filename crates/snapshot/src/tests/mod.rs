@@ -1,4 +1,4 @@
-//! Snapshots: their rows, the files they keep, and atomicity under kills.
+//! Tests of snapshots: their rows, the files they keep, and atomicity under kills.
 
 pub(crate) mod world;
 
@@ -301,7 +301,7 @@ async fn snapshots_under_load_and_range_changes_show_one_instant() {
             let mut round = 0;
             while stop.load(Ordering::Relaxed) == 0 {
                 for number in [writer, 100 + writer] {
-                    // A write that timed out during a change was refused.
+                    // Repeats a write that was refused because a change took too long.
                     while put(&cluster, number, &format!("{round:09}")).await.is_err() {}
                 }
                 round += 1;

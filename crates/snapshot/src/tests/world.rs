@@ -92,7 +92,7 @@ impl SnapshotStore for Dying<dyn SnapshotStore> {
 pub(crate) struct SlowDeletion {
     pub(crate) inner: Arc<ObjectSnapshotStore>,
     pub(crate) is_open: watch::Sender<bool>,
-    /// Has one permit for each requested deletion.
+    /// Gets one permit for each requested deletion.
     pub(crate) asked: Semaphore,
 }
 

@@ -21,12 +21,12 @@ use std::time::Duration;
 
 /// The time between two checks of which tables are due for a walk.
 const POLL: Duration = Duration::from_secs(60);
-/// The pause between two walks of a table is its time to live divided by this number, but within `PAUSE_MIN` and
-/// `PAUSE_MAX`.
+/// The minimum pause between two walks of a table is its time to live divided by this number, but within `PAUSE_MIN`
+/// and `PAUSE_MAX`.
 const PAUSE_PART: u32 = 16;
-/// The minimum pause between two walks of a table.
+/// The lower bound of that pause, for tables with a short time to live.
 const PAUSE_MIN: Duration = Duration::from_secs(60);
-/// The maximum of the pause that the time to live determines.
+/// The upper bound of that pause, for tables with a long time to live.
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
 
 /// Runs until shutdown.

@@ -38,7 +38,7 @@ use partita_service::{decode_record, encode_record};
 
 /// The maximum number of rows that background tasks and listings read at a time: few, so that requests are not delayed.
 const CHUNK_ROWS: usize = 256;
-/// The size in bytes at which such a read ends.
+/// The size in bytes at which a read of background tasks and listings ends.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// The key of a table's record.

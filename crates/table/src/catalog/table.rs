@@ -1,4 +1,4 @@
-//! A table for requests, and a cache of decoded table records.
+//! [`Table`], the result of looking up a table by its name, and a cache of decoded table records.
 
 use super::record::TableRecord;
 use crate::Error;

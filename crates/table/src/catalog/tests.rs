@@ -225,7 +225,7 @@ async fn a_renamed_table_is_the_same_table() {
         let row = rig.service.entity(&new, keys.0, keys.1).await.unwrap();
         assert_eq!(row.etag().unwrap(), etag);
     }
-    // The old name is free.
+    // The old name is free for a new table.
     rig.service
         .create_table(&account(), &name("People"))
         .await
@@ -276,7 +276,7 @@ async fn a_truncated_table_is_empty_and_its_rows_are_removed_later() {
     assert_eq!((new.ttl, new.created), (ttl, old.created));
     rig.insert(&new, ("a", "1")).await;
 
-    // A write that looked up the table before the change.
+    // A write that looked up the table before the truncation: its row has the old id, and the sweep removes it.
     rig.insert(&old, ("z", "9")).await;
     assert_eq!(rig.stored(&old).await, 4);
     assert!(
@@ -321,7 +321,7 @@ async fn every_operation_treats_an_expired_entity_as_missing() {
     let deleted = rig.change(&table, ("p", "1"), ChangeKind::Delete).await;
     assert!(matches!(deleted, Err(Error::EntityNotFound)), "{deleted:?}");
     rig.insert(&table, ("p", "2")).await;
-    // A merge does not find the expired entity.
+    // The merge creates a new entity: it does not find the expired one, so `a` is absent.
     rig.change(&table, ("p", "3"), ChangeKind::Merge(properties("b")))
         .await
         .unwrap();

@@ -1,8 +1,8 @@
 //! Query Entities: one page.
 //!
-//! A page ends when it is full, at its time or byte limit, when it exceeds a target, when no memory is left for more rows,
-//! at the end of a range, or after the last row. The next page starts at the next matching row or, if the page ended early, at the next row to read.
-//! That position is a key, so it stays valid when rows or ranges change.
+//! A page ends when it is full, at its time or byte limit, when it exceeds a target, when no memory is left for more
+//! rows, at the end of a range, or after the last row. The next page starts at the next matching row or, if the page
+//! ended early, at the next row to read. That position is a key, so it stays valid when rows or ranges change.
 
 use super::meter::Meter;
 use super::{Expiry, RowData};
@@ -320,11 +320,11 @@ impl<'a> PageReader<'a> {
         }
         match self.reserve(self.bytes_kept + bytes_on_page) {
             Ok(()) => {}
-            // The next page is reserved anew.
+            // Ends the page: the row goes to the next page, which reserves its own memory.
             Err(_busy) if !self.rows.is_empty() => return Ok(Some(row.key)),
             Err(busy) => return Err(busy.into()),
         }
-        // A row that does not fit is charged to the next page.
+        // Charged only now, so that a row that does not fit is charged to the next page.
         self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes_on_page;
         self.rows.push(row);

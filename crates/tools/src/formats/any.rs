@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The zstd compression level. Higher levels take more CPU time than smaller files save.
+/// The zstd compression level. Higher levels make files a little smaller, but take much more CPU time.
 const ZSTD_LEVEL: i32 = 1;
 /// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
@@ -35,7 +35,7 @@ named_enum! {
 }
 
 impl Format {
-    /// The format that a file's extension shows.
+    /// The format by the extension of a file's name; `None` for an unknown extension.
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let is = |format: &Self| name.ends_with(&format!(".{}", format.name()));

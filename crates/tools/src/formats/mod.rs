@@ -4,7 +4,7 @@
 //! - a reader returns what a writer wrote: keys, names, types and values. Only in JSON lines, -0.0 becomes 0.0, as in
 //!   the service;
 //! - writers and readers hold only a bounded part of a file in memory: some rows, or for Parquet a row group;
-//! - for any input bytes, a reader returns rows or an error that names the invalid row.
+//! - for any input bytes, a reader returns rows or an error. If a row is invalid, the error names it.
 //!
 //! CSV and Parquet have columns, which must be known before the first row is written. The caller declares a [`Schema`],
 //! or collects it in a first pass over the rows.

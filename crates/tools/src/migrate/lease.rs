@@ -9,8 +9,8 @@
 //! - Each change of the row requires the ETag that the runner has read, so only one of two runners succeeds.
 //! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
 //!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
-//! - [`Lease::keep`] is called before each write. It renews a lease that is older than a third of its duration, and
-//!   fails if another runner has taken the lease. A single request that takes longer than the lease is not covered:
+//! - [`Lease::keep`] is called before each write. It renews a lease that is older than [`LeaseOptions::renew_after`],
+//!   and fails if another runner has taken the lease. A single request that takes longer than the lease is not covered:
 //!   leases must last longer than requests.
 
 use super::MigrateError;
@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 5;
 pub struct LeaseOptions {
     /// How long the lease lasts without renewal, in whole seconds.
     pub duration: Duration,
-    /// The age from which the lease is renewed before a write.
+    /// A lease of at least this age is renewed before a write.
     pub renew_after: Duration,
     /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,
@@ -112,7 +112,7 @@ impl Lease {
                         renewed,
                     });
                 }
-                // Another runner took the lease first.
+                // Another runner changed the row first: read it again.
                 Err(error) if matches!(error.status(), Some(404 | 409 | 412)) => {}
                 Err(error) => return Err(failed(error)),
             }

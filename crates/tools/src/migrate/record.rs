@@ -1,8 +1,8 @@
-//! Records of migrations. The version table has one row for each migration that ran.
+//! Records of migrations. Besides the rows of the lease, the version table has one row for each migration that ran.
 //!
 //! The PartitionKey is `migration`, the RowKey the version, padded with zeros. The properties are `Id`, `Version`,
 //! `Description`, `Checksum`, `State`, `StepsDone`, `Steps`, `Begun`, `Ended`, `Who` and `Failure`. The record of an
-//! unfinished migration also has `InDoubt`, `Progress` (JSON) and `Journal`.
+//! unfinished migration also has `InDoubt` and, if a step has made progress, `Progress` (JSON) and `Journal`.
 
 use super::{Checksum, Direction, MigrateError};
 use crate::named_enum::named_enum;

@@ -15,7 +15,7 @@ pub struct Deleted {
 }
 
 /// Deletes rows of one partition in a transaction. If a row has changed or is gone, the whole transaction fails. The
-/// others are then retried without that row, so there are at most as many requests as rows.
+/// other rows are then retried without that row, so there are at most as many requests as rows.
 pub(crate) async fn delete(table: &TableClient, mut rows: DeleteGroup) -> Result<Deleted, Error> {
     let mut done = Deleted::default();
     while !rows.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Promises:
 //! - a row is deleted only in the version that the scan read. A row that was written later is kept, and counted as
-//!   changed. Only if the server sends no ETags, any version is deleted;
+//!   changed. If the server sends no ETags, any version is deleted;
 //! - a row that another client has already deleted is not an error;
 //! - a purge that was stopped can be started again: the scan does not find the deleted rows, so the purge continues.
 
@@ -65,8 +65,8 @@ impl Purge {
         }
     }
 
-    /// The result of the next request; `None` when all rows are deleted. The future may be dropped at any time without
-    /// losing a row.
+    /// The result for the next group of rows; `None` when all groups are deleted. The future may be dropped at any time
+    /// without losing a row.
     ///
     /// # Errors
     /// [`PurgeError`]. The purge must then be started again.

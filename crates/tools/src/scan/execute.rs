@@ -11,8 +11,8 @@
 //!                              and RowKey gt R        N's successor      of N on
 //! ```
 //!
-//! N is P with K's next character appended. If K equals P, K has no next character: the second part is left out, and the
-//! third begins after K.
+//! N is P with K's next character appended. If K equals P, K has no next character: the second part is left out, and
+//! the third begins after K.
 //!
 //! Promises:
 //! - the returned rows and the parts of the returned steps together cover the part of the executed step, without

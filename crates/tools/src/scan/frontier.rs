@@ -33,7 +33,7 @@ pub enum Order {
     Any,
 }
 
-/// Limits on running steps and unreturned rows.
+/// The order of the rows, and limits on running steps and unreturned rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrontierOptions {
     /// The order of the rows.
@@ -69,8 +69,9 @@ struct Slot<R> {
     state: SlotState<R>,
     /// The number of ancestors whose rows are still in the list.
     depth: usize,
-    /// The sequence number of the slot; breadth-first order starts the lowest. Later results have higher numbers.
-    /// Within a result, the last step has the lowest number, because it covers the most rows.
+    /// The sequence number of the slot. Breadth-first order starts the waiting slot with the lowest number. Later
+    /// results have higher numbers. Within a result, the last step has the lowest number, because it covers the most
+    /// rows.
     age: u64,
 }
 
@@ -282,7 +283,8 @@ mod tests {
         frontier.finish(step("a").id(), result(0, &["a1"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a1"]));
         frontier.finish(step("a1").id(), result(2, &["a2"]));
-        // Steps that came from "a1" and "b" are open, but the rows of "a1" and "b" are not returned yet.
+        // Steps that came from "a1" and "b" wait, but the rows of "a1" and "b" are not returned yet, so a token
+        // contains "a1" and "b" themselves.
         assert_eq!(open(&frontier), steps(&["a1", "b"]));
         assert_eq!(frontier.take().unwrap().step, step("a1").id());
         assert!(
@@ -336,7 +338,7 @@ mod tests {
         frontier.finish(step("a1").id(), result(0, &["a11"]));
         assert_eq!(start(&mut frontier, 1), steps(&["a11"]));
         frontier.finish(step("a11").id(), result(0, &[]));
-        // The last step of a result covers the most rows.
+        // The last step of a result covers the most rows, so breadth-first order starts it first.
         assert_eq!(start(&mut frontier, 1), steps(&["a9"]));
     }
 }

@@ -12,7 +12,7 @@ pub enum Emit {
     /// Every row.
     #[default]
     EveryRow,
-    /// The first row of each partition. The rest of the partition is skipped without reading it.
+    /// The first row of each partition. After each page, the rest of its last partition is skipped without reading it.
     FirstOfPartition,
 }
 

@@ -3,7 +3,7 @@
 use partita_client::{AttemptEvent, Decision, RetryObserver};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The request and byte counts of a client, which it updates as the client's [`RetryObserver`]. Counts never decrease.
+/// Counts the requests and bytes of a client, as the client's [`RetryObserver`]. Counts never decrease.
 #[derive(Debug, Default)]
 pub struct Traffic {
     requests: AtomicU64,

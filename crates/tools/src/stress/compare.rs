@@ -85,8 +85,8 @@ fn compared(settings: &Settings) -> [(&'static str, String); 10] {
     ]
 }
 
-/// Compares all figures of two reports. `tolerance` is the allowed difference as a share of the first report's figure:
-/// 0.1 allows a tenth.
+/// Compares the figures of the operations that both reports have, and their shares of refused attempts. `tolerance` is
+/// the allowed difference as a share of the first report's figure: 0.1 allows a tenth.
 pub fn compare(before: &Report, after: &Report, tolerance: f64) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     let mut add = |operation: &str, figure, values: [f64; 2], is_good_high, least: f64| {

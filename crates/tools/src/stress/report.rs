@@ -34,7 +34,7 @@ pub struct Report {
     pub load: Option<FillMetrics>,
     /// The verdict.
     pub verdict: Verdict,
-    /// The time during which operations began, in seconds.
+    /// The length of the run, in seconds: until its last operation ended, at most the duration in the settings.
     pub seconds: f64,
     /// The length of the steady part, in seconds: the complete seconds after the ramp, or the whole run if there are
     /// none. Rates that are compared with targets are averages over the steady part.
@@ -60,7 +60,8 @@ pub struct Report {
     pub tries: Tries,
     /// Numbers of failed operations, by reason.
     pub failures: Counts,
-    /// Number of partitions with their own counts, at most 40,000; further ones are counted together.
+    /// Number of partitions with their own totals at the end, at most 40,000. A run with more partitions drops the
+    /// totals of those with the least load.
     pub partitions_seen: u64,
     /// The busiest partitions, at most 50.
     pub partitions: Vec<PartitionMetrics>,
@@ -102,7 +103,7 @@ pub struct Settings {
     pub workers: u64,
     /// The time during which operations begin, in seconds; `None` for no limit.
     pub duration_seconds: Option<f64>,
-    /// The number of operations; `None` for no limit.
+    /// The maximum number of operations; `None` for no limit.
     pub operations: Option<u64>,
     /// Maximum number of retries of a failed request.
     pub retries: u32,
@@ -181,8 +182,8 @@ impl Report {
         report
     }
 
-    /// If the rate could not be kept, adds the operations that never began to the requested entities, in the same
-    /// proportions of partitions.
+    /// If the rate could not be kept, adds the entities of the operations that never began to the requested entities.
+    /// They are divided among the partitions as the other requested entities are.
     fn count_missed_operations(&mut self) {
         let Schedule::Rate { per_second, .. } = self.settings.schedule else {
             return;

@@ -27,7 +27,7 @@ pub struct Requests {
     mix: Mix,
     /// Number of rows per batch.
     batch_rows: u64,
-    /// The number of rows that the fill wrote; they have the numbers below it.
+    /// The number of rows that the fill wrote. Their row numbers are 0 to `loaded` - 1.
     loaded: u64,
     /// The only partition to use, and the numbers of its filled rows.
     aim: Option<(String, Vec<u64>)>,

@@ -126,12 +126,13 @@ impl Sample {
                 break;
             }
         }
-        // Batches arrive in any order. Only tables of at most SAMPLE_KEYS_MAX rows always give the same sample.
+        // Batches arrive in any order, so the keys are sorted. Even so, only tables of at most SAMPLE_KEYS_MAX rows
+        // always give the same sample.
         sample.keys.sort_unstable();
         Ok(sample)
     }
 
-    /// Adds a key, or not: each key has the same chance to be kept (Vitter's algorithm R).
+    /// Offers a key to the sample. Each offered key has the same chance to be kept (Vitter's algorithm R).
     fn meet(&mut self, key: &str) {
         self.met += 1;
         if self.keys.len() < SAMPLE_KEYS_MAX {

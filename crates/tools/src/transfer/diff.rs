@@ -72,7 +72,7 @@ pub struct Diff<L: PageSource, R: PageSource> {
     left: Side<L>,
     right: Side<R>,
     counts: DiffCounts,
-    /// The last row compared: all its properties, or only its keys if the rows differed.
+    /// The last row compared: with its properties if it is equal in both tables, else only its keys.
     reached: Option<Entity>,
 }
 

@@ -66,7 +66,8 @@ pub enum TransferError {
         /// The version of its format.
         version: u64,
     },
-    /// The target exists. Resume the transfer, or choose another target.
+    /// The target of an export, or the progress file of an import or copy, exists. Resume the transfer, or choose
+    /// another path.
     #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
     /// The job to resume was started with other arguments or another file.

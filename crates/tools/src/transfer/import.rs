@@ -53,7 +53,8 @@ struct Input {
 /// it had been killed.
 ///
 /// # Errors
-/// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
+/// [`TransferError`]. Some rows before the failed row may be missing from the table, and some rows after it may be
+/// written. A resumed import writes the missing ones.
 pub async fn import(
     from: &Path,
     table: &TableClient,
@@ -85,7 +86,8 @@ pub async fn import(
 /// import cannot be resumed, and [`WriteOptions::state`] is ignored.
 ///
 /// # Errors
-/// [`TransferError`]. All rows before the failed row are written; some rows after it may be.
+/// [`TransferError`]. Some rows before the failed row may be missing from the table, and some rows after it may be
+/// written.
 pub async fn import_stream(
     input: impl Read + Send + 'static,
     (name, format): (&Path, Format),

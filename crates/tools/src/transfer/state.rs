@@ -100,7 +100,8 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             manifest::load::<SavedState<M>>(&found, STATE_KIND, STATE_VERSION, STATE_BYTES_MAX)
         });
         let Some(state) = state.await? else {
-            // The file must exist before rows are written.
+            // The file must exist before rows are written. Otherwise a killed run would leave rows, but nothing to
+            // resume from.
             started.checkpoint.save(None).await?;
             return Ok(started);
         };

@@ -28,7 +28,7 @@ struct Job<'a> {
     mode: Mode,
 }
 
-/// Aborts the process at the event with this number, from 1.
+/// Aborts the process at the event with the number `events_left`, counted from 1.
 struct Killer {
     events_left: AtomicUsize,
 }

@@ -12,8 +12,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A proxy in front of a server. It drops the answers, numbered from 0, for which `is_lost` is true, and closes their
-/// connections. Counts the dropped answers in `lost`.
+/// A proxy in front of a server. All bytes that one read from the server returns count as one answer. The proxy drops
+/// the answers, numbered from 0, for which `is_lost` is true, and closes their connections. Counts the dropped answers
+/// in `lost`.
 pub(crate) async fn lossy(
     server: SocketAddr,
     listener: TcpListener,
@@ -91,7 +92,7 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
             .unwrap();
         assert!(
             lost.load(Ordering::SeqCst) >= lost_min,
-            "too few lost answers"
+            "enough answers are lost"
         );
         assert_same(&source, &target, 1000).await;
         target.delete().await.unwrap();
@@ -109,8 +110,8 @@ async fn lost_answers_do_not_lose_rows() {
     copies(retry, 3, |answer| answer % 4 == 1, 5).await;
 }
 
-/// Without retries, the client reports an unknown outcome, and the transfer must find out what was written. Loses one
-/// answer, each time to another request.
+/// Without retries, the client reports an unknown outcome, and the transfer must find out what was written. Each round
+/// loses the answer to another request.
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved() {
     copies(RetryPolicy::None, 1, |answer| answer == 2, 1).await;

@@ -223,12 +223,9 @@ async fn killed_at_every_request(way: Way) {
     let (server, text) = world().await;
     for killed_at in 1..=requests {
         begin(&text, way).await;
-        // Includes the last request, which releases the lease.
+        // In the last round, the run is killed after its last request, which releases the lease.
         let killed = run_killed(&text, way, killed_at, 1).await;
-        assert!(
-            killed.is_err(),
-            "the run was not killed at request {killed_at}"
-        );
+        assert!(killed.is_err(), "the run is killed at request {killed_at}");
         run_killed(&text, way, 0, 1).await.unwrap();
         let now = tables(&text).await;
         assert_eq!(
@@ -313,11 +310,7 @@ async fn runs_survive_each_lost_answer() {
         };
         let service = TableServiceClient::from_connection_string_with(&through, client).unwrap();
         let outcome = run(&Migrator::new(service, options(Way::Up, 1)), Way::Up).await;
-        assert_eq!(
-            lost.load(Ordering::SeqCst),
-            1,
-            "the proxy did not lose one answer"
-        );
+        assert_eq!(lost.load(Ordering::SeqCst), 1, "the proxy loses one answer");
         // The run may succeed: a failed release of the lease is not an error, and some lost writes are recognised as
         // done. A further run must then change nothing, which is checked for every tenth request.
         if outcome.is_err() || lost_at % 10 == 0 {

@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// Creates and fills the table with `loaded` rows, then runs the test.
+    /// Creates the table, fills it with `loaded` rows, and runs the test.
     async fn run(&self, settings: Settings, loaded: u64) -> Report {
         let table = self.service.create_table(&settings.table).await.unwrap();
         let keys = Keys::new(settings.pattern.clone(), settings.seed, "run", Vec::new());

@@ -237,7 +237,7 @@ async fn a_copy_equals_its_source_and_differences_are_found() {
     assert_eq!((counts.rows_read, counts.rows_written), (1000, 1000));
     assert!(
         counts.writes < 200,
-        "rows were not written in batches: {} requests",
+        "rows are written in batches: {} requests",
         counts.writes
     );
     assert_same(&source, &target, 1000).await;
@@ -495,7 +495,7 @@ async fn a_progress_file_belongs_to_one_job() {
         .unwrap_err();
     assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
     assert!(!state.exists());
-    // The row of the partition before it is written, so the job stops halfway.
+    // The row of partition "o" is written before the batch of partition "p" fails, so the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
@@ -553,7 +553,7 @@ async fn dry_runs_only_count() {
     assert!(target.get_entity("", "").await.unwrap_err().is_not_found());
     assert!(
         target.delete().await.unwrap_err().is_not_found(),
-        "a dry run created the table"
+        "a dry run does not create the table"
     );
     server.stop().await;
 }

@@ -10,6 +10,7 @@ use crate::{Wal, WalId};
 
 /// The number of records that fill a segment.
 const RECORDS_IN_A_SEGMENT: u64 = 2;
+/// Bytes of the value in such a record.
 const RECORD_BYTES: usize = 3_000;
 
 /// Appends records to the range [`SECOND`], numbered from `first`, until they fill `segments` segments. Returns the

@@ -40,7 +40,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// The records that a range wrote.
+/// The model of a range: the records that it wrote.
 #[derive(Default)]
 struct Written {
     /// The rows of its acknowledged records, from number 1.
@@ -119,7 +119,7 @@ fn acknowledge(model: &mut Model, rows: BTreeMap<u64, Vec<Row>>) {
     }
 }
 
-/// Adds the records of a failed group that were read back. They are the first records of the group.
+/// Adds those records of a failed group that were read back to the model. They must be the first records of the group.
 fn adopt_survivors(
     wal: &dyn Wal,
     model: &mut Model,

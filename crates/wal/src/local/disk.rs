@@ -30,7 +30,7 @@ pub trait Disk: Send + Sync + 'static {
     /// Returns once the names in the directory would survive a power cut.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
 
-    /// Writes a slot of the head, and returns once it would survive a power cut.
+    /// Writes a slot of the head (see `docs/format/log.md`), and returns once it would survive a power cut.
     fn write_head(&self, file: &File, slot: &[u8], offset: u64) -> io::Result<()>;
 }
 
@@ -86,7 +86,7 @@ impl Disk for OsDisk {
 /// The first write into allocated but unwritten space changes the file system's metadata. The sync after it then waits
 /// for all other writes (measured on ext4: 4 ms instead of 0.3 ms during a flush).
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    // Contiguous if the file system supports it.
+    // Allocates the file contiguously if the file system supports it.
     #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}

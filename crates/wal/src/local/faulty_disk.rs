@@ -22,7 +22,7 @@ struct Faults {
     full: bool,
     lazy: bool,
     next_sync: Option<AppendFault>,
-    /// The last write of a record that is not synced yet: its file, offset and length.
+    /// The last record write that is not synced yet: the inode of its file, its offset and its length.
     last_write: Option<(u64, u64, usize)>,
     syncs: usize,
     head_writes: usize,
@@ -31,12 +31,12 @@ struct Faults {
     killed: bool,
 }
 
-/// What happens to a call.
+/// What a simulated kill does to a call.
 enum Call {
     Done,
-    /// The process is killed during the call: a write is half done, other calls are done.
+    /// The process is killed during the call: a write writes half of its bytes, other calls complete.
     Killed,
-    /// The process was killed earlier.
+    /// The process was killed earlier: the call does nothing.
     NotMade,
 }
 
@@ -105,7 +105,7 @@ impl FaultyDisk {
         }
     }
 
-    /// Writes all bytes, or half of them if the process is killed.
+    /// Writes all bytes, or half of them if the process is killed during the call.
     fn write(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
         match self.call() {
             Call::Done => OsDisk.write_at(file, bytes, offset),
@@ -131,7 +131,7 @@ impl Disk for FaultyDisk {
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-        // Offset 0 is the header of a new segment; faults are for records.
+        // Faults apply only to records, and at offset 0 is the header of a new segment.
         if offset > 0 {
             self.faults.lock().last_write = Some((inode(file)?, offset, bytes.len()));
         }
@@ -143,7 +143,7 @@ impl Disk for FaultyDisk {
         let fault = {
             let mut faults = self.faults.lock();
             faults.syncs += 1;
-            // The sync of a recycled file as a new segment is not the sync of a record.
+            // A recycled file is also synced when it becomes a new segment. That is not the sync of a record.
             let record = faults.last_write.take_if(|write| write.0 == inode);
             record.and_then(|record| Some((faults.next_sync.take()?, record)))
         };

@@ -1,7 +1,8 @@
 //! The bytes of a segment and of the head. `docs/format/log.md` describes them in prose; numbers are little endian.
 //!
 //! A segment is a header of one sector and then records, each at the start of a sector. Checksums include the segment's
-//! salt, a random number. So neither old bytes of a recycled file nor a record-like value of a client passes a check.
+//! salt, a random number. So the check fails for old bytes of a recycled file, and for a client's value that looks like
+//! a record.
 
 use std::collections::BTreeSet;
 
@@ -47,9 +48,9 @@ pub(super) struct SegmentHeader {
     pub(super) version: u32,
     /// The sequence number of the segment in the WAL.
     pub(super) number: u64,
-    /// The first input of all checksums of the segment.
+    /// A random number with which every checksum of the segment starts.
     pub(super) salt: u64,
-    /// Its whole length in bytes.
+    /// The length of the whole segment in bytes.
     pub(super) bytes: u64,
 }
 
@@ -105,10 +106,10 @@ fn checked(block: &[u8], magic: [u8; 8]) -> Result<(u32, &[u8]), HeaderFault> {
     Ok((u32::from_le_bytes(*version), rest))
 }
 
-/// A place up to which the WAL was written, in the order of groups.
+/// The last group that is known to be on the disk, and its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Written {
-    /// A group that was on the disk.
+    /// The number of the group.
     pub(super) group: u64,
     /// The segment that holds its records.
     pub(super) segment: u64,
@@ -208,7 +209,7 @@ pub(super) fn encode_record(
 ) -> Result<(), Unfit> {
     let start = buffer.len();
     let body_start = start + RECORD_HEADER_BYTES;
-    // One reservation: growing the buffer would hold a long record in memory twice.
+    // Reserves all bytes at once: if the buffer grew step by step, it would hold a long record in memory twice.
     buffer.reserve(encoded_bytes_max(size).next_multiple_of(SECTOR));
     buffer.resize(body_start, 0);
     let row_count = encode_rows(buffer, rows).map_err(|_too_long| Unfit)?;

@@ -1,13 +1,14 @@
 //! The head of the WAL: the segments that must exist, and how far the WAL was written.
 //!
-//! Records are released from the front, and a torn tail is dropped. So without the head, a WAL that lost its newest or
-//! its only segment looks like one whose records were released.
+//! Segments whose records are released disappear from the front of the WAL, and a torn tail is dropped. So without the
+//! head, a WAL that lost its newest or its only segment would look like one whose records were released.
 //!
 //! The file `head` has two slots. An update overwrites the older slot and syncs it, so that a torn update leaves the
 //! newer slot intact. Order of an update and the files that it names, so that a crash between them loses nothing:
-//! - A segment gets its name first, then it is listed, then it takes records. An unlisted segment has no records.
-//! - A released segment is unlisted first, then its file is reused or removed. Unlisted segments before the listed ones
-//!   have only released records.
+//! - A new segment first gets its final name, then it is listed in the head, and only then records are written to it.
+//!   An unlisted segment has no records.
+//! - A released segment is first removed from the list, and only then its file is reused or removed. Unlisted segments
+//!   before the listed ones have only released records.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -49,7 +50,8 @@ impl Head {
                 Ok(record) if newest.as_ref().is_none_or(|it| it.update < record.update) => {
                     newest = Some(record);
                 }
-                // An update may have been torn, and a new head has an empty slot.
+                // A damaged slot is not an error if the other one is valid: an update may have been torn, and a new head
+                // has an empty slot.
                 Ok(_) | Err(HeaderFault::Damaged) => {}
                 Err(HeaderFault::Version(found)) => return Err(unknown_version(&path, found)),
             }
@@ -59,7 +61,7 @@ impl Head {
         Ok(Some(Self { file, record }))
     }
 
-    /// Creates the head of a WAL that has none and has these segments.
+    /// Creates the head of a WAL that has these segments and no head.
     pub(super) fn create(
         directory: &Path,
         disk: &dyn Disk,
@@ -117,7 +119,7 @@ impl Head {
 }
 
 impl HeadRecord {
-    /// Raises the last written group to `written`, if that is later.
+    /// Sets the last written group to `written`, if that is later.
     pub(super) fn note(&mut self, written: Option<Written>) {
         self.written = self.written.max(written);
     }

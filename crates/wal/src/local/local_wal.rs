@@ -48,14 +48,15 @@ struct State {
     /// Fully released segments, oldest first, until maintenance recycles them.
     released: Vec<Segment>,
     retention: Retention,
-    /// Whether maintenance was requested to make spare segments.
+    /// Whether maintenance was asked to create spare segments.
     spares_requested: bool,
     /// How far the WAL was written when maintenance last ran.
     written_at_maintenance: Option<Written>,
     /// Calls of maintenance in a row without a new group.
     idle_calls: u32,
-    /// Where the next group was to be written when the ready segments were given back. New ones are created only after
-    /// more than a few writes, so that rare writes do not create and remove segments each time.
+    /// The segment and offset of the next group when the WAL came to rest and removed its ready segments. Ready
+    /// segments are created again only after more than a few writes, so that rare writes do not create and remove
+    /// segments each time.
     rested_at: Option<(u64, u64)>,
 }
 
@@ -141,7 +142,7 @@ impl LocalWal {
     }
 }
 
-/// Fences an open WAL when the next one is opened.
+/// Fences an open WAL when the storage is opened again: the old WAL then changes no more files.
 #[derive(Default)]
 pub(super) struct Fence(Weak<Shared>);
 
@@ -156,7 +157,7 @@ impl Fence {
     }
 }
 
-/// Records in the head which segments were found. Creates the head of a new WAL, or of a WAL of an earlier version,
+/// Lists in the head the segments that were found. Creates the head of a new WAL, or of a WAL of an earlier version,
 /// before the first segment of this version exists.
 fn list_all(
     directory: &Path,
@@ -185,7 +186,7 @@ fn start_writer(
     let mut sealed: VecDeque<Segment> = found.used.into();
     let is_current = |segment: &Segment| segment.header.version == VERSION;
     // Only segments of the current version are used, because earlier versions of partita refuse to read them. An
-    // earlier version would append to this WAL without updating the head.
+    // earlier version would otherwise append to this WAL without updating the head.
     let (spares, released): (Vec<Segment>, Vec<Segment>) =
         found.empty.into_iter().partition(is_current);
     let mut spares = VecDeque::from(spares);
@@ -228,7 +229,7 @@ impl Shared {
             }
             return Ok(());
         }
-        // A fenced WAL creates no files: the next one may be open. It accepts no record either.
+        // A fenced WAL creates no files, because the storage may already be open again. It accepts no records either.
         if self.is_poisoned() {
             return Ok(());
         }
@@ -287,7 +288,8 @@ impl Shared {
     }
 
     /// Recycles released segments, then creates the configured number of spare segments. A WAL whose first segment is
-    /// less than a quarter full gets no spares, so that a small server uses little space. A WAL at rest has none either.
+    /// less than a quarter full gets no spares, so that a small server uses little space. A WAL without writes for a
+    /// while has no spares either.
     fn maintain(&self) -> io::Result<()> {
         let wants_spares = {
             let mut state = self.state.lock();
@@ -318,8 +320,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether no group was written for a while and all sealed segments are released: then the ready segments are given
-    /// back.
+    /// Whether no group was written for a while and the records of all full segments are released. Then the ready
+    /// segments are removed.
     fn begins_rest(&self) -> bool {
         let mut state = self.state.lock();
         let begins = state.sealed.is_empty() && state.idle_calls >= self.options.idle_calls_max;
@@ -329,7 +331,7 @@ impl Shared {
         begins
     }
 
-    /// The pool, unless the WAL is fenced: the files may belong to the next one.
+    /// The pool; an error if the WAL is fenced, because its files may already belong to the reopened WAL.
     fn open_pool(&self) -> io::Result<MutexGuard<'_, SegmentPool>> {
         let pool = self.pool.lock();
         if self.is_poisoned() {
@@ -338,8 +340,8 @@ impl Shared {
         Ok(pool)
     }
 
-    /// Takes the released segments, which the head no longer lists. If no group was written since the last call, the
-    /// head also records how far the WAL is written.
+    /// Removes the released segments from the list in the head, and returns them. If no group was written since the
+    /// last call, also records in the head how far the WAL is written.
     fn take_released(&self) -> io::Result<Vec<Segment>> {
         let (released, written, is_idle) = {
             let mut state = self.state.lock();
@@ -363,7 +365,7 @@ impl Shared {
         match unlisted {
             Ok(()) => Ok(released),
             Err(error) => {
-                // The next maintenance tries again; the head may still list these segments.
+                // Puts the segments back, because the head may still list them. The next maintenance tries again.
                 drop(self.state.lock().released.splice(0..0, released));
                 Err(error)
             }

@@ -22,8 +22,8 @@
 //! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written
 //!   again.
 //! - A file has its final name only once its header is on the disk, and takes records only once the head lists it.
-//! - Segments are removed from the front only, after the head has stopped listing them. So a missing segment is
-//!   noticed.
+//! - Segments are removed from the front only, after the head no longer lists them. So a start finds that a listed
+//!   segment is missing.
 //!
 //! `docs/format/log.md` describes the bytes.
 
@@ -72,14 +72,14 @@ pub struct Options {
     /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
     /// startup time and the memory for unflushed rows.
     pub live_segments_max: u64,
-    /// The number of calls of [`Wal::maintain`] in a row without a new group after which the WAL gives the space of its
-    /// ready segments back.
+    /// After this number of calls of [`Wal::maintain`] in a row without a new group, the WAL removes its ready segments
+    /// to free their space.
     pub idle_calls_max: u32,
 }
 
 impl Default for Options {
-    /// Startup reads a WAL of this length in about a second. Flushed segments are kept for reuse, until half a minute
-    /// without writes: the engine calls [`Wal::maintain`] twice a second.
+    /// Startup reads a WAL of the maximum length in about a second. Segments for reuse are kept until half a minute
+    /// without writes, because the engine calls [`Wal::maintain`] twice a second.
     fn default() -> Self {
         Self {
             segment_bytes: 16 << 20,
@@ -92,11 +92,12 @@ impl Default for Options {
     }
 }
 
-/// Fewer segments than this would be pinned by a single flush.
+/// The lower limit of `live_segments_max`. With fewer segments, a single flush could pin the whole WAL.
 const LIVE_SEGMENTS_MIN: u64 = 4;
 
 impl Options {
-    /// The default options, with at most about this many bytes of unflushed records if there is less memory than usual.
+    /// The default options, but with at most about `unflushed_bytes_max` bytes of unflushed records if that is less
+    /// than the default.
     #[must_use]
     pub fn within(unflushed_bytes_max: u64) -> Self {
         let usual = Self::default();

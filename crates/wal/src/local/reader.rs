@@ -22,7 +22,7 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
             "the segment number in the header differs from the file name",
         ));
     }
-    // The whole length is allocated and on the disk before a segment is used, so no crash changes it.
+    // A segment has its whole length on the disk before it is used, so a crash cannot change the length.
     if header.bytes != content.len() as u64 {
         return Err(damaged(
             path,
@@ -38,8 +38,8 @@ pub(super) fn read_segment(path: &Path, number: u64) -> Result<(Segment, Bytes),
 pub(super) struct Position {
     /// The number that the next group must have, unless `any_group`.
     pub(super) next_group: u64,
-    /// Whether the first record may have any group number: earlier records were released, so no record was read yet,
-    /// and no torn group was found, whose number would be reused.
+    /// Whether the first record may have any group number: true until a record or a torn group was found, because
+    /// earlier records may have been released.
     pub(super) any_group: bool,
 }
 

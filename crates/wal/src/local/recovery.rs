@@ -5,14 +5,14 @@
 //!   new segment.
 //! - Later groups, in this segment or later segments, must follow without a gap. A complete record of a later group
 //!   after a damaged record means that the damaged record was acknowledged: an error.
-//! - Segments before the first one were released, so the first record may have any group number. It may also be torn: a
-//!   segment is recycled as soon as all its records are released, and the next group may be the first in its segment.
+//! - Earlier segments may have been released, so the first record may have any group number. It may also be torn: all
+//!   earlier segments can be released and recycled before it is written.
 //! - Segments after the last record are empty and ready for use.
 //!
 //! The [`Head`](super::head) distinguishes a WAL that lost a file from one whose records were released:
 //! - A listed segment must exist. An unlisted segment before the listed ones has only released records and is removed;
 //!   after them it has no records.
-//! - The last group that the head records as written must be there, unless its segment was released.
+//! - The group that the head records as the last written one must exist, unless its segment was released.
 //! - Only a WAL of an earlier version may have no head.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub(super) struct Recovered {
     pub(super) records: Vec<Record>,
     /// Segments with records, and all segments before them, oldest first.
     pub(super) used: Vec<Segment>,
-    /// Empty segments after the last record, oldest first.
+    /// The empty segments after the last record, oldest first.
     pub(super) empty: Vec<Segment>,
     /// The offset of the next record in the last used segment.
     pub(super) end: u64,

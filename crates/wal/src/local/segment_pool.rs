@@ -19,7 +19,7 @@ pub(super) struct SegmentPool {
     next_number: u64,
     ready: VecDeque<Segment>,
     head: Head,
-    /// How far the WAL is known to be written; the next update of the head notes it.
+    /// How far the WAL is known to be written. The next update of the head includes it.
     written: Option<Written>,
 }
 
@@ -118,7 +118,8 @@ impl SegmentPool {
     fn make_longer(&mut self, disk: &dyn Disk, bytes: u64) -> io::Result<Segment> {
         let partial = self.directory.join("new.tmp");
         let file = disk.create(&partial, bytes)?;
-        // After the long file exists: if the disk is too full for it, the ready segments still take short records.
+        // The ready segments are removed only now that the long file exists. If the disk is too full for it, they can
+        // still take short records.
         let unused = self.ready.iter().map(|ready| ready.header.number).collect();
         let segment = self.publish(disk, file, &partial, bytes, &unused)?;
         self.ready.clear();
@@ -170,7 +171,8 @@ impl SegmentPool {
         Ok(())
     }
 
-    /// Writes a header, only then gives the file its final name, and only then lists it instead of the `unused` ones.
+    /// Writes a header, then gives the file its final name, and then lists the segment in the head, instead of the
+    /// `unused` segments.
     fn publish(
         &mut self,
         disk: &dyn Disk,
@@ -195,7 +197,7 @@ impl SegmentPool {
             segments.retain(|number| !unused.contains(number));
             segments.insert(header.number);
         })?;
-        // After the rename, so that a failure does not leave a gap in the numbers.
+        // Increased only after the rename, so that a failure does not leave a gap in the numbers.
         self.next_number += 1;
         Ok(Segment::new(file, header))
     }

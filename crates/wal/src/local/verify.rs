@@ -1,4 +1,4 @@
-//! Reads a closed WAL completely without changing it: for a check of a data directory.
+//! Reads a closed WAL completely without changing it, for the check of a data directory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use super::reader::damaged;
 use super::{Disk, recovery};
 use crate::{OpenWalError, RangeId, Record, WalId};
 
-/// The content of a closed WAL whose checksums are right.
+/// The content of a closed WAL that passed all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredLog {
     /// Whether no file of a WAL exists.
@@ -38,7 +38,7 @@ pub struct StoredRecords {
 /// the whole WAL in memory, which is bounded by [`super::Options::live_segments_max`]. Blocking. Changes nothing.
 ///
 /// # Errors
-/// What keeps a start from opening the WAL, see [`OpenWalError`].
+/// The error with which a start would fail to open the WAL; see [`OpenWalError`].
 pub fn verify(
     directory: &Path,
     is_counted: impl Fn(&[u8]) -> bool,
@@ -90,7 +90,7 @@ impl StoredRecords {
     }
 }
 
-/// The lowest and the highest key of a record's rows that count.
+/// The lowest and the highest key of those rows of a record that `is_counted` accepts.
 fn keys(
     record: &Record,
     is_counted: &impl Fn(&[u8]) -> bool,
@@ -111,7 +111,7 @@ fn keys(
     Ok(keys)
 }
 
-/// A disk on which nothing changes: what a start removes or syncs stays as it is.
+/// A disk that ignores changes: recovery removes and syncs files, but verification must not.
 struct ReadOnly;
 
 impl Disk for ReadOnly {

@@ -1,4 +1,4 @@
-//! Writes groups into a segment. Holds the encoded group until it is written.
+//! Encodes the records of a group, and writes the group into a segment.
 
 use std::io;
 
@@ -51,7 +51,7 @@ impl Writer {
         self.offset + bytes <= self.segment.bytes()
     }
 
-    /// Whether another segment will be needed soon.
+    /// Whether the segment is at least a quarter full, so that another segment will be needed soon.
     pub(super) fn is_quarter_full(&self) -> bool {
         self.offset > self.segment.bytes() / 4
     }

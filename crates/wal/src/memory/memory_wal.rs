@@ -139,7 +139,7 @@ fn encoded_bytes_max(size: RecordSize) -> u64 {
     (size.rows * ROW_HEADER_BYTES_MAX + size.payload_bytes) as u64
 }
 
-/// All segments except the open one.
+/// All segments except the open one, which is the last.
 fn sealed(kept: &Kept) -> impl DoubleEndedIterator<Item = &Segment> {
     kept.segments
         .iter()
@@ -236,7 +236,7 @@ impl Wal for MemoryWal {
         false
     }
 
-    /// A full storage is an error, so that the caller continues to refuse writes.
+    /// Fails while the storage is full, so that the caller continues to refuse writes.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>> {
         let full = self.kept.lock().full;
         let result = if full {

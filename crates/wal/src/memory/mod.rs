@@ -64,7 +64,7 @@ pub struct MemoryStorage {
 struct Kept {
     /// How often the WAL was opened. Only the most recently opened WAL may append.
     life: u64,
-    /// Oldest first; the last segment is open for writing.
+    /// The segments, oldest first. The last one is open for writing.
     segments: VecDeque<Segment>,
     next_fault: Option<AppendFault>,
     full: bool,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The body of every refusal.
+/// The body of every error answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorDocument {
     /// The error.

@@ -16,7 +16,7 @@ pub struct Heat {
     pub step_seconds: u64,
     /// The number of columns.
     pub columns: usize,
-    /// The rows: in key order by range, hottest first by partition.
+    /// The rows: ranges in key order, or partitions with the hottest first.
     pub rows: Vec<HeatRow>,
 }
 

@@ -200,7 +200,7 @@ pub struct OperationLatency {
     pub p999: Option<u64>,
 }
 
-/// A key that exceeded a target in the last minute.
+/// A partition, table or account that exceeded a target in the last minute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitedKey {
     /// `partition`, `table` or `account`.
@@ -265,7 +265,7 @@ pub struct DamagedFile {
     pub file: String,
     /// What is wrong with it.
     pub problem: String,
-    /// When the damage was met, RFC 3339.
+    /// When the damage was found, RFC 3339.
     pub since: Option<String>,
     /// Whether the range refuses writes because of it.
     pub blocks_writes: bool,

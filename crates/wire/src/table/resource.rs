@@ -192,7 +192,7 @@ impl<'a> Resource<'a> {
     }
 }
 
-/// 400 InvalidInput: the path is not one of a resource.
+/// 400 InvalidInput: the path does not name a resource.
 pub fn invalid_path() -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,

@@ -28,7 +28,7 @@ impl Key {
 }
 
 /// The number of a write, unique in a run. The stored text is derived from the number, so a text identifies its write,
-/// and a truncated text is noticed.
+/// and the check finds truncated texts.
 pub(crate) type WriteId = u64;
 
 /// The id of the next write of the whole run.
@@ -84,7 +84,8 @@ pub(crate) enum EntityChange {
 }
 
 impl EntityChange {
-    /// The row after this change, or the status of its refusal. `matching` says whether the right ETag is sent.
+    /// The row after this change, or the status code if the service must refuse it. `matching` is whether the request
+    /// has the row's ETag.
     ///
     /// Source: "Inserting and Updating Entities", and the recorded answers for a missing row.
     pub(crate) fn apply(
@@ -115,14 +116,14 @@ pub(crate) struct Ledger {
     pub(crate) keys: Vec<Key>,
     /// The acknowledged rows.
     pub(crate) rows: Rows,
-    /// The rows that the request under way changes, as they are if it was executed; `None` for a deleted row.
+    /// The rows that the request under way changes, in their state after it; `None` for a deleted row.
     pub(crate) doubt: Option<Vec<(Key, Option<Row>)>>,
     /// Every ETag acknowledged for a key.
     pub(crate) etags: BTreeMap<Key, HashSet<String>>,
 }
 
 impl Ledger {
-    /// Makes the rows after the request in doubt the acknowledged rows, with the answered ETags.
+    /// Applies the request in doubt to the acknowledged rows, with the answered ETags.
     ///
     /// # Errors
     /// When an ETag was used before for the same key.
@@ -144,7 +145,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Compares the model with the stored rows, which also show whether the request in doubt happened.
+    /// Compares the model with the stored rows, and finds out from them whether the request in doubt was executed.
     pub(crate) fn compare(&mut self, stored: &Rows) -> Vec<String> {
         let mut faults = Vec::new();
         let doubt = self.doubt.take().unwrap_or_default();
@@ -178,7 +179,7 @@ impl Ledger {
         faults
     }
 
-    /// Takes over the stored rows.
+    /// Makes the stored rows the acknowledged rows.
     fn adopt(&mut self, stored: &Rows) {
         for key in &self.keys {
             match stored.get(key) {
@@ -193,7 +194,7 @@ impl Ledger {
     }
 }
 
-/// Whether a stored row is the expected one. If the expected row has no ETag, any ETag agrees.
+/// Whether a stored row equals the expected one. If the ETag of the expected row is unknown, any ETag is right.
 fn agrees(expected: Option<&Row>, stored: Option<&Row>) -> bool {
     match (expected, stored) {
         (None, None) => true,

@@ -5,7 +5,7 @@ use partita_load::Random;
 use super::Style;
 use crate::powercut::content::{Content, PAGE};
 
-/// Bytes that a disk writes as a whole.
+/// Bytes of a sector: a torn write ends at a sector's end, because a disk writes sectors as a whole.
 const SECTOR: u64 = 512;
 
 #[derive(Clone, Debug, Default)]
@@ -33,13 +33,13 @@ pub(super) enum DataChange {
 /// Which changes of a file a power cut keeps.
 enum Keep {
     All,
-    /// Those up to a moment, the last one torn.
+    /// The changes up to this moment; the last one may be torn.
     UpTo(u64),
-    /// The first ones, the last one torn.
+    /// The first changes, up to a random one, which may be torn.
     Prefix,
-    /// Any pages.
+    /// A random choice of the changed pages.
     Pages,
-    /// None, but the length, if the file has grown.
+    /// No data; but if the file has grown, its new length.
     Length,
     None,
 }
@@ -119,7 +119,7 @@ impl FileState {
                 DataChange::Write { offset, data } if is_torn && number + 1 == first => {
                     let mut count = random.below(data.len() as u64 + 1);
                     if random.chance(50) {
-                        // To the end of a sector, counted from the start of the file.
+                        // Rounds down, so that the write ends at a sector's end, counted from the start of the file.
                         count = count.saturating_sub((offset + count) % SECTOR);
                     }
                     content.write(*offset, &data[..count as usize]);

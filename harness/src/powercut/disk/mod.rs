@@ -3,11 +3,11 @@
 //! The disk is built from the journal of a program. It remembers which changes were synced:
 //!
 //! - the bytes of a file, by a sync of the file that began after the write;
-//! - a name (a new file, a link, a rename, a removal), by a sync of its folder that began after the change; of a rename
-//!   between two folders, by a sync of the new one.
+//! - a name (a new file, a link, a rename, a removal), by a sync of its folder that began after the change; for a
+//!   rename between two folders, by a sync of the new folder.
 //!
-//! This is what POSIX promises, and less than any file system in use keeps. A failed sync promises nothing, and neither
-//! does a later successful one for the writes before the failed one, as on Linux.
+//! This is what POSIX promises; file systems in use keep more. A failed sync promises nothing, and neither does a later
+//! successful one for the writes before the failed one, as on Linux.
 //!
 //! [`Disk::cut`] makes another disk, as a power cut could leave it. It is a function of the disk, a [`Style`] and a seed.
 
@@ -53,11 +53,11 @@ struct Folder {
     now: BTreeMap<String, Node>,
 }
 
-/// A change of names that is not synced. It happens as a whole.
+/// A change of names that is not synced. A power cut keeps or drops it as a whole.
 #[derive(Clone, Debug)]
 struct NameChange {
     at: u64,
-    /// The folder whose sync keeps it.
+    /// The folder whose sync makes the change durable.
     folder: Node,
     edits: Vec<Edit>,
 }
@@ -69,7 +69,7 @@ struct Edit {
     node: Option<Node>,
 }
 
-/// The watched folder, see the module.
+/// The simulated disk with the watched folder; see the module.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     root: String,
@@ -86,7 +86,7 @@ pub(super) struct Disk {
 const ROOT: Node = 0;
 
 impl Disk {
-    /// An empty folder at this path, which outlives every power cut.
+    /// A disk with an empty folder at this path. The folder itself outlives every power cut.
     pub(super) fn new(root: &Path) -> anyhow::Result<Self> {
         let root = root.to_str().context("the folder's path is not UTF-8")?;
         Ok(Self {
@@ -99,7 +99,7 @@ impl Disk {
         })
     }
 
-    /// Number of changes that are not synced: of names, and of data.
+    /// The numbers of changes that are not synced: of names, and of data.
     pub(super) fn pending(&self) -> (usize, usize) {
         let data = self.states.iter().map(|state| match state {
             State::File(file) => file.pending.len(),
@@ -111,7 +111,7 @@ impl Disk {
     /// Applies a record of the journal.
     ///
     /// # Errors
-    /// When it does not fit the records before it: then the library has missed a change.
+    /// When the record contradicts the records before it: then the library has missed a change.
     pub(super) fn apply(&mut self, record: Record) -> anyhow::Result<()> {
         self.time += 1;
         match record {
@@ -270,7 +270,7 @@ impl Disk {
                 if let State::Folder(folder) = &mut self.states[edit.folder] {
                     set(&mut folder.synced, edit);
                 }
-                // An earlier change of this name can no longer happen.
+                // This change is synced, so a power cut can no longer restore an earlier change of the same name.
                 let is_earlier = |left: &&mut NameChange| left.at < change.at;
                 for earlier in left.iter_mut().filter(is_earlier) {
                     let is_same = |old: &Edit| (old.folder, &old.name) == (edit.folder, &edit.name);
@@ -282,7 +282,7 @@ impl Disk {
         self.names = left;
     }
 
-    /// The disk as a power cut could leave it: everything that is left is synced.
+    /// The disk as a power cut could leave it. All that is on the new disk counts as synced.
     pub(super) fn cut(&self, style: Style, random: &mut Random) -> Self {
         let moments = self.moments();
         let moment = match moments.len() {
@@ -298,7 +298,7 @@ impl Disk {
             syncs: HashMap::new(),
             time: 0,
         };
-        // From the root on: what has no name any more is gone.
+        // Copies all that can be reached from the root. A file without a name is gone.
         let mut copied = HashMap::from([(ROOT, ROOT)]);
         let mut folders = vec![ROOT];
         while let Some(old) = folders.pop() {
@@ -352,7 +352,7 @@ impl Disk {
         names
     }
 
-    /// When changes that are not synced were made.
+    /// The times of the changes that are not synced.
     fn moments(&self) -> Vec<u64> {
         let names = self.names.iter().map(|change| change.at);
         let data = self.states.iter().flat_map(|state| match state {
@@ -397,8 +397,8 @@ impl Disk {
         Ok(())
     }
 
-    /// How the real folder differs from the one that the journal describes. A difference means that the program changed
-    /// files past the library.
+    /// How the real folder differs from the one that the journal describes. A difference means that the library did not
+    /// record a change.
     pub(super) fn differences(&self) -> anyhow::Result<Vec<String>> {
         let mut differences = Vec::new();
         self.compare_folder(ROOT, Path::new(&self.root), &mut differences)?;

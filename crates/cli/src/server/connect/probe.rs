@@ -28,7 +28,8 @@ pub(super) enum TableAnswer {
     NoConnection,
 }
 
-/// The status from the admin port of these settings; `None` if no Partita server answers.
+/// The status from the admin port of these settings; `None` if they have no admin port, or no Partita server answers
+/// there.
 pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
     let authority = authority(&reachable(&settings.admin.host), settings.admin.port?);
     let options = AdminOptions {
@@ -43,7 +44,7 @@ pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
 
 /// The answer of the endpoint to a request with its scheme, account and key.
 pub(super) async fn table_answer(endpoint: &Endpoint) -> Result<TableAnswer, CommandError> {
-    // If the file is missing, the TLS handshake below fails with a better message.
+    // A certificate file that cannot be read is ignored: the TLS handshake below fails with a better message.
     let authority = endpoint.authority.as_ref();
     let authority = authority.and_then(|path| std::fs::read(path).ok());
     let options = ClientOptions {

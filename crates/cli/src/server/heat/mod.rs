@@ -116,7 +116,8 @@ impl AdminPortCommand for HeatCommand {
 }
 
 impl HeatCommand {
-    /// Requests the map. Without `--last`, it begins with the first known value.
+    /// Requests the map. Without `--last`, requests it again if the part of the last hour that has data allows shorter
+    /// columns.
     async fn page(
         &self,
         port: &AdminPort,

@@ -6,7 +6,7 @@
 //! people 'm'              .:.::..::..                   12/s
 //! ```
 //!
-//! Values are on a logarithmic scale, in ten steps from a thousandth of the maximum to the maximum.
+//! Values are on a logarithmic scale, in ten levels from a thousandth of the maximum to the maximum.
 
 use super::{ColorArg, bound};
 use crate::screen::truncate_inside;
@@ -16,17 +16,17 @@ use partita_wire::admin::{Heat, HeatRow};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// A step of the scale.
+/// A level of the scale.
 struct Level {
-    /// The character of this step in a picture without colour.
+    /// The character of this level in a picture without colour.
     sign: char,
     /// The number of its colour among the 256 colours of a terminal.
     color: u8,
-    /// The character of this step in a picture with colour: a block, so that readers need not distinguish the colours.
+    /// The character of this level in a picture with colour: a block, so that readers need not distinguish the colours.
     block: char,
 }
 
-/// The steps from low to high. Colours go from dark blue over green and yellow to red.
+/// The levels, from low to high. Colours go from dark blue over green and yellow to red.
 const LEVELS: [Level; 10] = [
     level('.', 18, '░'),
     level(':', 20, '░'),
@@ -39,13 +39,13 @@ const LEVELS: [Level; 10] = [
     level('%', 208, '█'),
     level('@', 196, '█'),
 ];
-/// The character of a range or partition without requests.
+/// The character of a column of time in which a range or partition had no requests.
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;
-/// Ratio of the maximum to the value of the lowest step.
+/// Ratio of the maximum to the smallest value on the scale. Smaller values have the lowest level.
 const SPAN: f64 = 1000.0;
-/// Width of the text at the end of a row: its maximum.
+/// Width of the text at the end of a row, which is the maximum of the row's values.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
 /// Distance between two times on the axis, in columns.
@@ -55,7 +55,7 @@ const fn level(sign: char, color: u8, block: char) -> Level {
     Level { sign, color, block }
 }
 
-/// Characters of the picture.
+/// How levels are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
     /// ASCII characters.
@@ -76,7 +76,7 @@ impl Ink {
         }
     }
 
-    /// Character and colour of a step.
+    /// Character and colour of a level.
     fn of(self, level: &Level) -> (char, Option<u8>) {
         match self {
             Self::Plain => (level.sign, None),
@@ -195,7 +195,7 @@ impl<'h> Picture<'h> {
         format!("{}/s", rate(per_second))
     }
 
-    /// Times under the columns in which they begin.
+    /// The axis: for every twelfth column, the time at which it begins.
     fn axis(&self) -> String {
         let mut line = " ".repeat(self.label_width + 1);
         let mut column = 0;

@@ -151,8 +151,8 @@ fn text<T>(page: Option<&Page<T>>) -> &str {
     page.map_or("null", |page| page.text.trim())
 }
 
-/// Takes a sample each second until a signal. On a terminal each sample replaces the last one; elsewhere it is printed
-/// after it.
+/// Takes a sample each second until a signal. On a terminal, each sample replaces the last one; otherwise the samples
+/// are printed one after the other.
 async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
     let mut stop = std::pin::pin!(stop_requested());
     let mut seconds = tokio::time::interval(PERIOD);
@@ -181,7 +181,7 @@ async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
                 }
                 before = Some(sample);
             }
-            // A user who watches a screen may wait for a restart of the server.
+            // The screen shows the error and the loop continues, because the server may be restarting.
             (Err(error), Some(screen)) => {
                 let text = format!("{error}\n\nretrying each second, until Ctrl-C\n");
                 screen.show(&text)?;

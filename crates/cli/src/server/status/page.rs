@@ -7,7 +7,7 @@ use partita_wire::admin::{Hot, HotPartition, LimitedKey, Ranges, ServerState, St
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Maximum number of limited keys on the screen.
+/// Maximum number of keys over their targets on the screen.
 const LIMITED_MAX: usize = 3;
 /// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 10;
@@ -27,7 +27,7 @@ pub(super) struct StatusPage<'a> {
 }
 
 impl StatusPage<'_> {
-    /// All lines, none wider than the terminal.
+    /// All lines, wrapped to the width of the terminal.
     pub(super) fn text(&self) -> String {
         let mut lines = self.health();
         lines.push(String::new());

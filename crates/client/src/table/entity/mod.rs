@@ -34,8 +34,8 @@ impl serde::de::Error for ConvertError {
     }
 }
 
-/// A row of a table: two keys, Timestamp and ETag from the service, and up to 252 properties in the order in which they were
-/// inserted.
+/// A row of a table: two keys, Timestamp and ETag from the service, and up to 252 properties in the order in which they
+/// were inserted.
 ///
 /// Values keep their exact type: an `i32` is an Int32, an `i64` an Int64, an `f64` a Double.
 ///
@@ -59,7 +59,7 @@ pub struct Entity {
     pub(crate) row_key: String,
     timestamp: Option<DateTime>,
     pub(crate) etag: Option<ETag>,
-    /// The entities of a page share their names.
+    /// Names and values. The entities of a page share the names, which are usually the same.
     properties: Vec<(Arc<str>, Value)>,
 }
 
@@ -74,8 +74,8 @@ impl Entity {
         }
     }
 
-    /// An entity from data of another source, such as a file. Nothing is checked: the client sends duplicate properties, and
-    /// the service refuses them.
+    /// An entity from data of another source, such as a file. Nothing is checked: the client sends duplicate
+    /// properties, and the service refuses them.
     #[must_use]
     pub fn from_parts(
         (partition_key, row_key): (String, String),
@@ -127,7 +127,8 @@ impl Entity {
         names.position(|other| **other == *name)
     }
 
-    /// Sets a property; an existing one keeps its position. Name and value are not checked: the service refuses invalid ones.
+    /// Sets a property; an existing one keeps its position. Name and value are not checked: the service refuses invalid
+    /// ones.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Value>) -> &mut Self {
         let name = name.as_ref();
         match self.position(name) {
@@ -177,8 +178,8 @@ impl Entity {
         entities(body).map_err(|failure| ConvertError(failure.to_string()))
     }
 
-    /// Decodes one entity from the JSON of the protocol: `"Hits@odata.type":"Edm.Int64","Hits":"7"` annotates a type that JSON
-    /// does not have. Missing keys are empty, a null is not a property.
+    /// Decodes one entity from the JSON of the protocol: `"Hits@odata.type":"Edm.Int64","Hits":"7"` annotates a type
+    /// that JSON does not have. Missing keys are empty, a null is not a property.
     ///
     /// ```
     /// # use partita_client::{Entity, Value};
@@ -193,8 +194,8 @@ impl Entity {
         read_entity(body).map_err(|failure| ConvertError(failure.text().to_owned()))
     }
 
-    /// Converts a struct or map to an entity. The fields `PartitionKey` and `RowKey` are its keys, `Timestamp` and `odata.etag`
-    /// are optional; all other fields are properties.
+    /// Converts a struct or map to an entity. The fields `PartitionKey` and `RowKey` are its keys, `Timestamp` and
+    /// `odata.etag` are optional; all other fields are properties.
     ///
     /// | Rust | property |
     /// | --- | --- |
@@ -229,13 +230,14 @@ impl Entity {
     /// ```
     ///
     /// # Errors
-    /// [`ConvertError`] for a nested value, an integer beyond the range of `i64`, or a key that is missing or not a string.
+    /// [`ConvertError`] for a nested value, an integer beyond the range of `i64`, or a key that is missing or not a
+    /// string.
     pub fn from_serialize(value: &impl Serialize) -> Result<Self, ConvertError> {
         serialize::to_entity(value)
     }
 
-    /// Converts the entity to a struct or map, the reverse of [`Self::from_serialize`]. A DateTime or Guid also converts to a
-    /// `String`, an Int32 to an `i64`. A field without property must be an `Option` or have a default.
+    /// Converts the entity to a struct or map, the reverse of [`Self::from_serialize`]. A DateTime or Guid also
+    /// converts to a `String`, an Int32 to an `i64`. A field without property must be an `Option` or have a default.
     ///
     /// # Errors
     /// [`ConvertError`] if a property is missing or does not match the type of its field.

@@ -25,7 +25,7 @@ enum Serialized {
     Entity(Entity),
 }
 
-/// Serializes a Rust value for its position.
+/// A serializer of one Rust value, by the position of the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EntitySerializer {
     /// The whole entity: a struct or map.
@@ -44,7 +44,8 @@ impl EntitySerializer {
         }))
     }
 
-    /// Begins to collect `what`, which is valid only in `place`.
+    /// Begins to collect the parts of a compound value, called `what` in errors. Fails unless the value's position is
+    /// `place`.
     fn collect<T: Default>(self, place: Self, what: &str) -> Result<T, ConvertError> {
         if self == place {
             Ok(T::default())

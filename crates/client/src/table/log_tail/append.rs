@@ -4,8 +4,8 @@ use super::{LogTail, LogTailKey};
 use crate::{Entity, Error, ErrorCode, Outcome, Result, TransactionAction};
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 
-/// The maximum number of attempts to insert rows with keys that already exist. One random suffix, out of 36^8, is
-/// enough unless other software writes into the partition.
+/// The maximum number of attempts to insert rows. If a key exists already, the next attempt adds a random suffix to the
+/// keys. One suffix, out of 36^8, is enough unless other software writes into the partition.
 const ATTEMPTS: usize = 4;
 /// The length of a random suffix.
 const SUFFIX_CHARS: usize = 8;
@@ -24,7 +24,8 @@ impl LogTail {
     /// Appends 1 to 100 rows, all or none, and returns their keys. The last row becomes the newest.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`crate::ErrorKind::Input`] for no rows and for more than 100; 413 RequestBodyTooLarge above 4 MiB.
+    /// As [`Self::append`]; [`crate::ErrorKind::Input`] for no rows and for more than 100; 413 RequestBodyTooLarge
+    /// above 4 MiB.
     pub async fn append_all(&self, mut rows: Vec<Entity>) -> Result<Vec<LogTailKey>> {
         if !(1..=BATCH_OPERATIONS_MAX).contains(&rows.len()) {
             return Err(Error::input(format!(

@@ -1,8 +1,8 @@
 //! Follows a log: returns new rows.
 //!
-//! A follower remembers the newest time that it has seen, and queries only rows that are not older. Rows of exactly that time
-//! are returned again, because another appender may add a row in the same tick; the follower remembers their keys and skips
-//! them.
+//! A follower remembers the newest time that it has seen, and queries only rows that are not older. Rows of exactly
+//! that time are returned again, because another appender may add a row in the same tick; the follower remembers their
+//! keys and skips them.
 //!
 //! ```text
 //! newest                                                     older
@@ -10,8 +10,8 @@
 //!   └──────── one query ────────┴──────────────────────────────┘
 //! ```
 //!
-//! A row may become visible after a row with a later time, because of another clock or a slower connection. The follower misses
-//! it unless [`FollowOptions::late`] covers the difference.
+//! A row may become visible after a row with a later time, because of another clock or a slower connection. The
+//! follower misses it unless [`FollowOptions::late`] covers the difference.
 
 use super::{LogTail, LogTailKey};
 use crate::{Entity, Result};
@@ -28,7 +28,8 @@ const TICKS: u64 = 10_000_000;
 /// Options of a follower. `..FollowOptions::default()` fills the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FollowOptions {
-    /// How far to look back for rows that become visible late. Each poll queries this part of the log again. Default: 0.
+    /// How far to look back for rows that become visible late. Each poll queries this part of the log again. Default:
+    /// zero.
     pub late: Duration,
     /// The wait after a poll that found rows. Default: 200 ms.
     pub wait_min: Duration,
@@ -117,15 +118,15 @@ impl LogTail {
     }
 }
 
-/// The time in a row's key; `None` if it is not a key of a log.
+/// The time in a row's RowKey; `None` if the RowKey is not a [`LogTailKey`].
 fn time_of(row: &Entity) -> Option<DateTime> {
     let key = row.row_key().parse::<LogTailKey>().ok()?;
     Some(key.time())
 }
 
 impl LogFollow {
-    /// Returns the rows since the last poll, without waiting for any. Cancel safe: if the future is dropped, the next poll
-    /// returns the rows.
+    /// Returns the rows since the last poll, without waiting for any. Cancel safe: if the future is dropped, the next
+    /// poll returns the rows.
     ///
     /// # Errors
     /// As [`crate::TableClient::query_page`]. The next poll queries the same rows again.

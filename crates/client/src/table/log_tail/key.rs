@@ -8,16 +8,18 @@ use thiserror::Error;
 
 /// Digits of the number in a key: as many as the ticks of `DateTime::MAX` have.
 const DIGITS: usize = 19;
-/// Separates the number from a suffix. It sorts before digits and letters.
+/// Separates the number from a suffix. A hyphen sorts before digits and letters.
 const SEPARATOR: char = '-';
 /// The longest suffix, in characters: enough for a GUID.
 const SUFFIX_CHARS_MAX: usize = 64;
 
-/// The RowKey of a row of a log: the ticks of 100 ns from its time to the last [`DateTime`], as 19 digits with leading zeros,
-/// so that the newest rows come first. In .NET this is `DateTime.MaxValue.Ticks - UtcNow.Ticks`, with 3155378975999999999 for
-/// `MaxValue`. Rows of the same tick differ by an optional suffix: a hyphen and 1 to 64 ASCII letters, digits and hyphens.
+/// The RowKey of a row of a log: the ticks of 100 ns from its time to the last [`DateTime`], as 19 digits with leading
+/// zeros, so that the newest rows come first. In .NET this is `DateTime.MaxValue.Ticks - UtcNow.Ticks`, with
+/// 3155378975999999999 for `MaxValue`. Rows of the same tick differ by an optional suffix: a hyphen and 1 to 64 ASCII
+/// letters, digits and hyphens.
 ///
-/// Keys compare as their texts do in a table: later times come first; within a tick, the key without suffix comes first.
+/// Keys compare as their texts do in a table: later times come first; within a tick, the key without suffix comes
+/// first.
 ///
 /// ```
 /// use partita_client::{DateTime, LogTailKey};
@@ -86,8 +88,8 @@ impl LogTailKey {
         self.suffix.as_deref()
     }
 
-    /// An exclusive bound for filters: in a table's order, exactly the keys of `time` and of later times, with any suffix, sort
-    /// before it.
+    /// An exclusive bound for filters: in a table's order, exactly the keys of `time` and of later times, with any
+    /// suffix, sort before it.
     #[must_use]
     pub fn end_of(time: DateTime) -> String {
         digits(left(time) + 1)

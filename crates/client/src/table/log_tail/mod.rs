@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// # Promises
 /// - The rows of one appender keep the order of its calls, even if its clock stands still or goes back: each row gets a
 ///   time at least one tick of 100 ns after that of the previous row.
-/// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a suffix to
-///   the key.
+/// - Appenders that use the same tick do not lose rows: the service refuses the second row, and its appender adds a
+///   suffix to the key.
 /// - The order of rows of different appenders is that of the clocks of their machines.
 ///
 /// ```
@@ -49,7 +49,7 @@ pub struct LogTail {
     table: TableClient,
     partition_key: Arc<str>,
     clock: Arc<dyn Fn() -> DateTime + Send + Sync>,
-    /// The time of the last appended row.
+    /// The last time that was assigned to a row; `None` before the first.
     last: Arc<Mutex<Option<DateTime>>>,
     select: Arc<[String]>,
 }
@@ -77,8 +77,8 @@ impl LogTail {
         }
     }
 
-    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were appended
-    /// before.
+    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were
+    /// appended before.
     #[must_use]
     pub fn with_clock(self, clock: impl Fn() -> DateTime + Send + Sync + 'static) -> Self {
         Self {

@@ -6,7 +6,8 @@ use partita_model::DateTime;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 
 impl LogTail {
-    /// Reads at most `rows_max` rows, newest first. Up to 1,000 rows take one request, unless the server ends its page early.
+    /// Reads at most `rows_max` rows, newest first. Up to 1,000 rows take one request, unless the server ends its page
+    /// early.
     ///
     /// # Errors
     /// As [`crate::TableClient::query_page`].
@@ -14,7 +15,8 @@ impl LogTail {
         self.newest(self.whole(), rows_max).await
     }
 
-    /// Reads the rows with times from `time` on, newest first, page by page. The times come from the clocks of the appenders.
+    /// Reads the rows with times from `time` on, newest first, page by page. The times come from the clocks of the
+    /// appenders.
     ///
     /// ```
     /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }

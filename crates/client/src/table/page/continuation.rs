@@ -11,8 +11,8 @@ const PARTITION_KEY: &str = "NextPartitionKey";
 const ROW_KEY: &str = "NextRowKey";
 const TABLE_NAME: &str = "NextTableName";
 
-/// The start of the next page of a query, as the server sent it. It is opaque and stays valid: store its text (`Display`,
-/// `FromStr`) to resume in a later run of the program.
+/// The start of the next page of a query, as the server sent it. It is opaque and stays valid: store its text
+/// (`Display`, `FromStr`) to resume in a later run of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Continuation(Resume);
 
@@ -45,7 +45,8 @@ impl Continuation {
         }
     }
 
-    /// The server may omit either header (protocol: "Query timeout and pagination").
+    /// The continuation in an answer's headers; `None` if both are missing. The server may omit one of them (protocol:
+    /// "Query timeout and pagination").
     pub(crate) fn of_entities(reply: &Reply) -> Option<Self> {
         let (partition_key, row_key) = (header(reply, PARTITION_KEY), header(reply, ROW_KEY));
         if partition_key.is_none() && row_key.is_none() {

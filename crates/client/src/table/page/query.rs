@@ -40,7 +40,8 @@ impl QueryOptions {
         self
     }
 
-    /// The maximum number of entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of pages.
+    /// The maximum number of entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of
+    /// pages.
     #[must_use]
     pub fn top(mut self, page_entities_max: u32) -> Self {
         self.top = Some(page_entities_max);

@@ -180,7 +180,7 @@ impl World {
         TaskResult::Changed(result)
     }
 
-    /// `observed TIME RANGE:BYTES …`
+    /// The event of the command `observed TIME RANGE:BYTES …`.
     fn observed(&self, words: &[&str]) -> Event {
         let observed = words[1..].iter().map(|word| {
             let (id, bytes) = word.split_once(':').unwrap();

@@ -9,7 +9,7 @@ use partita_range::{Follower, Range};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The remaining bytes at which writers may be blocked: copying them takes a few milliseconds.
+/// Writers may be blocked once at most this many bytes remain, because copying them takes a few milliseconds.
 const FEW_BYTES: usize = 256 << 10;
 
 /// The maximum number of rounds before writers are blocked. Copying is faster than client writes, so each round leaves

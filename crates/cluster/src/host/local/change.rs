@@ -37,8 +37,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// How long freezing the old ranges and copying their last writes may take. A slower change is rolled back. Writes wait
-/// in the meantime.
+/// How long freezing the old ranges and copying their last writes may take, because writes wait during that time. A
+/// slower change is rolled back.
 const TRANSIT_MAX: Duration = Duration::from_millis(900);
 
 /// The deadline for creating a new range. Usually it takes a tenth of a second, but on a full disk SlateDB retries
@@ -125,7 +125,7 @@ impl LocalHost {
         old: &[Arc<Range>],
     ) -> Result<Vec<OpenRange>, CreateFailed> {
         let key_filter_complete = old.iter().all(|range| range.is_key_filter_complete());
-        // In parallel, and all to completion: only a finished clone can be rolled back.
+        // Clones in parallel, and waits for all of them even if one fails: only a finished clone can be rolled back.
         let creating = change
             .new
             .iter()

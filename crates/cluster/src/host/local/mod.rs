@@ -30,7 +30,7 @@ use tokio::sync::{Notify, oneshot};
 pub struct LocalHost {
     parts: LocalHostParts,
     map: Arc<PartitionMap>,
-    /// For each range, the receiver that ends when the range is dropped.
+    /// For each range, the receiver of a signal that the range was dropped.
     released: Mutex<HashMap<RangeId, Released>>,
     /// Ranges whose garbage was collected, with the newest compacted file at that time, and whether there were no files.
     /// New garbage appears only with the next compaction or the release of a pin.
@@ -159,7 +159,8 @@ impl LocalHost {
                 }
             }
             engine.close().await;
-            // The database was closed without a flush: its records would pin the WAL until its files are deleted.
+            // Drops the WAL records of the database, which may have closed without a flush. They would pin the WAL
+            // until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
         });
@@ -248,14 +249,14 @@ impl Host for LocalHost {
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
         let unpinned = self.parts.engines.unpin(range, pin).await;
-        // The next maintenance round deletes the files that only the pin needed.
+        // So the next maintenance round collects garbage again, and deletes the files that only the pin needed.
         self.collected.lock().remove(&range);
         unpinned
     }
 
     async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
         let mut files = Vec::new();
-        // The reference to the ranges keeps their databases open.
+        // While this reference to the ranges exists, their databases stay open.
         for served in self.map.ranges().iter() {
             files.extend(self.parts.engines.files(served.range.id(), None).await?);
         }

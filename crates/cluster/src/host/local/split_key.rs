@@ -6,9 +6,11 @@ use partita_engine::ScanHint;
 use partita_model::indivisible_prefix;
 use partita_range::{Range, keys_within};
 
-/// Ranges up to this many bytes are read row by row; in larger ones the first keys of the files are close enough.
+/// Ranges up to this many bytes are read row by row. For larger ranges the first keys of the files are exact enough.
 const READ_BYTES_MAX: u64 = 256 << 20;
+/// The maximum number of rows that are read at a time.
 const READ_ROWS: usize = 1024;
+/// The maximum bytes of these rows.
 const READ_CHUNK_BYTES: usize = 1 << 20;
 
 /// The start of the partition nearest the middle of a range's bytes.
@@ -63,7 +65,7 @@ fn add(partitions: &mut Vec<(Bytes, u64)>, keys: &[(Bytes, u64)]) {
     }
 }
 
-/// The partition with nearly half of the bytes before it; never the first one of the range.
+/// The partition at whose start the bytes before it are nearest to half of all; never the first one of the range.
 fn middle(partitions: &[(Bytes, u64)], start: &Bytes) -> Option<Bytes> {
     let total: u64 = partitions.iter().map(|(_, bytes)| bytes).sum();
     let mut before = 0_u64;

@@ -22,7 +22,7 @@ impl LocalHost {
     async fn maintain_range(&self, range: &Range) {
         let (id, layout) = (range.id(), range.engine().file_layout());
         if layout.sources > 0 {
-            // No effect while a detach of the range is running.
+            // Has no effect while a detach of the range is running.
             if let Err(error) = range.engine().detach().await {
                 tracing::debug!(%error, range = %id, "cannot detach the files of a range");
             }
@@ -30,7 +30,7 @@ impl LocalHost {
         if let Err(error) = range.engine().reclaim().await {
             tracing::debug!(%error, range = %id, "cannot return the space of deleted rows");
         }
-        // No garbage is left until the next compacted file, or until a compaction leaves none.
+        // Once all garbage is collected, new garbage needs a new compacted file, or a compaction that leaves no files.
         let done = (layout.kept == 0).then_some((layout.newest_rewritten, layout.files == 0));
         if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
             return;

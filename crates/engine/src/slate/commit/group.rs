@@ -165,7 +165,8 @@ fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
     }
 }
 
-/// Sets the health that refuses new writes early, until the supervisor finds room again.
+/// Sets the health to the reason of the refusal. New writes are then refused at once, until the supervisor finds room
+/// again.
 fn note_refusal(core: &Core, refusal: Refusal) {
     let health = match refusal {
         Refusal::DiskFull => Health::DiskFull,

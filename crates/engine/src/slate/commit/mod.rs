@@ -48,8 +48,8 @@ impl CommitThread {
             }
             drop(core);
             to_commit.set_drained();
-            // Keeps the thread alive for SlateDB's writer tasks until their databases close. An error means that the
-            // engine set was dropped.
+            // Keeps the thread alive for SlateDB's writer tasks until their databases are closed. An error means that
+            // the engine set was dropped.
             let _ = stopped.wait_for(|stopped| *stopped).await;
         })?;
         Ok(Self {

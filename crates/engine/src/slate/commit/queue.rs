@@ -24,7 +24,7 @@ pub(in crate::slate) struct CommitQueue {
 #[derive(Default)]
 struct State {
     batches: VecDeque<RangeBatch>,
-    /// Bounded by the number of callers: each caller waits for its request.
+    /// At most one for each concurrent caller of `pin`, because each waits for its request.
     pins: VecDeque<PinRequest>,
     closed: bool,
 }

@@ -32,11 +32,11 @@ pub(super) struct DetachRequest {
     clock: Arc<dyn Clock>,
 }
 
-/// The state of a request, and its times.
+/// The state of the current request, and the times of requests.
 #[derive(Debug, Default)]
 struct Progress {
     state: State,
-    /// When the running request was made.
+    /// When the current request was made; `None` without one.
     requested: Option<Instant>,
     last: Option<FullCompaction>,
 }
@@ -50,7 +50,7 @@ pub(super) struct FullCompaction {
 }
 
 impl DetachRequest {
-    /// No request yet. A database of at most `at_once_bytes` is compacted in one job.
+    /// The state without a request. A database of at most `at_once_bytes` is compacted in one job.
     pub(super) fn new(at_once_bytes: u64, clock: Arc<dyn Clock>) -> Self {
         Self {
             progress: Arc::default(),
@@ -66,7 +66,7 @@ impl DetachRequest {
         let files = Files::of(manifest, self.at_once_bytes);
         let is_new = progress.state == State::Idle && files.whole().is_some();
         if is_new {
-            // This manifest may be some seconds old, and a compaction may have ended after it.
+            // This manifest may be some seconds old, so the compactor checks `shared` again with the current one.
             let shared = files.shared;
             progress.state = State::Requested { shared };
             progress.requested = Some(self.clock.monotonic());

@@ -85,7 +85,7 @@ fn level_0_of_a_large_database_does_not_wait_for_a_running_merge() {
     assert_eq!(state.next(&now), Next::Job(runs));
 }
 
-/// This happens after a restart, when SlateDB resumes the job.
+/// Another job can compact the runs after a restart, when SlateDB resumes it.
 #[test]
 fn runs_compacted_by_another_job_are_not_compacted_again() {
     let mut state = requested();

@@ -44,7 +44,8 @@ pub(super) async fn pin(
     ranges: &[RangeId],
 ) -> Result<Pinned, ChangeError> {
     let (handles, pause) = {
-        // Blocks the supervisor from reopening the databases during the pause. Writing the files needs no lock.
+        // Under this lock the supervisor cannot reopen the databases during the pause. The files are written later
+        // without the lock.
         let _change = core.lock_change().await;
         let mut databases = Vec::with_capacity(ranges.len());
         for range in ranges {

@@ -13,8 +13,8 @@ use crate::slate::database::Database;
 /// The name of pin checkpoints, which separates them from checkpoints of clones and compactions.
 pub(super) const PIN_NAME: &str = "pin";
 
-/// The longest pause of the commit loop. Usually it takes microseconds, longer if the store is slow: the manifest task
-/// of each database must respond.
+/// The longest pause of the commit loop. Usually the pause takes microseconds. It is longer if the store is slow,
+/// because the manifest task of each database must respond.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 
 /// A request to the commit loop: pause, and begin a checkpoint of these databases.

@@ -1,4 +1,4 @@
-//! Counts of the rows in each file, from the statistics that SlateDB writes into it.
+//! The numbers of rows and deletions in each file, from the statistics that SlateDB writes into the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::slate::{file_layout, store_error};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileCounts {
     pub(super) rows: u64,
-    /// The rows that are deletions.
+    /// The number of rows that are deletions.
     pub(super) deletes: u64,
-    /// The deletions of the longest series of blocks that are at least half deletions.
+    /// The number of deletions in the longest stretch: consecutive blocks, each at least half deletions.
     pub(super) stretch: u64,
 }
 

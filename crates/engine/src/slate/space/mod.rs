@@ -2,8 +2,8 @@
 //!
 //! A deletion is a stored row that hides the older rows of its key. A scan reads deletions and hidden rows too, about a
 //! microsecond each, until it finds a row to return. Only a compaction that includes the oldest file of a key may drop
-//! its deletion: an older file would show the row again. SlateDB's own policy merges files of similar size and leaves
-//! the oldest and largest alone, so deleted stretches and overwritten rows could stay for ever.
+//! its deletion. Otherwise a remaining older file would show the row again. SlateDB's own policy merges files of
+//! similar size and not the oldest and largest, so deletions and overwritten rows could stay forever.
 //!
 //! Each maintenance round calls [`reclaim`] for each open database:
 //!
@@ -14,22 +14,22 @@
 //! | At rest, with rows in memory | Flush, so that the WAL releases its segments |
 //!
 //! The finding comes from the statistics in the files ([`counts`]), not from rows that scans skipped: SlateDB does not
-//! report these, and so the first scan of a stretch is fast too.
+//! report skipped rows. With the statistics, even the first scan of a stretch is fast.
 //!
-//! A full compaction costs time in proportion to all rows. So after each there is a pause, which is longer the fewer
-//! rows a compaction would remove ([`need`]). A database at rest causes no work: after a full compaction it has one
+//! A full compaction costs time in proportion to all rows. So a pause follows each. The fewer rows the next compaction
+//! would remove, the longer the pause ([`need`]). A database at rest causes no work: after a full compaction it has one
 //! sorted run, and a flush leaves nothing to flush.
 //!
 //! # When the space is free
-//! Writing stops at 0s. The last flush is at most 50s later, and the full compaction begins at most 50s after that: each
-//! waits for the rest and for a round. A compaction moves tens of megabytes a second. The replaced files stay for the
-//! garbage age of 300s after it, plus the time to the next collection of 60s. That is within ten minutes if the compaction
-//! takes less than two.
+//! Suppose that writing stops at 0s. The last flush is at most 50s later, and the full compaction begins at most 50s
+//! after that, because each waits until the database is at rest, and for the next round. A compaction moves tens of
+//! megabytes a second. The replaced files stay for the garbage age of 300s after it, plus the time to the next
+//! collection of 60s. That is within ten minutes if the compaction takes less than two.
 //!
-//! Nothing that is needed is deleted: this module deletes nothing. It only requests compactions, and garbage collection
-//! deletes replaced files as before. A file stays while a checkpoint lists it: the checkpoint that each compaction
-//! creates of the state before it, for the garbage age; those of pins and clones, until they end. So a scan that is
-//! younger than the garbage age finds all its files.
+//! This module deletes no files. It only requests compactions, and garbage collection deletes the replaced files. A
+//! file stays while a checkpoint lists it: each compaction creates a checkpoint of the state before it, which lasts for
+//! the garbage age; the checkpoints of pins and clones last until these end. So a scan that takes less than the garbage
+//! age finds all its files.
 
 mod counts;
 mod need;
@@ -50,10 +50,11 @@ use crate::{ChangeError, RangeId};
 
 pub(super) use self::state::{Space, SpaceCounts};
 
-/// When a compaction of the same files is tried again: it failed, or the database was slow to load its result.
+/// How long after a request the same files may be requested again: the compaction failed, or the database has not
+/// loaded its result.
 const RETRY: Duration = Duration::from_secs(600);
 
-/// Bytes that a compaction leaves free on the disk: the WAL and flushes need them.
+/// Bytes that a compaction must leave free on the disk for the WAL and for flushes.
 const FREE_BYTES_MIN: u64 = 256 << 20;
 
 /// One round for one database. Requests at most one compaction, and does not wait for it.
@@ -67,7 +68,7 @@ pub(super) async fn reclaim(core: &Core, database: &Database) -> Result<(), Chan
         database,
         now: core.context.home.clock.monotonic(),
     };
-    // Neither a flush nor a compaction may succeed before the file is repaired.
+    // With a damaged file, flushes and compactions may fail until it is repaired.
     if core.context.damage.is_in(database.range) {
         return Ok(());
     }
@@ -82,8 +83,8 @@ struct Round<'c> {
 }
 
 impl Round<'_> {
-    /// Flushes rows in memory if none was written for a while. Each such flush needs an earlier write, so a server
-    /// without writes stops flushing.
+    /// Flushes the rows in memory if none was written for the time `SpaceSettings::rest`. Does nothing if no row was
+    /// written since the last flush.
     async fn flush_at_rest(
         &self,
         wal: &WalAdapter,
@@ -139,7 +140,7 @@ impl Round<'_> {
         }
     }
 
-    /// Requests a compaction of all files, with the deletions in memory.
+    /// Flushes the deletions in memory, and requests a compaction of all files.
     async fn request(
         &self,
         need: &Need,
@@ -161,7 +162,7 @@ impl Round<'_> {
 
     /// An upper bound of the deletions that are only in memory.
     fn deletes_in_memory(&self, wal: &WalAdapter, rounds: &mut Rounds) -> u64 {
-        // In this order, so that all deletions in `written` are in the record `last` or an earlier one.
+        // `written` is read before `last`, so that the record `last` or an earlier one has every deletion in `written`.
         let written = self.database.space.deletes();
         let last = wal.wal.last_of(self.database.range).unwrap_or_default();
         let flushed = self.database.flushed_up_to();
@@ -181,7 +182,7 @@ impl Round<'_> {
         self.now.saturating_duration_since(since) >= self.core.context.settings.space.rest
     }
 
-    /// Whether these files were to be compacted already.
+    /// Whether a compaction of exactly these files was requested less than [`RETRY`] ago.
     fn was_requested(&self, rounds: &Rounds, files: &[u128]) -> bool {
         rounds.requested.as_ref().is_some_and(|(requested, at)| {
             requested == files && self.now.saturating_duration_since(*at) < RETRY
@@ -196,7 +197,7 @@ impl Round<'_> {
         })
     }
 
-    /// Whether the disk has room for the result of the compaction, which is at most as long as all files together.
+    /// Whether the disk has room for the result of the compaction, which is at most as large as all files together.
     fn has_free_space(&self, manifest: &VersionedManifest) -> bool {
         let Some(free) = self.core.context.home.free_bytes() else {
             return true;
@@ -218,7 +219,7 @@ impl Round<'_> {
     }
 }
 
-/// Reads the statistics of a database's own files.
+/// A reader for the statistics of the files of a range's database.
 fn reader(core: &Core, range: RangeId) -> SstReader {
     let store = core.context.store_of(range);
     SstReader::new(database_path(range), store, None, None)

@@ -6,13 +6,13 @@ use bytes::Bytes;
 
 use crate::slate::settings::SpaceSettings;
 
-/// A full compaction is worth it at rest when the database takes this many tenths of the bytes that it would leave.
+/// A database at rest is compacted when its bytes are more than this many tenths of the bytes after the compaction.
 const TENTHS_MAX: u64 = 13;
 
-/// The pause after a full compaction, in durations of that compaction, if the next one would remove all rows.
+/// The pause after a full compaction if the next one would remove all rows, as a multiple of the compaction's duration.
 const PAUSE_FACTOR: f64 = 0.2;
 
-/// The longest pause after a full compaction, in durations of that compaction.
+/// The longest pause after a full compaction, as a multiple of the compaction's duration.
 const PAUSE_MAX: f64 = 100.0;
 
 /// A level 0 file or a sorted run. A sorted run has each key once.
@@ -20,9 +20,9 @@ const PAUSE_MAX: f64 = 100.0;
 pub(super) struct Source {
     pub(super) is_level0: bool,
     pub(super) rows: u64,
-    /// The rows that are deletions.
+    /// The number of rows that are deletions.
     pub(super) deletes: u64,
-    /// The deletions of its longest stretch.
+    /// The number of deletions in its longest stretch ([`super::counts`]).
     pub(super) stretch: u64,
     pub(super) files: Vec<KeySpan>,
 }
@@ -71,24 +71,24 @@ impl Reason {
     }
 }
 
-/// A need for a full compaction.
+/// Why a database needs a full compaction, and how much it would remove.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Need {
     pub(super) reason: Reason,
-    /// About the share of the rows, or bytes, that it would remove.
+    /// Estimated share of the rows, or bytes, that the compaction would remove.
     pub(super) share: f64,
 }
 
 impl Need {
-    /// The pause after the last full compaction, so that compactions take only a part of the time: half of it if each
-    /// removes a fifth of the rows, and a hundredth at most if it removes fewer than one in 500.
+    /// The pause after the last full compaction, so that compactions take only a part of the time: half of the time if
+    /// each removes a fifth of the rows, and about a hundredth if each removes fewer than one row in 500.
     pub(super) fn pause_after(&self, took: Duration) -> Duration {
         took.mul_f64((PAUSE_FACTOR / self.share.max(f64::EPSILON)).min(PAUSE_MAX))
     }
 }
 
-/// The need of a database with these files, newest first, and this many deletions in memory. At rest, its files have
-/// not changed for a while.
+/// Why a database with these files, newest first, and this many deletions in memory needs a full compaction; `None` if
+/// it needs none. `at_rest`: its files have not changed for a while.
 pub(super) fn need(
     sources: &[Source],
     deletes_in_memory: u64,
@@ -100,13 +100,13 @@ pub(super) fn need(
     }
     let sum = |count: fn(&Source) -> u64| sources.iter().map(count).sum::<u64>();
     let deletes = sum(|source| source.deletes) + deletes_in_memory;
-    // Stretches of several files may lie side by side, or be of the same keys.
+    // An upper bound: the stretches of several files may be adjacent, and then a scan skips all of them.
     let stretch = sum(|source| source.stretch) + deletes_in_memory;
     if stretch >= settings.stretch_rows_min {
         let rows = sum(|source| source.rows) + deletes_in_memory;
         return Some(Need {
             reason: Reason::DeletedRows,
-            // Each deletion hides about one row.
+            // Assumes that each deletion hides one row, so that the compaction removes two.
             share: share(2 * deletes, rows),
         });
     }
@@ -121,7 +121,7 @@ pub(super) fn need(
     })
 }
 
-/// Whether a full compaction can remove anything. A single sorted run is the result of one.
+/// Whether a full compaction can remove anything. A single sorted run is the result of a full compaction.
 fn has_effect(sources: &[Source], deletes_in_memory: u64) -> bool {
     match sources {
         [] => deletes_in_memory > 0,
@@ -130,10 +130,11 @@ fn has_effect(sources: &[Source], deletes_in_memory: u64) -> bool {
     }
 }
 
-/// An upper bound of the bytes of overwritten and deleted rows. The sizes of rows are not known, so all are taken for
-/// equally long, without the deletions.
+/// An upper bound of the bytes of overwritten and deleted rows. The sizes of rows are unknown, so all rows count as
+/// equally long, and deletions as empty.
 fn unused_bytes(sources: &[Source], total: u64) -> u64 {
-    // A source has each key once, so at least the rows of the largest one are in use, as far as they are not deleted.
+    // A source has each key once. So except for deleted rows, the bytes in use are at least those of the largest
+    // source.
     let largest = sources.iter().map(Source::bytes).max().unwrap_or_default();
     let overwritten = (total - largest).min(overlapped_bytes(sources));
     let rows: u64 = sources.iter().map(|source| source.rows).sum();
@@ -148,8 +149,8 @@ fn unused_bytes(sources: &[Source], total: u64) -> u64 {
     overwritten.saturating_add(deleted).min(total)
 }
 
-/// The bytes of files whose keys a newer source may have too. Rows that only follow each other in key order, such as
-/// those of a time series, are not among them.
+/// The bytes of files whose key ranges overlap with a newer source. Files of a time series do not overlap: each has
+/// later keys than the one before.
 fn overlapped_bytes(sources: &[Source]) -> u64 {
     let mut bytes = 0;
     for (number, source) in sources.iter().enumerate() {
@@ -229,7 +230,7 @@ mod tests {
     fn a_compacted_database_needs_nothing() {
         assert_eq!(reason(&[], 0, true), None);
         assert_eq!(reason(&[run("a", "z", 100_000)], 0, true), None);
-        // A pinned or damaged state could leave deletions behind: another compaction would not remove them.
+        // If a full compaction leaves deletions, another one would not remove them either.
         let left = deleting(run("a", "z", 100_000), 1_000);
         assert_eq!(reason(&[left], 0, true), None);
         let marker = Source {
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!(reason(&partly, 0, true), unused);
     }
 
-    /// Fewer deletions than a stretch, but of long rows.
+    /// There are too few deletions for a stretch, but they hide long rows.
     #[test]
     fn deleted_long_rows_are_compacted_at_rest() {
         let long = Source {

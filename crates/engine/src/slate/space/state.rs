@@ -1,4 +1,5 @@
-//! What is remembered of each database between two rounds, and the counts of all.
+//! The state of each database that is kept between two rounds of [`super::reclaim`], and the counts of requested
+//! compactions.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -16,12 +17,12 @@ pub(in crate::slate) struct Space {
     /// See [`Space::deletes`].
     deletes: AtomicU64,
     rounds: Mutex<Rounds>,
-    /// Whether a round has taken `rounds`.
+    /// Whether a round is running; it has taken the content of `rounds`.
     is_running: AtomicBool,
 }
 
 impl Space {
-    /// Counts deletions that were written, or replayed from the WAL.
+    /// Adds to the number of deletions that were written, or replayed from the WAL.
     pub(in crate::slate) fn count_deletes(&self, count: u64) {
         if count > 0 {
             self.deletes.fetch_add(count, Ordering::Release);
@@ -37,7 +38,7 @@ impl Space {
         })
     }
 
-    /// The deletions that were in memory when the database was opened, or were written since.
+    /// The number of deletions that were in memory when the database was opened, or were written since.
     pub(super) fn deletes(&self) -> u64 {
         self.deletes.load(Ordering::Acquire)
     }
@@ -56,23 +57,24 @@ impl Drop for RunningRound<'_> {
     }
 }
 
-/// What the rounds so far found.
+/// The findings of the rounds so far.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    /// The last WAL record, and the round that saw it first.
+    /// The last WAL record of the range, and when a round first found it.
     pub(super) last_record: Option<(WalId, Instant)>,
-    /// The deletions that were written before a WAL record. Once the record is flushed, they are too.
+    /// A WAL record, and the number of deletions written up to it. Once the record is flushed, these deletions are
+    /// flushed.
     pub(super) flush_mark: Option<(WalId, u64)>,
-    /// Deletions that are flushed, of those that were counted.
+    /// How many of the counted deletions are flushed.
     pub(super) deletes_flushed: u64,
-    /// The files, and the round that saw them first.
+    /// The files of the database, and when a round first found them.
     pub(super) files: Option<(Vec<u128>, Instant)>,
     pub(super) counts: Counts,
     /// The files of the last requested compaction, and the time of the request.
     pub(super) requested: Option<(Vec<u128>, Instant)>,
 }
 
-/// The full compactions that were requested, by reason.
+/// The numbers of full compactions that were requested, by reason.
 #[derive(Debug, Default)]
 pub(in crate::slate) struct SpaceCounts([AtomicU64; Reason::ALL.len()]);
 

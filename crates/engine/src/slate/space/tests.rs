@@ -1,4 +1,4 @@
-//! The space of deleted and overwritten rows returns without a request.
+//! Tests that the space of deleted and overwritten rows is returned without a request.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl World {
         open.database().unwrap()
     }
 
-    /// The rows and deletions in the files.
+    /// The numbers of rows and of deletions in the files.
     async fn stored(&self) -> (u64, u64) {
         let admin = admin::admin(&self.set.core, FIRST);
         let manifest = admin.read_manifest(None).await.unwrap().unwrap();
@@ -80,7 +80,7 @@ impl World {
         (sum(|it| it.rows), sum(|it| it.deletes))
     }
 
-    /// Compactions that were requested.
+    /// The numbers of requested compactions, by reason.
     fn requested(&self) -> Vec<f64> {
         let counts = self.set.core.context.space_counts.metrics();
         counts.map(|metric| metric.value).collect()
@@ -96,7 +96,10 @@ impl World {
         let admin = admin::admin(&self.set.core, FIRST);
         let newest = admin.read_manifest(None).await.unwrap().unwrap().id();
         while database.db.manifest().id() < newest {
-            assert!(tokio::time::Instant::now() < until, "not loaded");
+            assert!(
+                tokio::time::Instant::now() < until,
+                "the result is loaded in time"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -206,7 +209,7 @@ async fn a_single_file_of_deletions_is_compacted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_at_rest_causes_no_work() {
     let world = World::open(settings()).await;
-    // With the flush at rest these are too few files for SlateDB's own compaction.
+    // These files and that of the flush at rest are too few for SlateDB's own compaction.
     for version in 0..2 {
         world
             .write(0..500, |number| Some(noise(number, version, 100)))
@@ -251,7 +254,7 @@ async fn a_database_at_rest_causes_no_work() {
     world.set.close().await;
 }
 
-/// A pause follows each compaction, so that they do not take all the time.
+/// A pause follows each compaction, so that compactions take only a part of the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_next_compaction_waits() {
     let mut settings = settings();
@@ -283,7 +286,7 @@ async fn flush_marker(engine: &dyn Engine) -> Result<(), WriteError> {
     engine.flush().await
 }
 
-/// In real time, with short times: garbage collection compares the times of files.
+/// Uses the real clock and short periods, because garbage collection compares the modification times of files.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overwritten_and_deleted_rows_free_their_space() {
     const LENGTH: usize = 4_000;
@@ -291,7 +294,7 @@ async fn overwritten_and_deleted_rows_free_their_space() {
         garbage_age: Duration::from_secs(2),
         space: SpaceSettings {
             rest: Duration::from_secs(1),
-            // Only the unused space counts.
+            // Disables compactions because of deleted stretches.
             stretch_rows_min: u64::MAX,
             ..settings().space
         },
@@ -326,7 +329,7 @@ async fn overwritten_and_deleted_rows_free_their_space() {
     world.set.close().await;
 }
 
-/// The sum in the comment of the module, with two minutes for the compaction.
+/// Checks the calculation in the module's documentation, with two minutes for the compaction.
 #[test]
 fn the_space_returns_within_ten_minutes() {
     let settings = Settings::default();

@@ -1,4 +1,4 @@
-//! A wall clock that is set back or forward, between two starts and in a running process.
+//! Tests with a wall clock that is set back or forward, between two starts and in a running process.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const DECADES: Duration = Duration::from_secs(74 * 365 * 86_400);
 /// A time after which unused files can be collected: longer than the garbage age.
 const LONG: Duration = Duration::from_secs(301);
 
-/// Storage in memory, on a machine with this clock. The object store has the real time.
+/// Storage in memory, on a machine with this clock. The modification times of the object store are real times.
 fn world(clock: &ShiftedClock) -> World {
     World {
         clock: Arc::new(clock.clone()),
@@ -97,7 +97,7 @@ async fn set_back_between_two_starts(end: End, ahead: Duration) {
     one.close().await;
 }
 
-/// A clone has the times of its sources, even if the sources are not opened.
+/// The times of a clone's sources count for the clone, even if the sources are not opened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clone_of_a_database_from_the_future_is_served() {
     let clock = ShiftedClock::ahead(DECADES);
@@ -158,7 +158,7 @@ async fn used(one: &One) -> BTreeSet<String> {
         .collect()
 }
 
-/// Garbage from the future is collected when it has the garbage age, and no file that is read.
+/// Files written while the wall clock was ahead are collected once they have the garbage age, unless they are read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn garbage_from_the_future_is_collected() {
     for ahead in [HOUR, DECADES] {
@@ -199,7 +199,7 @@ async fn garbage_from_the_future_is_collected() {
     }
 }
 
-/// Writes some manifests. They stay, although they look old, until they have the garbage age.
+/// Writes some manifests, which look old to the wall clock, and checks that they stay until they have the garbage age.
 async fn manifests_stay_for_the_garbage_age(world: &World, clock: &ShiftedClock, one: &One) {
     for value in ["1", "2", "3"] {
         commit(&**one, put("key", value)).await.unwrap();
@@ -217,7 +217,7 @@ async fn manifests_stay_for_the_garbage_age(world: &World, clock: &ShiftedClock,
     serves(&one.set, &**one).await;
 }
 
-/// A manifest that is deleted within seconds could be written a second time.
+/// If a manifest were deleted within seconds, a manifest with the same number could be written again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn young_manifests_stay_when_the_wall_clock_is_decades_behind() {
     let clock = ShiftedClock::ahead(DECADES);

@@ -1,4 +1,5 @@
-//! Damaged files of the store: reads that need them fail at once, the file is named, and everything else is served.
+//! Tests of damaged files in the store: reads that need them fail at once, the status names the file, and all other
+//! rows are served.
 
 use std::path::PathBuf;
 
@@ -90,14 +91,18 @@ async fn check(damage: impl FnOnce(&Path, &[u8]), problem: &str) {
 async fn a_cut_file_is_corrupt_and_named() {
     check(
         |file, whole| std::fs::write(file, &whole[..whole.len() / 2]).unwrap(),
-        "it was cut",
+        "it was truncated",
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_file_is_corrupt_and_named() {
-    check(|file, _| std::fs::write(file, "").unwrap(), "it was cut").await;
+    check(
+        |file, _| std::fs::write(file, "").unwrap(),
+        "it was truncated",
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,8 +120,8 @@ async fn a_removed_file_is_corrupt_and_named() {
     check(|file, _| std::fs::remove_file(file).unwrap(), "missing").await;
 }
 
-/// Compaction of the damaged range cannot end, so its level 0 fills up. Without a limit the range could no longer flush,
-/// would pin the WAL, and all ranges would refuse writes.
+/// The compaction of the damaged range fails, so its level 0 fills up. If the range did not refuse writes in time, it
+/// could no longer flush, its records would stay in the WAL, and all ranges would refuse writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_file_blocks_no_other_range() {
     let directory = tempfile::tempdir().unwrap();

@@ -116,7 +116,8 @@ async fn a_file_compacted_twice_stays_until_a_flush() {
     let first = compacted_after(&*one, None).await;
     assert_eq!(one.collect().await.unwrap(), Collected::All);
 
-    // The engine itself does not compact a single file, but a compaction of several runs can come at any time.
+    // SlateDB compacts a compacted file again at any time if there are several runs. This test has only one, so it
+    // schedules the compaction itself.
     let open = one.set.core.open_range(conformance::FIRST).unwrap();
     let run = open.database().unwrap().db.manifest().compacted()[0].id;
     let spec = CompactionSpec::new(vec![SourceId::SortedRun(run)], run);

@@ -1,4 +1,4 @@
-//! The length of the WAL: every range is flushed in time, for every write pattern.
+//! Tests that the WAL stays short: every range is flushed in time, for every write pattern.
 
 use tempfile::TempDir;
 

@@ -1,4 +1,4 @@
-//! Removed databases stay in the trash for a while.
+//! Tests that removed databases stay in the trash for a while.
 
 use futures::StreamExt;
 use partita_rt::SystemClock;
@@ -78,7 +78,7 @@ async fn a_removed_database_stays_in_the_trash_and_can_be_moved_back() {
         set.close().await;
         drop((set, engine));
 
-        // A restart keeps it too.
+        // The removed database stays in the trash after a restart.
         let set = place.start(FIVE_MINUTES).await;
         set.sweep_trash().await.unwrap();
         let stored = set.stored().await.unwrap();
@@ -132,7 +132,7 @@ async fn the_trash_is_emptied_after_a_while() {
     }
 }
 
-/// A start reads the keys of the files without opening the databases.
+/// At a start, the keys of the files are read without opening the databases.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stored_databases_show_the_keys_of_their_files() {
     let directory = tempfile::tempdir().unwrap();

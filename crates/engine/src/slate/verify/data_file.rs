@@ -1,8 +1,8 @@
-//! Verifies a data file: reads it once from its beginning to its end, in parts of about 1 MiB, past all caches.
+//! Verifies a data file: reads it once from its beginning to its end, in parts of about 1 MiB, without the caches.
 //!
 //! A data file consists of pieces: blocks of rows, the filter, the index, statistics and metadata. Each ends with a
-//! CRC-32 of its other bytes. The last ten bytes are the place of the metadata and the version. The manifest names the
-//! places of filter, index and statistics; the index names those of the blocks.
+//! CRC-32 of its other bytes. The last ten bytes are the position of the metadata and the format version. The manifest
+//! has the positions of filter, index and statistics; the index has those of the blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use slatedb::{ErrorKind, SstReader};
 use super::super::checked_store::Failure;
 use crate::Meter;
 
-/// About as many bytes are read at a time. A longer piece is read whole: a row may have 1 MiB.
+/// About this many bytes are read at a time. A longer piece is still read at once: a row can have 1 MiB.
 const PART_BYTES: u64 = 1 << 20;
 
 /// Bytes of a checksum.
 const CHECKSUM_BYTES: u64 = 4;
 
-/// The place of the metadata and the version, at the end of the file.
+/// Bytes of the position of the metadata and of the version, at the end of the file.
 const FOOTER_BYTES: u64 = 10;
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::slate) enum FileState {
-    /// All bytes are right.
+    /// All checksums are right.
     Sound,
     /// The file is missing.
     Missing,
     /// The file is damaged.
     Damaged(String),
-    /// The file could not be read for a reason that may pass.
+    /// The file could not be read, for a reason that may be temporary.
     Unread(String),
 }
 
@@ -59,7 +59,7 @@ struct Piece {
     bytes: Range<u64>,
 }
 
-/// A file, its pieces by the manifest, and how it is read.
+/// A file, its description in the manifest, and how it is read.
 struct DataFile<'f> {
     store: &'f Arc<dyn ObjectStore>,
     path: &'f Path,
@@ -136,7 +136,7 @@ impl DataFile<'_> {
         let bytes_min = metadata.start.saturating_add(CHECKSUM_BYTES + FOOTER_BYTES);
         if size <= bytes_min {
             return Err(damaged(format!(
-                "it was cut: it has {size} bytes, and more than {bytes_min} are expected"
+                "it was truncated: it has {size} bytes, and more than {bytes_min} are expected"
             )));
         }
         tail.push(Piece {
@@ -146,7 +146,7 @@ impl DataFile<'_> {
         Ok(tail)
     }
 
-    /// The last bytes of the file, which have no checksum, must say where the metadata is.
+    /// Verifies the last bytes of the file. They have no checksum, but must contain the position of the metadata.
     async fn footer(&self, size: u64, tail: &[Piece]) -> Result<(), Stop> {
         let footer = self
             .store
@@ -161,12 +161,12 @@ impl DataFile<'_> {
         match is_right {
             true => Ok(()),
             false => Err(damaged(
-                "its last bytes were changed, or it was cut or replaced",
+                "its last bytes were changed, or it was truncated or replaced",
             )),
         }
     }
 
-    /// The pieces before the tail. The index has passed its checksum.
+    /// The blocks of rows, before the tail. The checksum of the index has been verified.
     async fn blocks(&self, tail: &[Piece]) -> Result<Vec<Piece>, Stop> {
         let end = tail.first().map_or(0, |piece| piece.bytes.start);
         let invalid = |_| damaged("its index or its metadata cannot be read");
@@ -206,7 +206,7 @@ impl DataFile<'_> {
         Ok(blocks)
     }
 
-    /// Reads pieces that follow each other, and compares their checksums.
+    /// Reads adjacent pieces and verifies their checksums.
     async fn read(&self, pieces: &[Piece]) -> Result<(), Stop> {
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
             return Ok(());
@@ -222,7 +222,7 @@ impl DataFile<'_> {
             let bytes = content.get(at(piece.bytes.start)..at(piece.bytes.end));
             let Some((data, checksum)) = bytes.and_then(|bytes| bytes.split_last_chunk::<4>())
             else {
-                return Err(damaged("it was cut while it was read"));
+                return Err(damaged("it was truncated while it was read"));
             };
             if crc32fast::hash(data).to_be_bytes() != *checksum {
                 let (name, Range { start, end }) = (piece.name, &piece.bytes);
@@ -241,7 +241,7 @@ fn block(bytes: Range<u64>) -> Result<Piece, ()> {
     is_valid.then_some(Piece { name, bytes }).ok_or(())
 }
 
-/// A failure of SlateDB to read a part whose checksum was right.
+/// Converts an error of SlateDB in reading a part whose checksum was right.
 fn stop(error: slatedb::Error) -> Stop {
     match error.kind() {
         ErrorKind::Unavailable => Stop::Store(object_store::Error::Generic {

@@ -1,4 +1,4 @@
-//! Verifies the files of a database: manifests, and every byte of the data files that they name.
+//! Verifies the files of a database: its manifests, the state of its compactions, and every byte of the data files.
 //!
 //! [`Verifier`] is for a closed store: the check of a data directory. The scrub of a running server
 //! ([`super::scrub`]) verifies the data files of open databases with the same code, [`data_file::verify`].
@@ -40,16 +40,16 @@ pub struct FileFault {
 /// What a database uses a file for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// The newest manifest: without it no row of the range can be read.
+    /// The newest manifest. Without it no row of the range can be read.
     Manifest,
-    /// An older manifest. `is_needed`: a snapshot or a clone reads it.
+    /// An older manifest.
     OldManifest {
         /// Whether a snapshot or a clone reads it.
         is_needed: bool,
     },
     /// The state of compactions.
     Compactions,
-    /// The number of the newest manifest.
+    /// The object with the number of the newest manifest (module `manifest_store`).
     Witness,
     /// A data file.
     Data {
@@ -58,7 +58,7 @@ pub enum FileKind {
         /// Whether the range reads it; otherwise only snapshots and clones do.
         is_live: bool,
     },
-    /// A data file that could not be read for a reason that may pass.
+    /// A data file that could not be read, for a reason that may be temporary.
     Unread,
 }
 
@@ -71,7 +71,7 @@ pub struct CheckedDatabase {
     pub pins: Vec<PinId>,
     /// The paths in the data directory of all files that belong to the database, or are read by it.
     pub files: BTreeSet<String>,
-    /// What is wrong.
+    /// The files that are missing or damaged.
     pub faults: Vec<FileFault>,
 }
 
@@ -275,7 +275,7 @@ impl CheckedDatabase {
     }
 }
 
-/// The file that an error names, if it does, and the innermost cause.
+/// The file that an error names, if any, and the text of the error's innermost cause.
 fn named(error: &(dyn std::error::Error + 'static)) -> (Option<String>, String) {
     if let Some(Unreadable { file, problem }) = Unreadable::find(error) {
         return (Some(file.clone()), problem.clone());

@@ -97,7 +97,7 @@ async fn a_sound_database_has_no_faults_and_every_byte_is_read() {
     let closed = ClosedDataDir::open(path).unwrap();
     let mut verifier = Verifier::new(closed.store().unwrap(), &counter);
     verifier.database(FIRST).await.unwrap();
-    // All but the last ten bytes of each file.
+    // The checks count all bytes but the last ten of each of the two files.
     assert_eq!(counter.0.load(Ordering::Relaxed), bytes - 20);
 }
 
@@ -167,7 +167,7 @@ async fn damage_of_manifests_and_of_the_witness_is_found() {
     assert_eq!(verify(path).await.faults, []);
 }
 
-/// An older state of the database would be served, without its newest rows.
+/// Otherwise an older state of the database would be served, without its newest rows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_without_its_newest_manifest_does_not_open() {
     let directory = written().await;

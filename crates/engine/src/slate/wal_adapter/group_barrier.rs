@@ -61,7 +61,7 @@ impl GroupBarrier {
             }
         };
         match others {
-            // The sender is dropped unused only if the append was dropped; then the outcome is unknown.
+            // The sender is dropped without a result only if the append was dropped. Then the outcome is unknown.
             Some(others) => others.await.unwrap_or(Err(AppendError::Poisoned)),
             None => {
                 let outcome = self.append_if_complete().await;

@@ -18,7 +18,7 @@ use crate::slate::store_clock::StoreClock;
 /// Bytes of rows in one step of a replay.
 const REPLAY_BYTES: usize = 1 << 20;
 
-/// Gives SlateDB its writer and the records to replay.
+/// Gives SlateDB the writer of a database and the WAL records to replay.
 pub(super) struct RangeInit {
     pub(super) wal: Arc<dyn Wal>,
     pub(super) barrier: Arc<GroupBarrier>,
@@ -64,7 +64,8 @@ impl RangeInit {
             }
             last = record.header.wal_id;
         }
-        // The database was written since it was first opened in this process: opening it again would lose these rows.
+        // The WAL has rows that were written in this process and not flushed. This opening would not replay them, so it
+        // would lose them.
         if self
             .wal
             .last_of(self.range)
@@ -82,7 +83,8 @@ impl WriterInit for RangeInit {
         &self,
         manifest: &mut WriterManifest,
     ) -> Result<WriterInitResult, WalError> {
-        // The WAL is created before the databases, so only a new database may have a new WAL.
+        // The WAL is created before the databases. If the WAL is new but the database is not, the WAL was lost, and
+        // rows with it.
         if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
             return Err(data_error(
                 "the WAL is missing: the folder log/ is empty, and may have held acknowledged writes; restore it from a \

@@ -325,8 +325,8 @@ fn a_clock_set_back_loses_nothing() {
         record();
     }
     assert_eq!((total(), history.slots()), (200, 100));
-    // A clock set a year ahead makes all other slots too old. Set back again, the future slots are dropped; otherwise
-    // no new slots would be visible for a year.
+    // A clock set a year ahead makes all other slots too old. When the clock is set back, the future slots are dropped.
+    // Otherwise no new slots would be visible for a year.
     clock.set_wall(start + Duration::from_secs(31_536_000));
     record();
     assert_eq!((total(), history.slots()), (0, 1));

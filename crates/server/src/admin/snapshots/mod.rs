@@ -1,5 +1,5 @@
-//! `/admin/v1/snapshots`: the snapshots, and the actions on them; `/admin/v1/jobs`: actions that take longer than a request.
-//! `docs/admin-api.md` lists fields and actions.
+//! `/admin/v1/snapshots`: the snapshots, and the actions on them; `/admin/v1/jobs`: actions that take longer than a
+//! request. `docs/admin-api.md` lists fields and actions.
 
 mod copies;
 mod restore;

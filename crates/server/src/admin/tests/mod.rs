@@ -72,7 +72,7 @@ impl Heated {
         };
         let (account, table) = Self::names();
         let service = &server.status().open().unwrap().service;
-        // The table exists at the second start.
+        // The error is ignored: at the second start, the table exists already.
         let _ = service.create_table(&account, &table).await;
         Self { server, admin }
     }

@@ -28,7 +28,7 @@ async fn a_probe_is_answered_whatever_other_clients_do() {
             others.push(stream);
         }
         let probe = tokio::time::timeout(Duration::from_secs(3), ask(address, "GET /healthz"));
-        let answer = probe.await.expect("the probe waits for a place");
+        let answer = probe.await.expect("the probe is answered in time");
         assert_eq!(answer, (200, "ok\n".to_owned()));
     }
     let (status, document) = act(address, "ranges/1/flush", "{}").await;

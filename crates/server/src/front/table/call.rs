@@ -181,7 +181,7 @@ impl<'r> Call<'r> {
         self.head.complete(reply, applied)
     }
 
-    /// A preference is confirmed on success, and on errors of POST (recordings
+    /// Whether the answer confirms the preference of the request: on success, and on errors of POST (recordings
     /// cosmosdbpython--test_table_test_create_table_with_already_existing_table,
     /// gostorage--StorageEntitySuite_TestMerge), except 404 TableNotFound (recording
     /// python--test_table_batch_test_new_non_existent_table, inside a batch).

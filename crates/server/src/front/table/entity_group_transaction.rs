@@ -39,8 +39,8 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     })
 }
 
-/// Whether the server failed, not the request. Then the status of the whole request shows the failure: clients retry by
-/// that status, and monitoring counts it. This matters most for an unknown outcome.
+/// Whether the error is a failure of the server, not a fault of the request. A failure of the server is the status of
+/// the whole request: clients retry by that status, and monitoring counts it. This matters most for an unknown outcome.
 fn is_of_the_server(code: ErrorCode) -> bool {
     matches!(
         code,

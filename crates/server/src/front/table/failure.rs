@@ -76,8 +76,9 @@ impl From<InvalidName> for Refused {
     }
 }
 
-/// The failure of an `If-Match` that is not an ETag of Partita; `None` if no entity can have this ETag. The texts are
-/// recorded (go--TestInvalidEntity, gostorage--StorageEntitySuite_TestMerge).
+/// The failure of an `If-Match` that Partita cannot parse as an ETag. `None` for a well-formed ETag that Partita does
+/// not write: the operation then finds that no entity has it. The texts are recorded (go--TestInvalidEntity,
+/// gostorage--StorageEntitySuite_TestMerge).
 pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     match error {
         ParseETagError::Malformed => Some(malformed_etag(value)),
@@ -86,7 +87,7 @@ pub(super) fn if_match(value: &str, error: ParseETagError) -> Option<Failure> {
     }
 }
 
-/// The failure of a malformed `If-Match`, and of several that differ.
+/// The failure of a malformed `If-Match`, and of several `If-Match` values that differ.
 pub(super) fn malformed_etag(value: &str) -> Failure {
     Failure::with_message(
         ErrorCode::InvalidInput,

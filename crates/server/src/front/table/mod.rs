@@ -96,8 +96,8 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     }
 }
 
-/// The table of an operation on entities. Names of the service's own tables are invalid as [`TableName`]: they do not
-/// exist.
+/// The table of an operation on entities. The service's own tables, such as `$Metrics…`, do not exist here: their names
+/// are not valid as [`TableName`].
 async fn find_table(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,

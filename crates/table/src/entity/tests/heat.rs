@@ -66,7 +66,7 @@ async fn writes_with_failed_conditions_are_counted() {
     assert_eq!((counts.reads, counts.bytes_in, counts.bytes_out), (0, 0, 0));
     assert_eq!(latency.count(), 4);
     assert_eq!(partitions.len(), 1, "the partition is among the hottest");
-    // The locks are free.
+    // The refused writes have released their locks.
     let again = insert(("p", "new"), 1);
     service.change_entity(&table, again).await.unwrap();
 }
@@ -89,7 +89,7 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     write.await.unwrap();
     assert!(
         (seconds() - 2.0).abs() < 0.1,
-        "waits for the lock of the row"
+        "the latency includes the wait for the row's lock"
     );
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
@@ -100,7 +100,10 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(3));
     drop(all);
     write.await.unwrap();
-    assert!((seconds() - 3.0).abs() < 0.1, "waits for admission");
+    assert!(
+        (seconds() - 3.0).abs() < 0.1,
+        "the latency includes the wait for admission"
+    );
 
     // An insert that fails, because the entity exists.
     let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
@@ -111,7 +114,7 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     write.await.unwrap_err();
     assert!(
         (seconds() - 4.0).abs() < 0.1,
-        "a refused request waits for admission"
+        "the latency of a refused request includes the wait for admission"
     );
 }
 

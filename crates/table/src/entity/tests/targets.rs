@@ -266,8 +266,8 @@ async fn a_query_is_charged_for_what_it_reads() {
     };
     let page = world.page(Some(&nothing), None).await.unwrap();
     assert_eq!((page.rows.len(), page.report.rows_read), (0, 1_000));
-    // 500 were available and 500 are a debt: 2 ms each, and 2 ms for the next request. The same whether the query names
-    // the partition or reaches it.
+    // Of the 1,000 rows, 500 were within the target and 500 are a debt of 2 ms each. With 2 ms for the next request,
+    // that is a wait of 1,002 ms, whether the query names the partition or scans the table.
     let named = Filter::Compare {
         property: Property::PartitionKey,
         op: Comparison::Equal,

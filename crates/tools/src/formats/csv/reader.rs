@@ -136,7 +136,7 @@ fn file_error(error: csv::Error) -> FormatError {
 /// An input that fails after [`RECORD_BYTES_MAX`] bytes of one record.
 struct Bounded<R> {
     input: R,
-    /// The bytes that the current record may still read.
+    /// The number of bytes that may still be read for the current record.
     left: usize,
 }
 

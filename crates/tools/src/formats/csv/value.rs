@@ -28,7 +28,7 @@ pub(super) fn from_text(text: &str, edm: EdmType) -> Option<Value> {
         EdmType::Boolean => return None,
         EdmType::Int32 => Value::Int32(text.parse().ok()?),
         EdmType::Int64 => Value::Int64(text.parse().ok()?),
-        // Rust's parser also accepts "inf" and similar names, which the service does not use.
+        // Also accepts "inf" and other names of Rust's parser, which the service does not write.
         EdmType::Double => Value::Double(text.parse().ok()?),
         EdmType::DateTime => Value::DateTime(DateTime::parse(text).ok()?),
         EdmType::Guid => Value::Guid(Guid::parse(text).ok()?),

@@ -6,7 +6,7 @@ use partita_model::ValueRef;
 use partita_wire::table::write_entity;
 use std::io::Write;
 
-/// Size of the buffered lines, in bytes, from which they are written.
+/// Buffered lines are written when they have at least this size, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Writes entities, one per line.

@@ -260,7 +260,7 @@ fn values<T: DataType>(
         let into = Some(&mut *levels);
         let (records, ..) = column.read_records(rows - read, into, None, &mut values)?;
         if records == 0 {
-            let what = "a column ends before its rows do";
+            let what = "a column has fewer values than its row group has rows";
             return Err(ParquetError::General(what.to_owned()));
         }
         read += records;

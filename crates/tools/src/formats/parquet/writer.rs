@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Maximum number of rows in a row group.
 const GROUP_ROWS_MAX: usize = 128 * 1024;
-/// The memory of a row group's values, in bytes, from which the group is written.
+/// A row group is written when its values take at least this much memory, in bytes.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Approximate memory of a value in bytes, without its text or binary content.
 const CELL_BYTES: usize = 40;
@@ -205,6 +205,8 @@ fn write_values<T: DataType>(
     of: fn(Value) -> Option<T::T>,
 ) -> ParquetResult<()> {
     let typed: Option<Vec<T::T>> = values.into_iter().map(of).collect();
-    let typed = typed.ok_or_else(|| ParquetError::General("a value of another type".to_owned()))?;
+    let typed = typed.ok_or_else(|| {
+        ParquetError::General("a value does not have the type of its column".to_owned())
+    })?;
     column.write_batch(&typed, Some(levels), None).map(drop)
 }

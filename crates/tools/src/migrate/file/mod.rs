@@ -135,7 +135,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Migration, FileError> {
         down: down.map(|down| steps::read(&down)).transpose()?,
         ..Migration::new(version, id)
     };
-    // The remaining checks do not have a position in the file.
+    // Errors of the remaining checks have no position of their own, so they name the start of the file.
     migration
         .check()
         .map_err(|error| text.error(&(0..0), &error.what))?;

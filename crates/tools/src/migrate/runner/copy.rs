@@ -64,7 +64,8 @@ impl Step<'_> {
         self.before_write().await?;
         match table.rename(to).await {
             Err(error) if error.is_not_found() && self.may_be_done(&error) => {
-                // The old table is missing. If the new one exists, the rename has happened; otherwise this fails.
+                // The old table is missing. If the new one exists, the rename has happened; otherwise the request for
+                // its settings fails.
                 self.migrator.service.table_client(to).settings().await?;
                 Ok(())
             }

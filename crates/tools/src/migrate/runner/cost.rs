@@ -24,7 +24,7 @@ impl Cost {
             open_steps: 0,
         };
         for planned in planned {
-            // One write of the record at the start, and one after each step.
+            // One write of the record at the start, unless an earlier run wrote it, and one after each step.
             cost.requests += u64::from(!planned.is_resumed);
             for operation in planned.left() {
                 cost.requests += 1 + operation.requests().unwrap_or(0);

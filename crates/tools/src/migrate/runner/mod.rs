@@ -335,7 +335,8 @@ fn begun(planned: &Planned<'_>, found: Option<&Record>, who: &str) -> Record {
         ended: None,
         who: who.to_owned(),
         failure: None,
-        // After this record is written, the first step may begin.
+        // The record is written before the first step begins. If the run is interrupted, that step may have done more
+        // than the record says.
         in_doubt: true,
         progress: Progress::default(),
         etag: found.and_then(|found| found.etag.clone()),

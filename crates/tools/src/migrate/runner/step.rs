@@ -66,7 +66,8 @@ impl Step<'_> {
         };
         match recorded.map_err(StepError::from) {
             Err(lost) if is_lost(&lost) => lost,
-            // A failure to write the record usually has the same cause as the first failure.
+            // A failure to write the record is not reported, because it usually has the same cause as the first
+            // failure.
             _ => error,
         }
     }

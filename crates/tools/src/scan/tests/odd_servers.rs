@@ -117,7 +117,7 @@ fn a_token_with_the_next_row_saves_requests() {
         next_partition_key: "another form".to_owned(),
         next_row_key: None,
     };
-    // Tokens of an unknown form, or that do not advance beyond the row ("ab", "5").
+    // Tokens of an unknown form are ignored, and so are tokens that do not advance beyond the row ("ab", "5").
     for useless in [
         unknown,
         token("ab", None),

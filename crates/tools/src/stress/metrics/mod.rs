@@ -106,7 +106,7 @@ pub struct Live {
     pub failures: Counts,
     /// The busiest partition of the current second, and the number of entities requested from it.
     pub busiest: Option<(String, u64)>,
-    /// The metrics of the last complete window.
+    /// The metrics of the last complete window, or of the current one if no window is complete.
     pub latest: Option<Point>,
     /// The metrics of all windows so far.
     pub points: Vec<Point>,

@@ -43,11 +43,11 @@ pub struct PartitionMetrics {
 pub struct Growth {
     /// Entities per second that were written, in the steady part of the run.
     pub written_per_second: f64,
-    /// The share (0 to 1) of these entities that were written after the greatest earlier PartitionKey, or into that
-    /// partition if the run created it.
+    /// The share (0 to 1) of these entities whose PartitionKey was greater than all keys of earlier seconds, or was the
+    /// greatest of them, in a partition that the run created.
     pub tail_share: f64,
-    /// The share (0 to 1) of these entities that were written before the smallest earlier PartitionKey, or into that
-    /// partition if the run created it.
+    /// The share (0 to 1) of these entities whose PartitionKey was smaller than all keys of earlier seconds, or was the
+    /// smallest of them, in a partition that the run created.
     pub head_share: f64,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct SteadySums {
     pub(super) seconds: f64,
     pub(super) asked: u64,
     pub(super) served: u64,
-    /// The sum, over all seconds, of the entities requested from the busiest partition of the second.
+    /// The entities requested from the busiest partition of each second, summed over the steady seconds.
     pub(super) busiest_asked: u64,
     written: u64,
     tail: u64,

@@ -19,9 +19,9 @@ pub struct Tries {
     pub waited_ms: u64,
     /// Number of waits whose length the server requested.
     pub waits_asked: u64,
-    /// Number of operations that succeeded after a retry.
+    /// Number of requests that succeeded after a retry. Each operation is one request; a scan is one for each page.
     pub saved: u64,
-    /// Operations that failed, by the reason why they were not retried again.
+    /// Requests that failed, by the reason why they were not retried again.
     pub given_up: Counts,
 }
 

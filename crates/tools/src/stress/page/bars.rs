@@ -36,7 +36,7 @@ pub(super) fn bars(report: &Report) -> String {
 struct Bars {
     size: Size,
     axis: Axis,
-    /// Where the bars begin.
+    /// The x coordinate at which the bars begin.
     left: f64,
     /// The number of characters of a key that fit to the left of the bars.
     key_chars: usize,

@@ -4,8 +4,8 @@ use super::text::Text;
 use crate::stress::{LatencySummary, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
-/// Maximum number of partitions in a table that is open when the page loads. A longer table would push the rest of the
-/// page down, so it is collapsed.
+/// An HTML table of partitions with more rows than this is collapsed when the page loads, so that it does not push the
+/// rest of the page down.
 const PARTITIONS_OPEN: usize = 12;
 
 /// A table with a caption, column names and rows. The first column names the row; `is_text` lists the other columns

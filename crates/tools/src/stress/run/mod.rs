@@ -22,9 +22,9 @@ pub const GRACE: Duration = Duration::from_secs(6);
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunEnd {
-    /// The time from the start of the run to its end, without the grace period.
+    /// The time from the start of the run until its last operation ended, at most the duration of the run.
     pub at: Duration,
-    /// Whether the run was stopped before its end.
+    /// Whether `stop` completed, before the end or in the grace period.
     pub is_interrupted: bool,
     /// Number of operations that were due before the end but never began, because all workers were busy.
     pub not_begun: u64,
@@ -100,7 +100,7 @@ pub async fn run<T: Target>(
             all.await;
         }
     }
-    // The grace period is not part of the time in which operations began.
+    // Operations that end after the duration of the run do not lengthen the run.
     let at = elapsed();
     RunEnd {
         at,

@@ -9,7 +9,7 @@ use partita_load::thousands;
 const BUCKET_FILL: f64 = 0.7;
 /// The minimum share of refused attempts at which their reason affects the advice.
 const MENTIONED_SHARE_MIN: f64 = 0.05;
-/// The share from which a refusal reason, a kind of operation or a partition dominates.
+/// The minimum share at which a refusal reason, a kind of operation or a partition dominates.
 const MOSTLY: f64 = 0.5;
 /// Maximum number of buckets to advise; more are not practical.
 const BUCKETS_MAX: u64 = 10_000;
@@ -29,7 +29,8 @@ pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target.
+/// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target, or
+/// if the server refused attempts because of a partition's target.
 fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let of = |scope| judged.iter().find(|one| one.scope == scope);
     let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);

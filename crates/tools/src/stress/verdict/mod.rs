@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 /// A run has kept its rate if at most this many operations were due for each operation that began.
 pub(super) const DUE_FOR_BEGUN_MAX: f64 = 1.01;
 
-/// The share of a target from which the load counts as near the target. Measurements on one machine and one day are not
+/// A load of at least this share of a target counts as near the target. Measurements on one machine and one day are not
 /// exact.
 const NEAR: f64 = 0.8;
 /// The minimum share of refused attempts that affects the verdict.
 const REFUSED_SHARE: f64 = 0.001;
-/// The share of writes at one end of a table from which the table counts as growing there.
+/// A table counts as growing at one end if at least this share of its writes is there.
 const GROWS: f64 = 0.5;
 
 /// The targets of a service, in entities per second.
@@ -49,7 +49,7 @@ impl Targets {
         partition: Some(500.0),
         account: Some(5_000.0),
     };
-    /// No targets: only refusals are judged.
+    /// No targets: only refused attempts and failed operations are judged.
     pub const OFF: Self = Self {
         partition: None,
         account: None,
@@ -65,7 +65,7 @@ pub struct Evidence<'a> {
     pub at_a_rate: bool,
     /// Entities per second requested in the steady part, including operations that were due but never began.
     pub asked_per_second: f64,
-    /// Entities requested from the busiest partition of each second, on average over all seconds.
+    /// Entities requested from the busiest partition of each second, on average over the seconds of the steady part.
     pub busiest_asked_per_second: f64,
     /// The number of operations that were due, divided by the number that began: above 1 if the run could not keep its
     /// rate.
@@ -257,7 +257,8 @@ enum End {
 
 fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String {
     let refused = evidence.refused_share();
-    // `max_by` returns the last of equal ratios. In reverse order, that is the first one.
+    // `max_by` returns the last of equal ratios. In reverse order, that is the first one, which has the narrowest
+    // scope.
     let worst = judged.iter().rev();
     let worst = worst.max_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     let load = worst.map(|one| {

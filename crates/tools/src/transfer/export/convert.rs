@@ -76,7 +76,7 @@ pub(super) fn finish(work: &Work, mut manifest: Manifest) -> Result<(u64, u64), 
             atomic_file::remove(&directory.join(&part.file))?;
         }
         remove_leftovers(directory)?;
-        // The manifest is removed after all other files. If it is missing, a resumed export knows that the file is
+        // The manifest is removed after all other files. So a resumed export without a manifest treats the file as
         // complete.
         atomic_file::remove(&directory.join(MANIFEST_FILE))?;
         std::fs::remove_dir(directory).map_err(TransferError::io(directory))?;

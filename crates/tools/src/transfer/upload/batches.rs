@@ -13,10 +13,10 @@ use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Number of rows in memory from which no further chunk is added. It is so large that rows in random order of many
-/// small partitions still form batches.
+/// With at least this many rows in memory, no further chunk is added. The number is so large that rows in random order
+/// of many small partitions still form batches.
 const ROWS_MAX: usize = 20_000;
-/// Size of the rows in memory, in bytes, from which no further chunk is added.
+/// With at least this many bytes of rows in memory, no further chunk is added.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Maximum size of a batch's operations, in bytes: the service's limit for a request minus 16 KiB for the multipart
 /// frame.

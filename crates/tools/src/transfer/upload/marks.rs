@@ -48,7 +48,7 @@ impl<M> Marks<M> {
             .expect("no row is written twice");
     }
 
-    /// The last mark before which all rows are written; `None` if it was already returned.
+    /// The last mark before which all rows are written; `None` if no mark was reached since the last call.
     pub(super) fn reached(&mut self) -> Option<M> {
         let mut reached = None;
         while self.open.front().is_some_and(|open| open.rows == 0) {

@@ -86,7 +86,7 @@ async fn a_runner_that_lost_its_lease_stops_writing() {
         (record.state, record.steps_done, record.failure),
         (State::Applying, 1, None)
     );
-    // The lease of the thief is still valid.
+    // The lease that `act` took is still valid.
     let second = Migrator::new(service.clone(), options());
     let error = second.up(&migrations, None).await.unwrap_err();
     assert!(

@@ -23,7 +23,7 @@ fn open_changed(
     }
     let wal = copy.open(Resume::AfterStop)?;
     let found = ids(&wal);
-    // After any loss, the WAL accepts new records.
+    // After recovery the WAL must accept new records.
     let next = found.last().map_or(1, |last| last + 1);
     append(&wal, next, 10).unwrap();
     drop(wal);
@@ -108,7 +108,7 @@ fn a_missing_record_before_later_records_is_an_error() {
         append(&wal, id, 700).unwrap();
     }
     drop(wal);
-    // The second segment begins with a record; without it, the group numbers have a gap.
+    // Without the first record of the second segment, the group numbers have a gap.
     let path = segment_path(directory.path(), 2);
     let mut content = fs::read(&path).unwrap();
     content[512..].fill(0);

@@ -1,4 +1,4 @@
-//! The head of the WAL: a lost file is noticed, and a kill at any call loses nothing.
+//! Tests of the head of the WAL: a start notices a lost file, and a kill at any call loses no acknowledged record.
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn a_damaged_head_is_an_error_and_a_torn_update_is_not() {
         bytes[HEAD_SLOT_BYTES - 4..HEAD_SLOT_BYTES].copy_from_slice(&crc.to_le_bytes());
     });
     assert!(refusal(&directory).contains("format 2"));
-    // Each slot alone: the older one may lack the newest segment, which has no records then.
+    // Each slot alone is enough. The older one may not list the newest segment, which then has no records.
     change(&|bytes| bytes[..HEAD_SLOT_BYTES].fill(0));
     let first = directory.open(Resume::AfterStop).is_ok();
     change(&|bytes| bytes[HEAD_SLOT_BYTES..].fill(0));
@@ -128,7 +128,8 @@ fn lost_records_at_the_end_are_noticed_after_a_stop_and_when_idle() {
         if clean_stop {
             wal.record_end_blocking().unwrap();
         } else {
-            // The second run finds nothing written since the first.
+            // The second call finds that no group was written since the first, so it records in the head how far the
+            // WAL is written.
             maintain(&wal);
             maintain(&wal);
             maintain(&wal);

@@ -159,7 +159,7 @@ fn segments_are_reused() {
     assert!(files <= 12, "{files} files");
 }
 
-/// A WAL without writes gives its flushed and its ready segments back, and takes no space for a few writes.
+/// A WAL without writes removes its flushed and its ready segments, and a few writes later do not create new ones.
 #[test]
 fn a_wal_at_rest_keeps_one_segment() {
     let (directory, wal) = new_log();
@@ -181,7 +181,11 @@ fn a_wal_at_rest_keeps_one_segment() {
     append(&wal, 10, 20).unwrap();
     maintain(&wal);
     rest();
-    assert_eq!(directory.segments(), first, "a small write needs no space");
+    assert_eq!(
+        directory.segments(),
+        first,
+        "a small write creates no segment"
+    );
     for id in 11..=13 {
         append(&wal, id, 3_000).unwrap();
         maintain(&wal);

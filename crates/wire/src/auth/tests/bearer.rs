@@ -230,7 +230,7 @@ fn p256_signatures_and_the_algorithm_of_the_key() {
             "Storage Table Data Contributor".to_owned()
         ]))
     );
-    // Any user of the issuer may have such a token.
+    // A token without roles is refused: any user of the issuer may have one.
     let refused = verify(&rules, &token_of("ES256", json!(null)), &caller());
     assert_eq!(code(refused), ErrorCode::AuthorizationPermissionMismatch);
     for alg in ["none", "HS256", "RS256", "ES384"] {

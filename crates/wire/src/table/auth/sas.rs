@@ -20,8 +20,11 @@ use crate::{
 use partita_model::{AccessPolicy, DateTime, EntityPosition, EntityRange, SignedIdentifier};
 use std::borrow::Cow;
 
+/// The first version with a table SAS.
 const OLDEST: Version = Version::from_date(20_120_212);
+/// The first version whose signed resource begins with the name of the service.
 const SERVICE_IN_RESOURCE: Version = Version::from_date(20_150_221);
+/// The first version that signs the address (`sip`) and the protocol (`spr`).
 const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 
 /// The terms of a new table SAS (service document "Create a service SAS").
@@ -119,7 +122,9 @@ impl<'a> TableSas<'a> {
             && !(terms.addresses.is_empty() && terms.protocols.is_empty())
         {
             // These versions do not sign `sip` and `spr`, so an attacker could remove or add them.
-            return Err(Failure::authentication("sip and spr need a newer sv"));
+            return Err(Failure::authentication(
+                "sip and spr need an sv of 2015-04-05 or later",
+            ));
         }
         let parts = self.parts(account, version);
         if !terms.is_signed_by(keys, &parts) {
@@ -191,7 +196,9 @@ impl VerifiedTableSas<'_> {
                 .find(|identifier| identifier.id == id)
                 .map(|identifier| &identifier.policy)
                 .ok_or_else(|| {
-                    Failure::authentication("the table has no access policy of the name si")
+                    Failure::authentication(
+                        "the table has no stored access policy with the name in si",
+                    )
                 })?,
         };
         let start = one_side("st", parse_time("st", &terms.start)?, policy.start)?;

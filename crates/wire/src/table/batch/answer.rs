@@ -215,7 +215,7 @@ impl NextPage<'_> {
 struct Head<'a> {
     status: u16,
     content_id: Option<&'a str>,
-    /// Without `Cache-Control: no-cache`.
+    /// Whether to omit `Cache-Control: no-cache`.
     cached: bool,
     prefer: Option<Prefer>,
     version: &'static str,

@@ -191,7 +191,7 @@ fn a_body_that_was_cut_short_is_refused() {
         "POST /T HTTP/1.1\r\n\r\n{}",
         "PUT /U HTTP/1.1\r\n\r\n{\"a\":1}",
     ]);
-    // With the last boundary, even without its `--`, nothing is missing.
+    // A batch that ends with the last boundary is complete, even without the boundary's `--`.
     let complete = whole.rfind("--batch_1").unwrap() + "--batch_1".len();
     for length in (0..complete).chain([complete + 1]) {
         assert_eq!(refused(TYPE, &whole[..length]).index, None, "{length}");

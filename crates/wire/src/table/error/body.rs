@@ -46,7 +46,8 @@ pub fn error_form(
     }
 }
 
-/// Whether OData itself answers the failure. Names of tables are checked before, unlike keys.
+/// Whether the OData library of the service reports this failure. The service checks table names before the library
+/// runs; the library checks keys.
 fn is_of_odata(failure: &Failure) -> bool {
     use ErrorCode as E;
     match failure.code {

@@ -13,7 +13,8 @@ pub(super) fn literal(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Option<Val
         Kind::Number => number(lexer, token).map(Some),
         Kind::Quoted => quoted(lexer, token).map(Some),
         Kind::Word => Ok(match token.text {
-            // In any case: Azurite issue 1947 shows the service accepting `True`. Operators must be lower-case.
+            // Upper and lower case are accepted: Azurite issue 1947 shows that the service accepts `True`. Operators
+            // must be lower-case.
             word if word.eq_ignore_ascii_case("true") => Some(Value::Boolean(true)),
             word if word.eq_ignore_ascii_case("false") => Some(Value::Boolean(false)),
             "NaN" => Some(Value::Double(f64::NAN)),

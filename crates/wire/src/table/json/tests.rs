@@ -285,7 +285,7 @@ fn keys_in_the_body_of_an_update_are_ignored() {
             assert_eq!(values(&properties), expected, "{body}");
         }
     }
-    // Only these two names, and only in valid JSON.
+    // Only members with exactly the names PartitionKey and RowKey are ignored, and only in valid JSON.
     let properties = read_properties(br#"{"partitionKey":"p","Rowkey":"r"}"#).unwrap();
     assert_eq!(properties.count(), 2);
     for bad in [

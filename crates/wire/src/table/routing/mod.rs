@@ -155,7 +155,8 @@ fn on_rows(method: Method, resource: &Resource<'_>, has_if_match: bool) -> Optio
         }
         (Resource::Entity { .. }, Method::Merge | Method::Patch) => Some(O::InsertOrMergeEntity),
         (Resource::Batch, Method::Post) => Some(O::EntityGroupTransaction),
-        // No operation is performed; these decide about the permissions that the answer needs.
+        // These operations are not executed. They only determine which permissions the request needs before it is
+        // refused.
         (Resource::BelowTable { .. }, Method::Get) => Some(O::QueryEntities),
         (Resource::BelowTable { .. }, Method::Post) => Some(O::InsertEntity),
         (Resource::BelowTable { .. }, Method::Delete) => Some(O::DeleteEntity),

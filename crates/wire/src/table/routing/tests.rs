@@ -446,7 +446,7 @@ fn inner_targets_of_batches() {
         let inner = Target::parse_inner(target, &host_style);
         assert_eq!(Resource::of(&inner), Ok(wanted.clone()), "{target}");
     }
-    // A table with the account's name.
+    // The path names a table that has the same name as the account.
     let inner = Target::parse_inner("/acct", &path_style);
     assert_eq!(Resource::of(&inner), Ok(Resource::Entities("acct".into())));
 }

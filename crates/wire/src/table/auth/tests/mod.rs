@@ -1,5 +1,4 @@
-//! Tests of rights and credentials of tables. The signatures are the vectors of the protocol sheet, section 17, made
-//! with official clients.
+//! Tests of rights and credentials of tables. Official clients computed the signatures, which are test vectors.
 
 mod access;
 mod sas;

@@ -2,11 +2,11 @@ use super::*;
 use partita_model::{AccessPolicy, EntityBound, SignedIdentifier};
 use proptest::prelude::*;
 
-/// Vector 8 as a client sends it.
+/// A table SAS that an official client signed (test vector 8).
 const TABLE_SAS: &str = "st=2024-01-02T03%3A04%3A05Z&se=2034-01-02T03%3A04%3A05Z&sp=raud&sip=10.0.0.1-10.0.0.9\
     &spr=https%2Chttp&sv=2019-02-02&tn=MyTable&spk=a&srk=1&epk=z&erk=9\
     &sig=Yfrs0B4KXOhqtYtxwhewKeEXRwaRf18evY030%2FIwOrM%3D";
-/// Vector 10.
+/// An account SAS that an official client signed (test vector 10).
 const ACCOUNT_SAS: &str = "st=2024-01-02T03%3A04%3A05Z&se=2034-01-02T03%3A04%3A05Z&sp=rla&sv=2019-02-02&ss=t&srt=so\
     &sig=absYXTCLhSC7X2yptwv1RE9YgPknKLoufeJRtlQtK%2FM%3D";
 
@@ -88,7 +88,8 @@ fn vectors_of_official_clients_are_accepted() {
     assert_eq!(check(ACCOUNT_SAS).unwrap().kind(), "account-sas");
     let minimal = "sp=r&se=2034-01-02T03:04:05Z&tn=MyTable&sv=2019-02-02&sig=gqy2JJZdDlsaW0XOXDkFApHafGM0s1DdhfjakT7g02M%3D";
     assert_eq!(check(minimal).unwrap().range(), None);
-    // Vector 11, for another service: the signature is valid, with the line for the encryption scope.
+    // A SAS for the Queue service that an official client signed (test vector 11). The signature is valid, and covers
+    // the line for the encryption scope.
     let queue = "sp=rwdlacup&ss=q&srt=sco&se=2034-01-02T03:04:05Z&sv=2026-10-06&sig=1KOyXO4RHG9Ytz1ebMsKOP6j3rEIQGZTRK+0mruRG/8=";
     assert_eq!(code(check(queue)), ErrorCode::AuthorizationServiceMismatch);
 }
@@ -349,7 +350,7 @@ fn a_parameter_given_twice_is_refused() {
                 assert_eq!(refused, ErrorCode::AuthenticationFailed, "{twice}");
             }
         }
-        // Only the parameters of the signature count.
+        // Only parameters of the signature must not be given twice.
         let other = format!("{sas}&timeout=5&timeout=6&$top=1&$top=1");
         assert!(check(&other).is_ok(), "{other}");
     }
