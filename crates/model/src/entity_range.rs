@@ -63,7 +63,7 @@ impl EntityBound {
         }
     }
 
-    /// The smallest key after the bound, in a table.
+    /// The key of the bound in a table: rows before the bound have smaller keys, rows after it equal or greater ones.
     pub fn key(&self, table: &TableSpace) -> Bytes {
         match self {
             Self::TableStart => table.prefix().clone(),

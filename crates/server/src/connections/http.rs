@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// What a connection may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffers<'a> {
-    /// Size of a request's head.
+    /// The maximum size of a request's head, in bytes.
     pub(crate) head_bytes_max: usize,
     /// The memory for long heads.
     pub(crate) memory: &'a Arc<MemoryBudget>,
@@ -101,7 +101,7 @@ where
             next = progress.next_order_or_rest(order) => next,
         };
         let Some(next) = next else {
-            // A request may have begun since.
+            // A request may have begun after the connection was told to rest.
             if progress.state().phase() == Phase::Idle {
                 return Exchanged::Idle(stream_of(connection.into_parts()));
             }
@@ -135,7 +135,7 @@ where
 /// The stream of an idle connection, with the bytes that hyper has received and not used.
 fn stream_of<S, T>(parts: http1::Parts<TokioIo<WatchedStream<S>>, T>) -> WatchedStream<S> {
     let mut stream = parts.io.into_inner();
-    // Copied, because the bytes would keep the whole buffer.
+    // Copies the bytes, because a slice would keep hyper's whole buffer in memory.
     stream.put_back(&parts.read_buf);
     stream
 }

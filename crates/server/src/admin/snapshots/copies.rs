@@ -98,7 +98,7 @@ fn allowed_place(context: &ActionContext<'_>, to: Option<&str>) -> Result<Place,
     Err(Answer::refused(status, "PlaceNotAllowed", message))
 }
 
-/// Creates the snapshot, unless an earlier run did.
+/// Creates the snapshot, or returns its record if it exists already.
 async fn create(
     snapshots: &Arc<Snapshots>,
     name: &SnapshotName,

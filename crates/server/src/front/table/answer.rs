@@ -46,7 +46,7 @@ impl Protocol for TableFront {
             Ok(Err(Refused(failure))) => call.refuse(&failure),
             // The operation may still complete.
             Err(_elapsed) if call.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
-            // The body did not arrive in time, so the operation did not start.
+            // The operation did not start, most often because the body did not arrive in time.
             Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
         };
         let mut reply = call.complete(reply);
