@@ -12,7 +12,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Idle flows without credit are dropped when there are more flows than twice the waiting ones plus this number.
+/// Idle flows whose virtual time is not after the present are dropped when there are more flows than twice the waiting
+/// ones plus this number.
 const IDLE_MAX: usize = 64;
 
 /// Virtual time is a fixed-point number with this many binary digits for fractions of a unit of cost, so that the share

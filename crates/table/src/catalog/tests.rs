@@ -158,7 +158,7 @@ impl Rig {
         }
     }
 
-    /// Another table, before `People` in the catalog.
+    /// Creates the table `Aged`, which is before `People` in the catalog, and gives both a time to live of 600 s.
     async fn aged(&self) -> Arc<Table> {
         let aged = name("Aged");
         self.service.create_table(&account(), &aged).await.unwrap();

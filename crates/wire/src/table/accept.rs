@@ -15,7 +15,7 @@ pub enum MetadataLevel {
 }
 
 impl MetadataLevel {
-    /// The `Content-Type` of an answer, success and error alike, as recorded.
+    /// The `Content-Type` of an answer, the same for success and error, as in recorded answers of Azure.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",

@@ -20,8 +20,9 @@ pub enum BodyForm {
     Xml,
 }
 
-/// The shape of the body for an operation; `None` if the request failed before its operation was known. `asks_for_json` calls
-/// [`asks_for_json`], for a request of a known version.
+/// The shape of the body for an operation; `None` if the request failed before its operation was known. The closure
+/// `asks_for_json` returns the result of the function [`asks_for_json`], and false for a request of an unknown version
+/// or of one without JSON.
 ///
 /// If a valid SAS lacks a permission, the error has the form of the operation (recordings
 /// net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,

@@ -350,7 +350,7 @@ fn a_parameter_given_twice_is_refused() {
                 assert_eq!(refused, ErrorCode::AuthenticationFailed, "{twice}");
             }
         }
-        // Only parameters of the signature must not be given twice.
+        // Parameters that are not part of the signature may be given twice.
         let other = format!("{sas}&timeout=5&timeout=6&$top=1&$top=1");
         assert!(check(&other).is_ok(), "{other}");
     }
