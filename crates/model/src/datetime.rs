@@ -86,9 +86,9 @@ impl DateTime {
         }
     }
 
-    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone is UTC. Fraction digits after the seventh
-    /// are truncated (service document "Understanding the Table service data model"; these are the forms that clients
-    /// send).
+    /// Reads the forms of date-times that clients send: `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone
+    /// is UTC. Fraction digits after the seventh are truncated (service document "Understanding the Table service data
+    /// model").
     ///
     /// # Errors
     /// [`ParseDateTimeError`].

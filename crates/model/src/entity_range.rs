@@ -1,7 +1,7 @@
 //! Ranges of entities: parts of a table in key order, between two bounds.
 //!
 //! [`EntityRange`] is used for the key range of a shared access signature, for the spans that the query planner reads,
-//! and for the remaining rows of a resumed query. It compares keys in the order of their encoding by
+//! and for the remaining rows of a resumed query. A range compares keys in the order of their encoding by
 //! [`crate::TableSpace`], without encoding them.
 
 use crate::{EntityPosition, TableSpace, compare_utf16};

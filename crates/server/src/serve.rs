@@ -48,7 +48,7 @@ const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 /// The folder of the store for the heat history.
 const HEAT_FOLDER: &str = "heat";
 
-/// Why a server does not start. A retry does not help.
+/// Why a server does not start. Most reasons need a change by the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address is not available for listening.

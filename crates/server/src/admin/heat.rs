@@ -120,7 +120,7 @@ impl MapQuery {
         let step_s = params.number("step", STEP_S_MIN..=KEPT_S)?.unwrap_or(usual);
         if !step_s.is_multiple_of(STEP_S_MIN) {
             return Err(InvalidParams(
-                "step must be a multiple of 10 seconds".to_owned(),
+                "the parameter step must be a multiple of 10 seconds".to_owned(),
             ));
         }
         let rows = params.number("rows", 1..=512)?.unwrap_or(ROWS);
@@ -136,13 +136,17 @@ impl MapQuery {
             None => HeatMetric::Requests,
             Some(name) => HeatMetric::from_name(&name).ok_or_else(|| {
                 let names = HeatMetric::ALL.map(HeatMetric::name).join(", ");
-                InvalidParams(format!("metric must be one of {names}"))
+                InvalidParams(format!("the parameter metric must be one of {names}"))
             })?,
         };
         let by = match params.text("by")?.as_deref() {
             None | Some("range") => RowsBy::Range,
             Some("partition") => RowsBy::Partition,
-            Some(_) => return Err(InvalidParams("by must be range or partition".to_owned())),
+            Some(_) => {
+                return Err(InvalidParams(
+                    "the parameter by must be range or partition".to_owned(),
+                ));
+            }
         };
         Ok(Self {
             from_s,
@@ -170,14 +174,15 @@ fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidPara
     let last_s = params.number("last", STEP_S_MIN..=KEPT_S)?;
     let from = match (params.time("from")?.map(seconds), last_s) {
         (Some(_), Some(_)) => {
-            let text = "from and last both set the start: give one of them";
+            let text = "the parameters from and last both set the start: give one of them";
             return Err(InvalidParams(text.to_owned()));
         }
         (Some(from), None) => from,
         (None, last_s) => to.saturating_sub(last_s.unwrap_or(LENGTH_S)),
     };
     if from >= to || to - from > KEPT_S {
-        let text = "from must be before to, by at most 24 hours, the length of the history";
+        let text =
+            "parameter from must be before to, by at most 24 hours: the history holds no more";
         return Err(InvalidParams(text.to_owned()));
     }
     Ok((from, to))

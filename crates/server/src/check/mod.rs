@@ -217,8 +217,8 @@ impl Check {
         self.known.extend(found.files.iter().cloned());
     }
 
-    /// Keeps only the damage findings of a damaged file. It can have other findings too: a replaced range still names
-    /// files that the ranges that replaced it use.
+    /// For each damaged file, drops all findings except damage. A file can have several findings, because a replaced
+    /// range and its successors can name the same file.
     fn drop_repeated(&mut self) {
         let damaged = self
             .findings

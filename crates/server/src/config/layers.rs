@@ -197,7 +197,7 @@ fn merge_variables(
     variables: &[(String, String)],
     warnings: &mut Vec<String>,
 ) {
-    // Azurite's names first, so that ours override them.
+    // Azurite's variables first, so that Partita's override them.
     for (name, text) in variables {
         match name.as_str() {
             "AZURITE_ACCOUNTS" => {

@@ -48,7 +48,7 @@ where
     let memory = Arc::clone(buffers.memory);
     let mut stream = WatchedStream::new(stream, Arc::clone(&watched.progress), memory);
     loop {
-        // In a box, so that an idle connection is small.
+        // The future is in a box, so that the task of an idle connection is small.
         match Box::pin(exchange(stream, watched, buffers, &answer)).await {
             Exchanged::Ended(ended) => return ended,
             Exchanged::Idle(idle) => stream = idle,

@@ -225,7 +225,7 @@ impl Progress {
         }
     }
 
-    /// Records that the socket's buffer is full, so the client does not receive.
+    /// Records that the socket's buffer is full: the answer waits until the client receives.
     pub(super) fn has_to_write(&self) {
         if !matches!(self.phase(), Phase::Body | Phase::Answer | Phase::Linger) {
             self.enter(Phase::Answer);

@@ -305,7 +305,8 @@ async fn read_answer(client: &mut DuplexStream) {
     }
 }
 
-/// Serves the connection until its client, which gets the watch and the size of the buffer of the last read, is done.
+/// Serves a connection to `client`, which gets the watch and the buffer size of the last read. Returns how the
+/// connection ended.
 async fn serve_client<F: Future<Output = ()>>(
     client: impl FnOnce(DuplexStream, Arc<Watch>, Arc<AtomicUsize>) -> F,
 ) -> Ended {

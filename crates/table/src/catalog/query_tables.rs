@@ -25,7 +25,7 @@ pub struct TablePage {
     pub next: Option<TableToken>,
 }
 
-/// A table with the properties that a filter can test.
+/// A table by its name, as a row for filters: they can test only `TableName`.
 struct Listed<'a>(&'a str);
 
 impl Row for Listed<'_> {

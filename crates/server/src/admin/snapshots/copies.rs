@@ -1,8 +1,8 @@
 //! Copies of a snapshot outside the store: backups, and data directories. Each copy is a job.
 //!
-//! The server writes them, because only it can read the snapshot; the caller may be on another machine. It writes only
-//! below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not be able to
-//! overwrite any file of the server's user, or to copy the data to any place.
+//! The server writes them, because only it can read the snapshot; the caller may be on another machine. The server
+//! writes only below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not
+//! be able to overwrite any file of the server's user, or to copy the data to any place.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub(super) struct Sections<'a> {
     /// The boundary after two hyphens.
     delimiter: Vec<u8>,
     /// Searches for a line end and two hyphens, with which every delimiter begins, except one at the beginning of the
-    /// body. They are rare elsewhere in bodies. A search for whole delimiters takes 1.5 times as long, because
+    /// body. This sequence is rare elsewhere in bodies. A search for whole delimiters takes 1.5 times as long, because
     /// boundaries resemble the ids in bodies.
     line_start: Finder<'static>,
     body: &'a [u8],

@@ -66,8 +66,9 @@ fn is_of_odata(failure: &Failure) -> bool {
     }
 }
 
-/// Whether a request that is refused before its operation asks for errors in JSON: it addresses tables, entities or a batch, and
-/// `$format`, or without it `Accept`, names JSON. The service itself and policies have XML bodies only.
+/// Whether a request that is refused before its operation asks for errors in JSON: the request addresses tables,
+/// entities or a batch, and `$format` names JSON or, without `$format`, `Accept` does. The service itself and policies
+/// have XML bodies only.
 pub fn asks_for_json(target: &Target<'_>, accept: Option<&str>) -> bool {
     let query = target.query;
     let comp = query.get("comp");
