@@ -14,9 +14,9 @@ use super::params::Params;
 use super::ranges::growth_pattern;
 use crate::status::OpenStore;
 
-/// The number of partitions by default.
+/// The default number of partitions in the answer.
 const LIMIT: usize = 20;
-/// The maximum number of partitions.
+/// The maximum number of partitions in the answer.
 const LIMIT_MAX: usize = 1_000;
 
 /// The hottest partitions; for each range, the advice on splits and the growth of tables. `balances` is whether the

@@ -1,6 +1,7 @@
 //! Routes of the admin port, and the checks before a page is built.
 //!
-//! A request below `/admin/` must name this machine as its host; an action needs loopback and a header.
+//! If the port is on loopback, a request below `/admin/` must name this machine as its host. An action needs loopback,
+//! and a header.
 
 use std::net::IpAddr;
 

@@ -271,8 +271,8 @@ impl Watch {
     }
 
     /// Waits until there is room for one more connection within `connections_max`; closes the connection that has
-    /// waited longest if necessary. Waits only while all connections have requests under way. One caller at a time.
-    /// Cancel safe.
+    /// waited longest if necessary. Waits only while all connections are in use, or while too many connections have the
+    /// order to make room and are still open. One caller at a time. Cancel safe.
     pub(super) async fn make_room(&self, connections_max: usize) {
         // Each change leaves a permit, so none is missed between the check and the wait.
         while !self.try_make_room(connections_max) {

@@ -134,7 +134,7 @@ impl Walk<'_> {
         }
         if self.unreadable > 0 {
             let entities = self.unreadable;
-            tracing::warn!(%account, table, entities, "cannot read some entities, so expired ones are not removed");
+            tracing::warn!(%account, table, entities, "cannot read some entities; they stay even if they have expired");
         }
     }
 
