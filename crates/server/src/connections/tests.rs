@@ -229,7 +229,7 @@ async fn a_new_connection_waits_while_all_others_are_in_use() {
         (order(&busy), order(&recent)),
         (Order::GoOn, Order::MakeRoom)
     );
-    // `recent` still occupies its place until it is dropped, and is not ordered to leave for two newcomers.
+    // `recent` occupies its place until it is dropped, so its order makes room for one newcomer only.
     let newcomer = working(&watch);
     let mut waiting = Box::pin(watch.make_room(2));
     assert!(futures::poll!(waiting.as_mut()).is_pending());

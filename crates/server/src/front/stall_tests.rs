@@ -113,7 +113,7 @@ async fn a_silent_connection_falls_under_the_header_timeout() {
     read_head(&mut kept).await;
     let closed = timeout(SOON, silent.read(&mut [0; 1])).await;
     assert_eq!(closed.expect("the server closes it in time").unwrap(), 0);
-    // A connection between two requests has the idle timeout.
+    // A connection between two requests has the longer idle timeout, so `kept` is still open.
     kept.write_all(&get(ROW)).await.unwrap();
     let mut answers = [0; 4096];
     assert!(kept.read(&mut answers).await.unwrap() > 0);

@@ -226,8 +226,8 @@ impl<'a> PageReader<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // The heat counts the page for one partition: that of the first row read. The start of the span may be in no
-        // partition, and the page may have no rows, if the filter rejects all of them.
+        // The heat counts the read of a span for one partition: that of the first row read. The start of the span may
+        // be in no partition, and the page may have no rows, if the filter rejects all of them.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         Ok(next.or_else(|| range_end.cloned()))

@@ -26,8 +26,8 @@ impl MetadataLevel {
 
     /// The level that a request selects: by `$format` (decoded) if present, else by `Accept`.
     ///
-    /// The default, also for `*/*` and plain `application/json`, is minimal metadata. Of a list of media types the
-    /// first JSON type is used. XML types select Atom, which the service removed in 2015.
+    /// The default, also for `*/*` and plain `application/json`, is minimal metadata. Of a list of media types, the
+    /// first that is JSON or a wildcard is used. XML types select Atom, which the service removed in 2015.
     ///
     /// # Errors
     /// 415 AtomFormatNotSupported, JsonVerboseFormatNotSupported, MediaTypeNotSupported; JsonFormatNotSupported for

@@ -33,7 +33,7 @@ pub(super) struct Member<'a> {
     pub(super) edm: Option<EdmType>,
 }
 
-/// The annotated type of a property that the reader has not yet reached.
+/// A property's name and its annotated type, if the annotation did not follow the property: not assigned yet.
 type Pending<'a> = (Cow<'a, str>, EdmType);
 
 /// The members of a body. Up to 16 are kept on the stack; most entities have fewer.
