@@ -365,7 +365,8 @@ proptest! {
         fields[index].push_str(&change);
         let refused = check(&fields.join("&"));
         prop_assert_eq!(code(refused), ErrorCode::AuthenticationFailed);
-        // Parameters cannot be added to a signed query, except unsigned parameters without effect.
+        // Parameters of the signature cannot be added to a signed query, except `si` to an account SAS, which ignores
+        // `si`.
         for more in ["si=x", "sip=10.0.0.5", "spr=https"] {
             let fields: Vec<&str> = sas.split('&').map(str::trim).filter(|field| !field.starts_with(&more[..3])).collect();
             let longer = format!("{}&{more}", fields.join("&"));
