@@ -79,7 +79,7 @@ impl Meter for Scrub {
     }
 }
 
-/// What the scrub reads.
+/// Runs the scrub, with the parts of the server that it reads.
 pub(crate) struct Scrubber {
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) cluster: Arc<Cluster>,

@@ -57,11 +57,11 @@ pub enum BusyReason {
 /// The exceeded target of an account. It selects the error message of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountLimit {
-    /// Entities a second.
+    /// The target of entities per second.
     Operations,
-    /// Bytes a second, written.
+    /// The target of written bytes per second.
     Ingress,
-    /// Bytes a second, read.
+    /// The target of read bytes per second.
     Egress,
 }
 

@@ -33,12 +33,12 @@ const ROWS: usize = 64;
 /// The maximum number of values (columns times rows) of an answer, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
-/// The kind of rows.
+/// What a row of the map stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowsBy {
-    /// Parts of the key space.
+    /// A part of the key space.
     Range,
-    /// The hottest partitions.
+    /// One of the hottest partitions.
     Partition,
 }
 
@@ -55,7 +55,7 @@ struct MapQuery {
     by: RowsBy,
 }
 
-/// The map.
+/// Answers `/admin/v1/heat`.
 pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime) -> Answered {
     let query = MapQuery::read(query, now)?;
     let names = table_names(&store.service).await?;

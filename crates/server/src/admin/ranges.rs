@@ -70,7 +70,7 @@ pub(super) fn range_change(change: &ChangeRecord) -> RangeChange {
     }
 }
 
-/// Where a table grows.
+/// The end at which a table grows, in the form of the document.
 pub(super) fn growth_pattern(pattern: Pattern) -> GrowthPattern {
     match pattern {
         Pattern::AppendOnly => GrowthPattern::AppendOnly,

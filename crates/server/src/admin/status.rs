@@ -23,7 +23,7 @@ use crate::status::ServerStatus;
 /// The maximum number of entries of `limited`.
 const LIMITED_MAX: usize = 10;
 
-/// The whole page.
+/// Answers `/admin/v1/status`.
 pub(super) fn status(server: &ServerStatus) -> Status {
     let (state, reasons) = server.state();
     let settings = &server.settings;

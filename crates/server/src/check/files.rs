@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 enum Purpose {
     /// A file that the server reads or writes.
     Known,
-    /// A write that was interrupted.
+    /// A file that an interrupted write left behind.
     Unfinished,
     /// A file of a removed database; the value is the folder of the database.
     Trash(String),

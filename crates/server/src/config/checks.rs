@@ -199,7 +199,7 @@ fn limits(values: &Values) -> Result<Limits, Error> {
 }
 
 /// The bytes of `--memory-in-flight`. At least one request of any kind has to fit: a body takes its own bytes and about
-/// as many for the rows that are built from it, a page of 4 MiB takes those of its rows and those of its JSON.
+/// as many for the rows that are built from it; a page of 4 MiB takes the bytes of its rows and of its JSON.
 fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> {
     let (setting, least) = (&c::MEMORY_IN_FLIGHT, MEMORY_MIN.max(2 * body_bytes_max));
     let bytes = size_or_share(values, setting, 4, 32 << 20..=1 << 30)?;

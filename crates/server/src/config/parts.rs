@@ -140,9 +140,9 @@ pub enum Oauth {
     Basic,
     /// Tokens of one issuer, signatures checked.
     Verified {
-        /// The `iss` claim.
+        /// The required `iss` claim.
         issuer: String,
-        /// The `aud` claims, at least one.
+        /// The accepted `aud` claims, at least one.
         audiences: Vec<String>,
         /// File with the issuer's public keys (JSON Web Key Set).
         jwks: PathBuf,

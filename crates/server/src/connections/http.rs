@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// What a connection may use.
+/// The bounds of the heads of requests on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffers<'a> {
     /// The maximum size of a request's head, in bytes.
@@ -62,7 +62,7 @@ where
     }
 }
 
-/// What remains after some requests.
+/// The outcome of [`exchange`].
 enum Exchanged<S> {
     Ended(Ended),
     /// The connection has been idle for a while.

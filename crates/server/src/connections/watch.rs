@@ -5,8 +5,8 @@
 //! idle for [`IDLE_SECONDS_MIN`] give back their buffers.
 //!
 //! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate
-//! moves in [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single
-//! bytes little later, and small transfers are never affected. A rate over the whole transfer would not do: the
+//! moves in [`Patience::stall`]. So a client that moves nothing is closed after the stall time, and a client that moves
+//! single bytes a little later. Small transfers are never affected. A rate over the whole transfer would not do: the
 //! system's buffers take the first megabytes of an answer at once, and a client could live on those for an hour.
 
 use super::progress::{Order, Phase, Progress, State};

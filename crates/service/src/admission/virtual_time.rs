@@ -20,7 +20,7 @@ const IDLE_MAX: usize = 64;
 /// of a small request is above zero. The other 48 bits suffice for 2^48 bytes before the queue is empty again.
 const FRACTION_BITS: u32 = 16;
 
-/// Which flow is next.
+/// The rule that decides which flow is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The flow with the least virtual time.
@@ -109,7 +109,7 @@ impl VirtualTimeQueue {
         }
     }
 
-    /// Removes a flow.
+    /// Removes a flow from the waiting flows; its virtual time is kept.
     pub(super) fn leave(&mut self, flow: u64) {
         let state = self.flows.get_mut(&flow);
         if let Some(position) = state.and_then(|state| state.position.take()) {

@@ -21,7 +21,7 @@ pub(super) struct TableWalk<'a> {
     open: Option<Open>,
 }
 
-/// One snapshot of one range.
+/// The scan of the range that is being read.
 struct Open {
     scan: Box<dyn Scan>,
     rows: usize,

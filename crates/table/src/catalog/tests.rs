@@ -135,7 +135,7 @@ impl Rig {
         }
     }
 
-    /// Writes a raw row.
+    /// Writes a row directly to the engine, without checks.
     async fn store(&self, key: bytes::Bytes, value: impl Into<bytes::Bytes>) {
         let range = self.service.route(&key).range;
         let mut batch = Batch::new();

@@ -23,7 +23,7 @@ pub enum QueryClass {
     RowRangeScan,
     /// Reads a range of partitions.
     PartitionRangeScan,
-    /// The whole table.
+    /// Reads the whole table.
     FullTableScan,
 }
 

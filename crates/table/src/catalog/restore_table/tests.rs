@@ -330,7 +330,7 @@ async fn the_write_that_publishes_the_table_is_retried() {
         let mut all = world.all().await.into_iter();
         assert!(!all.any(|(key, _)| key.first() == Some(&KeyKind::DROPPED_TABLE.byte())));
     }
-    // Retries are limited.
+    // Retries end after `PATIENCE`.
     world.fail_showing(Fault::Refused, u32::MAX);
     let began = Instant::now();
     let given_up = world.restore(&snapshot, "People", "Fourth").await;

@@ -46,7 +46,7 @@ pub enum PartOutcome<'a> {
     },
     /// A delete.
     Deleted,
-    /// The only query of a batch.
+    /// A query, which is the only operation of its batch.
     Found {
         /// The ETag, if the answer is a single entity.
         etag: Option<ETag>,
