@@ -9,7 +9,7 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 const TICKS_PER_DAY: u64 = 86_400 * TICKS_PER_SECOND;
 /// Days from 0001-01-01 to 1970-01-01.
 const UNIX_EPOCH_DAYS: u64 = 719_162;
-/// The ISO form.
+/// The ISO form, with letters in place of digits. The blanks at the end fill the length of [`DateTimeText`].
 const PLAIN: [u8; 32] = *b"YYYY-MM-DDThh:mm:ss.fffffffZ    ";
 /// The offsets of hours, minutes and seconds in [`PLAIN`].
 const PLAIN_CLOCK: [usize; 3] = [11, 14, 17];
@@ -86,9 +86,9 @@ impl DateTime {
         }
     }
 
-    /// Reads `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone is UTC. Fraction digits after the seventh
-    /// are truncated (service document "Understanding the Table service data model"; these are the forms that clients
-    /// send).
+    /// Reads the forms of date-times that clients send: `YYYY-MM-DD[Thh:mm[:ss[.f…]]][Z|±hh:mm]`. A text without a zone
+    /// is UTC. Fraction digits after the seventh are truncated (service document "Understanding the Table service data
+    /// model").
     ///
     /// # Errors
     /// [`ParseDateTimeError`].
@@ -145,8 +145,8 @@ impl fmt::Display for DateTime {
 /// The text of a date-time.
 pub type DateTimeText = StackText<32>;
 
-/// Writes a date-time into `form`; `clock` has the offsets of hours, minutes and seconds in it. Always inlined, so that
-/// the offsets are constants, because a page formats several date-times per row.
+/// Writes a date-time into `form`; `clock`: the offsets of hours, minutes and seconds in `form`. Always inlined, so
+/// that the offsets are constants, because a page formats several date-times per row.
 #[inline(always)]
 fn fill(form: [u8; 32], clock: [usize; 3], at: DateTime, fraction: Fraction) -> DateTimeText {
     let (year, month, day, hour, minute, second, ticks) = at.fields();
@@ -190,7 +190,8 @@ enum Fraction {
     SevenDigits,
 }
 
-/// Days since 0001-01-01 of a date of the proleptic Gregorian calendar (Howard Hinnant's algorithm, shifted).
+/// Days since 0001-01-01 of a date of the proleptic Gregorian calendar (Howard Hinnant's algorithm, with
+/// days counted from 0001-01-01 instead of 1970-01-01).
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -283,7 +284,7 @@ impl Reader<'_> {
         any.then_some(ticks)
     }
 
-    /// Minutes east of UTC.
+    /// The offset from UTC in minutes, positive to the east; 0 for `Z` or no zone. `None` for any other text.
     fn zone(&mut self) -> Option<i64> {
         if self.rest.is_empty() || self.take(b'Z') || self.take(b'z') {
             return Some(0);
@@ -345,7 +346,7 @@ mod tests {
 
     #[test]
     fn trailing_zeros_are_trimmed_and_seven_digits_are_kept() {
-        // Recordings: cosmosdbpython date-times, go--TestBatchComplex.
+        // From the recordings cosmosdbpython--… (date-times) and go--TestBatchComplex.
         assert_eq!(text("1973-10-04T00:00:00.000000Z"), "1973-10-04T00:00:00Z");
         assert_eq!(
             text("2003-09-27T09:52:43.283000Z"),

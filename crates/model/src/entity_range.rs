@@ -1,7 +1,7 @@
 //! Ranges of entities: parts of a table in key order, between two bounds.
 //!
 //! [`EntityRange`] is used for the key range of a shared access signature, for the spans that the query planner reads,
-//! and for the remaining rows of a resumed query. It compares keys in the order of their encoding by
+//! and for the remaining rows of a resumed query. A range compares keys in the order of their encoding by
 //! [`crate::TableSpace`], without encoding them.
 
 use crate::{EntityPosition, TableSpace, compare_utf16};
@@ -63,7 +63,7 @@ impl EntityBound {
         }
     }
 
-    /// The smallest key after the bound, in a table.
+    /// The key of the bound in a table: rows before the bound have smaller keys, rows after it equal or greater ones.
     pub fn key(&self, table: &TableSpace) -> Bytes {
         match self {
             Self::TableStart => table.prefix().clone(),

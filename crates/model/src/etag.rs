@@ -1,5 +1,5 @@
-//! ETags: the Timestamp of the last write in a fixed text form. Clients treat it as opaque, but some build it
-//! themselves.
+//! ETags: the Timestamp of the last write in a fixed text form. Most clients treat this text as opaque; some build it
+//! from a Timestamp.
 
 use crate::DateTime;
 use crate::stack_text::StackText;
@@ -13,7 +13,7 @@ const AFTER: &[u8] = b"'\"";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ETag(pub DateTime);
 
-/// The text of an ETag: `W/"datetime'` (12 bytes), the time (at most 32), `'"` (2).
+/// The text of an ETag, at most 46 bytes: `W/"datetime'` (12 bytes), the time (at most 32), `'"` (2).
 pub type ETagText = StackText<48>;
 
 /// Why a text cannot be the ETag of an entity.

@@ -5,7 +5,8 @@
 //! - a comparison with a missing property is false, also with `ne`; `not` is plain negation;
 //! - an Int64 property and an Int32 literal, and a Double property and an Int32 or Int64 literal, compare by value. For
 //!   all other pairs of different types, the property is less than the literal;
-//! - strings compare by UTF-16 code unit; binary values by byte, a prefix first; doubles by IEEE 754.
+//! - strings compare by UTF-16 code unit; binary values by byte, where a prefix is less than a longer value; doubles by
+//!   IEEE 754.
 
 use crate::{StoredError, Value, ValueRef, compare_utf16};
 use std::cmp::Ordering;

@@ -33,7 +33,7 @@ pub enum LimitError {
     #[error("more than {PROPERTIES_MAX} properties")]
     TooManyProperties,
     /// A property name longer than [`PROPERTY_NAME_UNITS_MAX`].
-    #[error("a property name is longer than {PROPERTY_NAME_UNITS_MAX} characters")]
+    #[error("a property name is longer than {PROPERTY_NAME_UNITS_MAX} UTF-16 code units")]
     PropertyNameTooLong,
     /// A property name that is not an identifier.
     #[error("a property name is not an identifier")]

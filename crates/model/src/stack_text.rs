@@ -11,7 +11,7 @@ pub struct StackText<const N: usize> {
 }
 
 impl<const N: usize> StackText<N> {
-    /// The first `len` bytes, which are ASCII.
+    /// The text of the first `len` of these bytes, which must be ASCII.
     #[inline]
     pub const fn new(bytes: [u8; N], len: usize) -> Self {
         debug_assert!(len <= N && N <= u8::MAX as usize);

@@ -304,7 +304,7 @@ impl<'a> Stored<'a> {
     /// One property, if the entity has it. Names are case-sensitive.
     ///
     /// # Errors
-    /// [`StoredError::Malformed`] if an earlier property cannot be read.
+    /// [`StoredError::Malformed`] if this property or an earlier one cannot be read.
     pub fn get(&self, name: &str) -> Result<Option<ValueRef<'a>>, StoredError> {
         for property in self.iter() {
             let property = property?;

@@ -123,7 +123,7 @@ impl Value {
     }
 }
 
-/// Rust types with an exact counterpart in the data model.
+/// Implements `From` for Rust types that have an exact counterpart in the data model.
 macro_rules! from {
     ($($type:ty => $variant:ident),+ $(,)?) => {$(
         impl From<$type> for Value {

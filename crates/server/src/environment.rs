@@ -13,12 +13,12 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// The network on which it listens.
     pub network: Arc<dyn Network>,
-    /// Holds the objects of a data directory, if not the directory itself.
+    /// The object store with the objects of a data directory; `None` if they are files in the directory.
     pub objects: Option<Arc<dyn ObjectStore>>,
 }
 
 impl Default for Environment {
-    /// The machine.
+    /// The environment of this machine.
     fn default() -> Self {
         Self {
             clock: Arc::new(SystemClock),

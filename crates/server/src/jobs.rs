@@ -29,7 +29,7 @@ pub(crate) struct Jobs {
 #[derive(Debug)]
 pub(crate) struct Job {
     id: u64,
-    /// What it does.
+    /// The kind of work, such as `backup`.
     kind: &'static str,
     params: JobParams,
     /// Rows so far.

@@ -24,16 +24,16 @@ pub use serve::Server;
 /// The version of the server.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Threads for requests: as many as the processor has cores, unless the memory is small. Each takes 2 MiB of the
-/// address space, and memory of the allocator.
+/// The number of threads for requests: one per core, but at most one for each 32 MiB of the available memory, and at
+/// least 2 if there are as many cores. Each takes 2 MiB of the address space, and memory of the allocator.
 #[must_use]
 pub fn request_threads() -> usize {
     let threads_max = usize::try_from(partita_rt::memory::available() >> 25).unwrap_or(usize::MAX);
     partita_rt::threads::cores().min(threads_max.max(2))
 }
 
-/// Threads for blocking work, such as reading files of the store: one for each 16 MiB of the available memory, from 16
-/// to tokio's default of 512. Each takes 2 MiB of the address space.
+/// The maximum number of threads for blocking work, such as reading files of the store: one for each 16 MiB of the
+/// available memory, from 16 to tokio's default of 512. Each takes 2 MiB of the address space.
 #[must_use]
 pub fn blocking_threads_max() -> usize {
     let threads = (partita_rt::memory::available() >> 24).clamp(16, 512);

@@ -83,17 +83,17 @@ impl Meter for Scrub {
     }
 }
 
-/// What the scrub reads.
+/// Runs the scrub, with the parts of the server that it reads.
 pub(crate) struct Scrubber {
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) cluster: Arc<Cluster>,
-    /// The store of the map and of the heat history; `None` without files.
+    /// The store of the map and of the heat history; `None` if the data is in memory.
     pub(crate) objects: Option<Arc<dyn ObjectStore>>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Scrubber {
-    /// Makes passes until shutdown. Ends at once if the scrub is off, or if there are no files.
+    /// Makes passes until shutdown. Ends at once if the scrub is off, or if the data is in memory.
     pub(crate) async fn run(self, shutdown: Shutdown) {
         if self.scrub.rate == 0 || self.objects.is_none() {
             return;

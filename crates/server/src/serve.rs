@@ -42,10 +42,10 @@ use crate::{admin, open_files, tls};
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// The rows of a dropped table are kept for the longest time that a request can take, plus this time.
+/// The sweep looks for late writes to a dropped table for the longest time that a request can take, plus this time.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
-/// Why a server does not start. A retry does not help.
+/// Why a server does not start. Most reasons need a change by the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address is not available for listening.
@@ -215,7 +215,7 @@ impl Server {
         self.authority.as_ref()
     }
 
-    /// Closes the store under a running server.
+    /// Closes the store while the server runs, for tests.
     #[cfg(test)]
     pub(crate) async fn close_store(&self) {
         self.cluster.close().await;

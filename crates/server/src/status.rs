@@ -57,7 +57,7 @@ pub struct ServerStatus {
 }
 
 impl ServerStatus {
-    /// A server that starts.
+    /// The status of a server that is starting.
     pub fn new(
         settings: Arc<Settings>,
         metrics: Arc<Metrics>,

@@ -41,7 +41,8 @@ pub struct Busy {
 pub enum BusyReason {
     /// The range of the keys is being split or merged.
     RangeInTransit,
-    /// The commit pipeline or the disk is full, the data is being opened, or the request waited too long for admission.
+    /// The commit pipeline or the disk is full, flushes are too slow, the data is closed or being reopened, or the
+    /// request waited too long for admission.
     Overloaded,
     /// The partition exceeds its scalability target.
     PartitionTarget,
@@ -56,11 +57,11 @@ pub enum BusyReason {
 /// The exceeded target of an account. It selects the error message of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountLimit {
-    /// Entities a second.
+    /// The target of entities per second.
     Operations,
-    /// Bytes a second, written.
+    /// The target of written bytes per second.
     Ingress,
-    /// Bytes a second, read.
+    /// The target of read bytes per second.
     Egress,
 }
 
@@ -104,7 +105,7 @@ impl BusyReason {
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Busy {
-    /// The server is overloaded.
+    /// A refusal because the server is overloaded.
     pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
         Self {
             reason: BusyReason::Overloaded,

@@ -92,8 +92,8 @@ impl Reserved {
         Ok(())
     }
 
-    /// Grows the reservation to `bytes`, beyond the limit if necessary. For the answer to a write that was executed,
-    /// which must not be refused.
+    /// Grows the reservation to `bytes`, beyond the limit if necessary. For the answer to an executed write: a refusal
+    /// would be wrong, because the write has happened.
     pub fn grow_beyond_limit(&mut self, budget: &Arc<MemoryBudget>, bytes: usize) {
         let more = (bytes as u64).saturating_sub(self.bytes);
         if more > 0 {

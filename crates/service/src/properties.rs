@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use partita_model::CorsRule;
 
-    /// The stored form must not change: servers read the rows of older versions.
+    /// The stored form must not change, because servers read rows that older versions wrote.
     #[test]
     fn the_stored_form_is_the_documented_one() {
         let properties = ServiceProperties {

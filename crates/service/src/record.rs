@@ -13,7 +13,7 @@ const VERSION: u8 = 1;
 /// The row of a record.
 ///
 /// # Panics
-/// If JSON cannot represent the record. Records consist of numbers, texts, lists and options, which it can.
+/// If JSON cannot represent the record. It can, because records consist of numbers, texts, lists and options.
 pub fn encode_record(record: &impl Serialize) -> Bytes {
     let mut bytes = vec![VERSION];
     serde_json::to_writer(&mut bytes, record).expect("JSON can represent every record");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A lag of the wall clock behind the newest stored row is ignored if it is smaller than this, because it ends before
-/// it matters.
+/// A lag of the wall clock behind the newest stored row is ignored if it is smaller than this, because the clock
+/// catches up within that time.
 const LAG_MIN: Duration = Duration::from_secs(1);
 
 /// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall

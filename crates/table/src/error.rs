@@ -30,10 +30,11 @@ impl KeyName {
 /// Why an operation failed.
 #[derive(Debug, Clone, Error)]
 pub enum Error {
-    /// The table of an operation on entities does not exist.
+    /// The table of the operation does not exist; answered as TableNotFound.
     #[error("the table does not exist")]
     TableNotFound,
-    /// The table of an operation on tables does not exist.
+    /// The table of Get Table or Delete Table does not exist, or a snapshot has no such table; answered as
+    /// ResourceNotFound.
     #[error("no table has this name")]
     NoSuchTable,
     /// A table with this name, ignoring case, exists.

@@ -10,9 +10,9 @@ use partita_model::CorsRule;
 
 /// The maximum number of rules of an account.
 const RULES_MAX: usize = 5;
-/// The maximum number of origins of a rule, and of its headers that are not prefixes.
+/// The maximum number of origins of a rule, and of headers without prefixes in each of its two lists of headers.
 const ITEMS_MAX: usize = 64;
-/// The maximum number of header prefixes (`x-ms-meta-*`) of a rule.
+/// The maximum number of header prefixes (`x-ms-meta-*`) in each list of headers.
 const PREFIXES_MAX: usize = 2;
 /// The maximum length of an origin or a header, in characters.
 const ITEM_CHARS_MAX: usize = 256;

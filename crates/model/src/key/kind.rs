@@ -105,13 +105,13 @@ fn kind_of(key: &[u8]) -> Option<KeyKind> {
 }
 
 /// The prefix of a stored key that no split divides: for an entity, everything through its PartitionKey. It is also the
-/// smallest key with this prefix. `None` for kinds that are never split, and for malformed keys.
+/// smallest key with this prefix. `None` for kinds that are unknown or never split, and for malformed keys.
 pub fn indivisible_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.indivisible)
 }
 
 /// The prefix that all rows of a stored key's container share: for an entity, the prefix of its table. `None` for kinds
-/// without containers, and for malformed keys.
+/// that are unknown or have no containers, and for malformed keys.
 pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.container)
 }

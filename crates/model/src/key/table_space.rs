@@ -37,7 +37,7 @@ impl TableSpace {
     /// The smallest key after the entity's key: no row is between them.
     pub fn after_entity(&self, partition_key: &str, row_key: &str) -> Bytes {
         let mut key = Vec::from(self.entity(partition_key, row_key));
-        // A longer RowKey continues with a byte of at least 01.
+        // A longer RowKey continues with a byte of at least 01, so its key is after this one.
         key.push(END);
         Bytes::from(key)
     }

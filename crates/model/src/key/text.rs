@@ -49,7 +49,7 @@ pub(super) fn read_text(field: &[u8]) -> Result<Cow<'_, str>, KeyError> {
         .map_err(|_| KeyError)
 }
 
-/// The length of the first text field, including its terminator.
+/// The length of the first text field, including its terminator; `None` without a terminator.
 pub(super) fn text_len(bytes: &[u8]) -> Option<usize> {
     Some(bytes.iter().position(|&byte| byte == END)? + 1)
 }

@@ -11,7 +11,7 @@ pub struct KeyWriter {
 }
 
 impl KeyWriter {
-    /// Starts a key of a kind, with capacity for `capacity` bytes.
+    /// Starts a key of a kind, with capacity for `capacity` bytes of fields.
     pub fn new(kind: KeyKind, capacity: usize) -> Self {
         let mut bytes = Vec::with_capacity(capacity + 1);
         bytes.push(kind.byte());

@@ -33,12 +33,12 @@ const ROWS: usize = 64;
 /// The maximum number of values (columns times rows) of an answer, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
-/// The kind of rows.
+/// What a row of the map stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowsBy {
-    /// Parts of the key space.
+    /// A part of the key space.
     Range,
-    /// The hottest partitions.
+    /// One of the hottest partitions.
     Partition,
 }
 
@@ -55,7 +55,7 @@ struct MapQuery {
     by: RowsBy,
 }
 
-/// The map.
+/// Answers `/admin/v1/heat`.
 pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime) -> Answered {
     let query = MapQuery::read(query, now)?;
     let names = table_names(&store.service).await?;
@@ -120,7 +120,7 @@ impl MapQuery {
         let step_s = params.number("step", STEP_S_MIN..=KEPT_S)?.unwrap_or(usual);
         if !step_s.is_multiple_of(STEP_S_MIN) {
             return Err(InvalidParams(
-                "step must be a multiple of 10 seconds".to_owned(),
+                "the parameter step must be a multiple of 10 seconds".to_owned(),
             ));
         }
         let rows = params.number("rows", 1..=512)?.unwrap_or(ROWS);
@@ -136,13 +136,17 @@ impl MapQuery {
             None => HeatMetric::Requests,
             Some(name) => HeatMetric::from_name(&name).ok_or_else(|| {
                 let names = HeatMetric::ALL.map(HeatMetric::name).join(", ");
-                InvalidParams(format!("metric must be one of {names}"))
+                InvalidParams(format!("the parameter metric must be one of {names}"))
             })?,
         };
         let by = match params.text("by")?.as_deref() {
             None | Some("range") => RowsBy::Range,
             Some("partition") => RowsBy::Partition,
-            Some(_) => return Err(InvalidParams("by must be range or partition".to_owned())),
+            Some(_) => {
+                return Err(InvalidParams(
+                    "the parameter by must be range or partition".to_owned(),
+                ));
+            }
         };
         Ok(Self {
             from_s,
@@ -170,14 +174,15 @@ fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidPara
     let last_s = params.number("last", STEP_S_MIN..=KEPT_S)?;
     let from = match (params.time("from")?.map(seconds), last_s) {
         (Some(_), Some(_)) => {
-            let text = "from and last both set the start: give one of them";
+            let text = "the parameters from and last both set the start: give one of them";
             return Err(InvalidParams(text.to_owned()));
         }
         (Some(from), None) => from,
         (None, last_s) => to.saturating_sub(last_s.unwrap_or(LENGTH_S)),
     };
     if from >= to || to - from > KEPT_S {
-        let text = "from must be before to, by at most 24 hours, the length of the history";
+        let text =
+            "parameter from must be before to, by at most 24 hours: the history holds no more";
         return Err(InvalidParams(text.to_owned()));
     }
     Ok((from, to))

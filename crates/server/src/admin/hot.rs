@@ -14,12 +14,13 @@ use super::params::Params;
 use super::ranges::growth_pattern;
 use crate::status::OpenStore;
 
-/// The number of partitions by default.
+/// The default number of partitions in the answer.
 const LIMIT: usize = 20;
-/// The maximum number of partitions.
+/// The maximum number of partitions in the answer.
 const LIMIT_MAX: usize = 1_000;
 
-/// The partitions, hottest first. `balances` is whether the server splits hot ranges automatically.
+/// The hottest partitions; for each range, the advice on splits and the growth of tables. `balances` is whether the
+/// server splits hot ranges automatically.
 pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
     let params = Params::new(query, &["limit"])?;
     let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
@@ -63,7 +64,7 @@ fn partition(
 ) -> HotPartition {
     let id = served.range.id();
     let window = cluster.last_window(id);
-    // The length of the last closed window, to divide by.
+    // The counts are those of the last closed window: dividing by its length gives rates.
     let seconds = window.map(|window| window.elapsed.as_secs_f64());
     let seconds = seconds.filter(|seconds| *seconds > 0.0);
     let rate = |count: f64| seconds.map(|seconds| (count / seconds * 10.0).round() / 10.0);

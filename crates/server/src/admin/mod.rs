@@ -35,8 +35,8 @@ use pages::PageContext;
 /// probe is cut off only if this many other clients connect before its request arrives.
 const CONNECTIONS_MAX: usize = 128;
 
-/// The maximum number of requests under way, except probes. The other connections can be closed for a new one, so a
-/// probe always finds a place.
+/// The maximum number of requests under way, except probes. It is less than [`CONNECTIONS_MAX`], so there is always a
+/// connection without a request, which can be closed for a probe.
 const REQUESTS_MAX: usize = 32;
 
 /// The maximum number of bytes of a request's head.
@@ -94,6 +94,7 @@ async fn connection(
         head_bytes_max: HEAD_BYTES_MAX,
         memory: &MemoryBudget::unlimited(),
     };
-    // A client that disconnects, is slow or sends garbage is not an error of the server.
+    // Ignores how the connection ended: a client that disconnects, is slow or sends garbage is not an error of the
+    // server.
     connections::serve(stream, &watched, buffers, answer).await;
 }

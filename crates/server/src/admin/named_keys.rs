@@ -16,7 +16,7 @@ pub(super) async fn table_names(service: &Service) -> Result<TableNames, Answer>
     names.map_err(|error| Answer::refused(status, "Busy", error.to_string()))
 }
 
-/// A key by its names; `None` at the ends of the key space.
+/// A key by its names; `None` for a key that belongs to no table, such as the ends of the key space.
 pub(super) fn named_key(key: &Bytes, names: &TableNames) -> Option<NamedKey> {
     let mut location = names.location(key)?;
     let partition_key = std::mem::take(&mut location.partition_key);

@@ -1,6 +1,7 @@
 //! Routes of the admin port, and the checks before a page is built.
 //!
-//! A request below `/admin/` must name this machine as its host; an action needs loopback and a header.
+//! If the port is on loopback, a request below `/admin/` must name this machine as its host. An action needs loopback,
+//! and a header.
 
 use std::net::IpAddr;
 
@@ -48,7 +49,7 @@ const PAGES: [&str; 9] = [
 pub(super) struct PageContext<'a> {
     pub(super) server: &'a ServerStatus,
     pub(super) progress: &'a Progress,
-    /// Has a permit for each request under way, except probes.
+    /// Limits the requests under way, except probes: each holds a permit.
     pub(super) running: &'a Semaphore,
 }
 
@@ -218,7 +219,7 @@ fn wrong_method(allow: &'static str) -> Response<Full<Bytes>> {
     refused
 }
 
-/// Liveness: fails only when a new process would help.
+/// Liveness: fails only if the store is closed for good, so that the process must be restarted.
 fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
     match server.is_dead() {
         false => text_page(true, "ok\n".to_owned()),
@@ -226,7 +227,7 @@ fn health(server: &ServerStatus) -> Response<Full<Bytes>> {
     }
 }
 
-/// Readiness: whether requests are worth sending.
+/// Readiness: 200 while the server is ready or degraded. The text has the state, its reasons and the notes.
 fn readiness(server: &ServerStatus) -> Response<Full<Bytes>> {
     let (state, mut texts) = server.state();
     texts.extend(server.notes());

@@ -52,7 +52,7 @@ pub(super) async fn list(store: &OpenStore) -> Answered {
     })
 }
 
-/// The change under way.
+/// The split or merge under way, in the form of the document.
 pub(super) fn range_change(change: &ChangeRecord) -> RangeChange {
     match *change {
         ChangeRecord::Split {
@@ -70,7 +70,7 @@ pub(super) fn range_change(change: &ChangeRecord) -> RangeChange {
     }
 }
 
-/// Where a table grows.
+/// The end at which a table grows, in the form of the document.
 pub(super) fn growth_pattern(pattern: Pattern) -> GrowthPattern {
     match pattern {
         Pattern::AppendOnly => GrowthPattern::AppendOnly,
@@ -273,7 +273,7 @@ fn find(cluster: &Cluster, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
     Ok(Arc::clone(&served.range))
 }
 
-/// Moves all rows to files and keeps these files for a while.
+/// Flushes the range, and protects its files from deletion for a limited time.
 async fn checkpoint(cluster: &Cluster, id: RangeId, seconds: Option<u64>) -> Answered {
     let seconds = seconds.unwrap_or(CHECKPOINT_S);
     if !(1..=CHECKPOINT_S_MAX).contains(&seconds) {
@@ -311,7 +311,7 @@ impl From<ChangeRefused> for Answer {
     }
 }
 
-/// A duration as the documents have it.
+/// A duration in milliseconds, with fractions, as in the documents.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }

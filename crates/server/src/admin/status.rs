@@ -23,7 +23,7 @@ use crate::status::ServerStatus;
 /// The maximum number of entries of `limited`.
 const LIMITED_MAX: usize = 10;
 
-/// The whole page.
+/// Answers `/admin/v1/status`.
 pub(super) fn status(server: &ServerStatus) -> Status {
     let (state, reasons) = server.state();
     let settings = &server.settings;
@@ -294,8 +294,8 @@ mod tests {
         (load.reads_per_second, load.seconds)
     }
 
-    /// Ranges with much load are often split. The load of such a range is counted in the window before the split and in
-    /// the window of the split.
+    /// A split loses no counts: the load of a range is complete in the window before its split and in the window in
+    /// which it is split.
     #[tokio::test(start_paused = true)]
     async fn the_load_of_a_split_range_is_counted() {
         // The clock starts at the beginning of a window; the test advances it together with tokio's time.

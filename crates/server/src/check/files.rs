@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file is, by its name.
 enum Purpose {
-    /// It belongs to the server.
+    /// A file that the server reads or writes.
     Known,
-    /// A write that was interrupted.
+    /// A file that an interrupted write left behind.
     Unfinished,
-    /// In a removed database, with its folder.
+    /// A file of a removed database; the value is the folder of the database.
     Trash(String),
-    /// A data file that no manifest names, with the folder of its database.
+    /// A data file that no manifest names; the value is its folder.
     Unread(String),
     /// Not a file of this server.
     Unknown,

@@ -92,7 +92,7 @@ impl Finding {
         }
     }
 
-    /// A fault of the map, the serving records, or the databases that belong to it.
+    /// A fault of the map, of a serving record, or of a database that the map lists.
     pub(super) fn of_map(finding: &partita_cluster::Finding) -> Self {
         let is_refused = finding.severity() == MapSeverity::Refused;
         let severity = match is_refused {

@@ -1,4 +1,5 @@
-//! Checks a data directory that no server uses: every checksum, the partition map, log against manifests.
+//! Checks a data directory that no server uses: every checksum, the partition map, and whether the WAL continues the
+//! databases.
 //!
 //! Reads every file once, with bounded memory, and changes nothing. The rules are those of a start; a check also reads
 //! all data files, which a start does not.
@@ -62,7 +63,7 @@ pub struct Checked {
     pub ranges: u64,
     /// The files below the directory.
     pub files: u64,
-    /// Their length.
+    /// The total size of these files, in bytes.
     pub bytes: u64,
 }
 
@@ -216,8 +217,8 @@ impl Check {
         self.known.extend(found.files.iter().cloned());
     }
 
-    /// Keeps only the damage findings of a damaged file. It can have other findings too: a replaced range still names
-    /// files that the ranges that replaced it use.
+    /// For each damaged file, drops all findings except damage. A file can have several findings, because a replaced
+    /// range and its successors can name the same file.
     fn drop_repeated(&mut self) {
         let damaged = self
             .findings
@@ -312,7 +313,7 @@ impl Check {
         }
     }
 
-    /// Names files without a purpose.
+    /// Adds findings for files that no part of the server needs.
     fn files(&mut self, files: &[StoredFile]) {
         self.findings.extend(files::unexplained(files, &self.known));
     }
@@ -332,7 +333,7 @@ async fn contents(
     Ok(StoreContents { map, ranges })
 }
 
-/// The file of the log that an error names, below the directory.
+/// The file of the WAL that an error names, below the directory; `log` for an I/O error.
 fn log_file(directory: &Path, error: &OpenWalError) -> String {
     let path = match error {
         OpenWalError::Missing { path, .. }

@@ -4,7 +4,8 @@ use partita_range::Bounds;
 
 use super::*;
 
-/// A check of a store with range 1, which ends before the key `m`, and its database up to the WAL record 10.
+/// A check of a store with range 1, which ends before the key `m`. Its database has the rows of the WAL records 1 to
+/// 10.
 fn one_range() -> (Check, BTreeMap<RangeId, CheckedDatabase>) {
     let spec = RangeSpec {
         id: RangeId(1),
@@ -50,7 +51,7 @@ fn a_log_that_continues_the_files_is_sound() {
         records(1, 9, None, "b"),
         records(3, 15, None, "b"),
         records(11, 15, None, "b"),
-        // The gap is before the first record that is replayed.
+        // The gap is before the first record that a start replays, so no record is missing.
         records(3, 15, Some(5), "b"),
     ] {
         assert_eq!(found_in_log(&log), []);

@@ -10,7 +10,7 @@ use base64::{Engine as _, alphabet};
 /// The account of every emulator and of `UseDevelopmentStorage=true`.
 pub const WELL_KNOWN_ACCOUNT: &str = "devstoreaccount1";
 
-/// Its key. It is public: the service's document "Use the Azurite emulator" prints it.
+/// The key of [`WELL_KNOWN_ACCOUNT`]. It is public: the service's document "Use the Azurite emulator" prints it.
 pub const WELL_KNOWN_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 

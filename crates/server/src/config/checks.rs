@@ -198,8 +198,8 @@ fn limits(values: &Values) -> Result<Limits, Error> {
     })
 }
 
-/// At least one request of any kind has to fit: a body takes its own bytes and about as many for the rows that are
-/// built from it, a page of 4 MiB takes those of its rows and those of its JSON.
+/// The bytes of `--memory-in-flight`. At least one request of any kind has to fit: a body takes its own bytes and about
+/// as many for the rows that are built from it; a page of 4 MiB takes the bytes of its rows and of its JSON.
 fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> {
     let (setting, least) = (&c::MEMORY_IN_FLIGHT, MEMORY_MIN.max(2 * body_bytes_max));
     let bytes = size_or_share(values, setting, 4, 32 << 20..=1 << 30)?;
@@ -216,8 +216,8 @@ fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> 
 
 const MEMORY_MIN: u64 = 16 << 20;
 
-/// At least the timeout in the `Keep-Alive` header: a client that relies on it would otherwise send its next request on
-/// a closed connection.
+/// The idle timeout of connections: at least the timeout in the `Keep-Alive` header, because a client that relies on it
+/// would otherwise send its next request on a closed connection.
 fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
     let idle = time(values, &c::IDLE_TIMEOUT)?;
@@ -233,7 +233,8 @@ fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     }
 }
 
-/// Time for a request that is sent just before the announced timeout.
+/// How much longer than the announced timeout a connection stays open by default, so that a request sent just before
+/// that timeout is answered.
 const KEEP_ALIVE_SPARE: Duration = Duration::from_secs(5);
 
 fn log(values: &Values) -> Result<Log, Error> {
@@ -277,7 +278,7 @@ fn check_ports(settings: &Settings) -> Result<(), Error> {
     ))
 }
 
-/// True if only this machine reaches the address. Names count if the standard reserves them for loopback.
+/// True if only this machine reaches the address. Names count if RFC 6761 reserves them for loopback.
 fn is_loopback(host: &str) -> bool {
     match host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
@@ -329,7 +330,7 @@ fn any_size(values: &Values, setting: &'static Setting) -> Result<u64, Error> {
     values.read(setting, "a size such as 64KiB or 1GiB", quantity::bytes)
 }
 
-/// The value of a size that follows from the memory of the machine or container.
+/// The value for a size that is computed from the available memory of the machine or container.
 const AUTO: &str = "auto";
 
 /// A size. `auto` is the available memory divided by `divisor`, clamped to `range`; `range` does not limit other sizes.

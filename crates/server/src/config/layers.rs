@@ -26,7 +26,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Adds the environment; ignores variables that are not settings.
+    /// Adds the variables with the prefix `PARTITA_`, and Azurite's two; ignores all others.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {
             name.starts_with(PREFIX) || name == "AZURITE_ACCOUNTS" || name == "AZURITE_DB"
@@ -36,7 +36,7 @@ impl Layers {
         self
     }
 
-    /// Adds one flag of the command line. A repeated flag overrides, or adds to a list.
+    /// Adds one flag of the command line. A repeated flag overrides its earlier value; of a list, it adds to the value.
     pub fn flag(mut self, setting: &'static Setting, text: String) -> Layers {
         let mut flags = self.flags.iter_mut();
         match flags.find(|(known, _)| known.key == setting.key) {
@@ -197,7 +197,7 @@ fn merge_variables(
     variables: &[(String, String)],
     warnings: &mut Vec<String>,
 ) {
-    // Azurite's names first, so that ours override them.
+    // Azurite's variables first, so that Partita's override them.
     for (name, text) in variables {
         match name.as_str() {
             "AZURITE_ACCOUNTS" => {

@@ -27,7 +27,7 @@ pub struct Settings {
     pub limits: Limits,
     /// Scalability targets; none by default.
     pub targets: TargetSettings,
-    /// Level, format and targets of the log.
+    /// Level and format of the log, and the debug file.
     pub log: Log,
 }
 
@@ -134,15 +134,15 @@ impl std::fmt::Debug for Password {
 /// Which bearer tokens are accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Oauth {
-    /// No tokens: a request with one is refused, since version 2019-12-12 with a challenge.
+    /// No tokens: a request with a token is refused. From API version 2019-12-12, the answer has a challenge.
     Off,
     /// Azurite's `--oauth basic`: claims are checked, signatures are not.
     Basic,
     /// Tokens of one issuer, signatures checked.
     Verified {
-        /// The `iss` claim.
+        /// The required `iss` claim.
         issuer: String,
-        /// The `aud` claims, at least one.
+        /// The accepted `aud` claims, at least one.
         audiences: Vec<String>,
         /// File with the issuer's public keys (JSON Web Key Set).
         jwks: PathBuf,
@@ -165,19 +165,19 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// Time for receiving the headers of a request, and for the TLS handshake.
     pub header_timeout: Duration,
-    /// Time within a request without a byte sent or received.
+    /// Maximum time within a request in which no byte is sent or received.
     pub stall_timeout: Duration,
-    /// Bytes per second of a body or an answer, on average.
+    /// Minimum bytes per second of a body or an answer, on average.
     pub transfer_rate_min: u64,
-    /// Time of a connection between requests.
+    /// Maximum time that a connection may stay open between requests.
     pub idle_timeout: Duration,
-    /// Time for running requests at shutdown.
+    /// Maximum time that a shutdown waits for running requests.
     pub drain_timeout: Duration,
     /// Entity group transactions at a time; more of them wait.
     pub batches_max: usize,
 }
 
-/// Level, format and targets of the log.
+/// Level and format of the log, and the debug file.
 #[derive(Debug, Clone)]
 pub struct Log {
     /// The least severe level that is logged; `Error` under `--silent`.

@@ -22,7 +22,7 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     scaled(text, &UNITS_BYTES, 1)
 }
 
-/// A duration: digits, then optionally ms, s, m, h or d. Without a unit seconds, as in Azurite's flags.
+/// A duration: digits, then optionally ms, s, m, h or d. A number without a unit is in seconds, as in Azurite's flags.
 pub(crate) fn time(text: &str) -> Option<Duration> {
     scaled(text, &UNITS_MS, 1_000).map(Duration::from_millis)
 }

@@ -49,7 +49,7 @@ pub struct Value {
 pub struct Values(Vec<Value>);
 
 impl Values {
-    /// The lowest layer.
+    /// All settings with their defaults, which are the lowest layer.
     pub(crate) fn defaults() -> Values {
         let value = |setting: &&'static Setting| Value {
             setting,
@@ -102,7 +102,7 @@ impl Values {
         })
     }
 
-    /// A switch: `true` or `false`.
+    /// A switch: `true` or `1`, `false` or `0`.
     pub(crate) fn switch(&self, setting: &'static Setting) -> Result<bool, Error> {
         let words = [("true", true), ("1", true), ("false", false), ("0", false)];
         self.word(setting, "true or false", &words)

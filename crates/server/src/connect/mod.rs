@@ -1,6 +1,6 @@
 //! How to connect a client to a server: endpoint, connection string, and text to paste.
 //!
-//! All of it follows from the settings that the server itself reads. This module does not check that a server answers.
+//! All of this is computed from the server's settings. This module does not check that a server answers.
 
 mod snippet;
 

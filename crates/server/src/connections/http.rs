@@ -15,10 +15,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
-/// What a connection may use.
+/// The bounds of the heads of requests on a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Buffers<'a> {
-    /// Bytes of a request's head, with the blank line at its end. A longer one is answered 431.
+    /// The maximum size of a request's head, in bytes, with the blank line at its end. A longer one is answered 431.
     pub(crate) head_bytes_max: usize,
     /// The memory for long heads.
     pub(crate) memory: &'a Arc<MemoryBudget>,
@@ -55,7 +55,7 @@ where
     let memory = Arc::clone(buffers.memory);
     let mut stream = WatchedStream::new(stream, Arc::clone(&watched.progress), memory);
     loop {
-        // In a box, so that an idle connection is small.
+        // The future is in a box, so that the task of an idle connection is small.
         match Box::pin(exchange(stream, watched, buffers, &answer)).await {
             Exchanged::Ended(ended) => return ended,
             Exchanged::Idle(idle) => stream = idle,
@@ -69,7 +69,7 @@ where
     }
 }
 
-/// What remains after some requests.
+/// The outcome of [`exchange`].
 enum Exchanged<S> {
     Ended(Ended),
     /// The connection has been idle for a while.
@@ -110,7 +110,7 @@ where
             next = progress.next_order_or_rest(order) => next,
         };
         let Some(next) = next else {
-            // A request may have begun since.
+            // A request may have begun after the connection was told to rest.
             if progress.state().phase() == Phase::Idle {
                 return Exchanged::Idle(stream_of(connection.into_parts()));
             }
@@ -166,7 +166,7 @@ where
 /// The stream of an idle connection, with the bytes that hyper has received and not used.
 fn stream_of<S, T>(parts: http1::Parts<TokioIo<WatchedStream<S>>, T>) -> WatchedStream<S> {
     let mut stream = parts.io.into_inner();
-    // Copied, because the bytes would keep the whole buffer.
+    // Copies the bytes, because a slice would keep hyper's whole buffer in memory.
     stream.put_back(&parts.read_buf);
     stream
 }

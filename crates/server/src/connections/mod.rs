@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - [`accept`](accept::accept) takes every new connection. When all places are taken, it closes the connection that
-//!   has waited longest, so a new client is always served.
+//!   has waited longest. A new client waits only while all connections are in use.
 //! - [`Watch`] checks all connections once a second, without a timer for each request.
 //! - [`serve`] speaks HTTP/1.1 over a stream that reports its [`Progress`].
 

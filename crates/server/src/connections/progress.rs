@@ -19,7 +19,7 @@ pub(crate) enum Phase {
     Idle = 1,
     /// Receives a request's head, from its first byte on.
     Head = 2,
-    /// Waits for the server, which has its own limits.
+    /// The server executes the request. This phase has no limit here, because the server limits the time of requests.
     Working = 3,
     /// Receives the body of a request.
     Body = 4,
@@ -207,7 +207,7 @@ impl Progress {
         self.moved.load(Ordering::Relaxed)
     }
 
-    /// Only the connection's own task writes the count, so this needs no atomic addition.
+    /// Adds to the bytes moved. Only the connection's own task writes this count, so no atomic addition is needed.
     fn add_moved(&self, bytes: usize) {
         let moved = self.moved().wrapping_add(bytes as u64);
         self.moved.store(moved, Ordering::Relaxed);
@@ -225,7 +225,7 @@ impl Progress {
         }
     }
 
-    /// Records that the socket's buffer is full, so the client does not receive.
+    /// Records that the socket's buffer is full: the answer waits until the client receives.
     pub(super) fn has_to_write(&self) {
         if !matches!(self.phase(), Phase::Body | Phase::Answer | Phase::Linger) {
             self.enter(Phase::Answer);

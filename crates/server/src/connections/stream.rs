@@ -20,7 +20,7 @@ pub(super) struct WatchedStream<S> {
     memory: Arc<MemoryBudget>,
     /// Received bytes that the next reads return.
     unread: Bytes,
-    /// Bytes of the head under way.
+    /// Bytes received so far of the head that is being received.
     head_bytes: usize,
     /// The memory of a long head, until its answer.
     head_memory: Reserved,
@@ -47,9 +47,9 @@ impl<S> WatchedStream<S> {
         self.unread = Bytes::copy_from_slice(unread);
     }
 
-    /// Records received bytes. Reserves memory for a long head, because its sender is not authenticated yet. The bytes
-    /// of the first read are not reserved: most often they are a whole head and a part of its body, and a body without
-    /// room is refused with an answer.
+    /// Records received bytes. Reserves memory for a long head, because its sender is not authenticated yet; without
+    /// memory, the connection ends. The bytes of the first read are not reserved: most often they are a whole head and
+    /// a part of its body, and a body that finds no memory is refused with an answer.
     fn received(&mut self, bytes: usize) -> io::Result<()> {
         let phase = self.progress.state().phase();
         self.progress.read_bytes(bytes);

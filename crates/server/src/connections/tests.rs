@@ -229,7 +229,7 @@ async fn a_new_connection_waits_while_all_others_are_in_use() {
         (order(&busy), order(&recent)),
         (Order::GoOn, Order::MakeRoom)
     );
-    // `recent` still occupies its place until it is dropped, and is not ordered to leave for two newcomers.
+    // `recent` occupies its place until it is dropped, so its order makes room for one newcomer only.
     let newcomer = working(&watch);
     let mut waiting = Box::pin(watch.make_room(2));
     assert!(futures::poll!(waiting.as_mut()).is_pending());
@@ -305,7 +305,8 @@ async fn read_answer(client: &mut DuplexStream) {
     }
 }
 
-/// Serves the connection until its client, which gets the watch and the size of the buffer of the last read, is done.
+/// Serves a connection to `client`, which gets the watch and the buffer size of the last read. Returns how the
+/// connection ended.
 async fn serve_client<F: Future<Output = ()>>(
     client: impl FnOnce(DuplexStream, Arc<Watch>, Arc<AtomicUsize>) -> F,
 ) -> Ended {

@@ -5,8 +5,8 @@
 //! idle for [`IDLE_SECONDS_MIN`] give back their buffers.
 //!
 //! Bodies and answers are bounded by their rate: a transfer may lag behind [`Patience::rate_min`] by what that rate
-//! moves in [`Patience::stall`]. So a client that moves nothing is closed after the stall time, one that moves single
-//! bytes little later, and small transfers are never affected. A rate over the whole transfer would not do: the
+//! moves in [`Patience::stall`]. So a client that moves nothing is closed after the stall time, and a client that moves
+//! single bytes a little later. Small transfers are never affected. A rate over the whole transfer would not do: the
 //! system's buffers take the first megabytes of an answer at once, and a client could live on those for an hour.
 
 use super::progress::{Order, Phase, Progress, State};
@@ -29,7 +29,7 @@ pub(crate) struct Patience {
     pub(crate) idle: Duration,
     /// The time for which a body or an answer may move nothing: its allowance below [`Self::rate_min`].
     pub(crate) stall: Duration,
-    /// Bytes of a body or an answer in a second, on average.
+    /// The minimum bytes per second of a body or an answer, on average.
     pub(crate) rate_min: u64,
     /// Time for discarding a body that was refused unread.
     pub(crate) linger: Duration,
@@ -40,7 +40,8 @@ pub(crate) struct Patience {
 /// Which connections are closed when a new one needs the place: those that have waited longest for their client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evicts {
-    /// Connections without a request: no complete head yet, or idle for at least [`IDLE_SECONDS_MIN`].
+    /// Connections without a request: no complete head yet, idle for at least [`IDLE_SECONDS_MIN`], or discarding a
+    /// body that was refused.
     Waiting,
     /// All connections except those with a request that is being executed.
     AllButWorking,
@@ -88,7 +89,7 @@ struct Open {
     /// By number, so in the order of their opening.
     connections: BTreeMap<u64, Entry>,
     next_number: u64,
-    /// The connections with the order to make room.
+    /// The number of open connections that have the order to make room.
     leaving: usize,
     /// The connections that have waited longest, in this order, as found by the last search.
     candidates: VecDeque<(u64, State)>,
@@ -101,7 +102,7 @@ struct Entry {
     progress: Arc<Progress>,
     transfer: Transfer,
     is_leaving: bool,
-    /// The state in which it was last told to rest.
+    /// The state in which the connection was last told to rest.
     rested: Option<State>,
 }
 
@@ -191,8 +192,8 @@ impl Open {
         None
     }
 
-    /// Keeps an eighth of the waiting connections as candidates, so that one search of all connections serves many
-    /// evictions.
+    /// Keeps as candidates the eighth of the waiting connections that has waited longest, so that one search of all
+    /// connections serves many evictions.
     fn find_candidates(&mut self, second: u32, evicts: Evicts) {
         let entries = self.connections.iter();
         let waiting = entries.filter(|(_, entry)| !entry.is_leaving);
@@ -206,7 +207,7 @@ impl Open {
     }
 }
 
-/// A watched connection; dropping it ends the watch.
+/// A watched connection. Dropping it removes the connection from its [`Watch`].
 #[derive(Debug)]
 pub(crate) struct Watched {
     watch: Arc<Watch>,
@@ -270,8 +271,8 @@ impl Watch {
     }
 
     /// Waits until there is room for one more connection within `connections_max`; closes the connection that has
-    /// waited longest if necessary. Waits only while all connections have requests under way. One caller at a time.
-    /// Cancel safe.
+    /// waited longest if necessary. Waits only while all connections are in use, or while too many connections have the
+    /// order to make room and are still open. One caller at a time. Cancel safe.
     pub(super) async fn make_room(&self, connections_max: usize) {
         // Each change leaves a permit, so none is missed between the check and the wait.
         while !self.try_make_room(connections_max) {

@@ -125,7 +125,7 @@ pub(super) struct BodyWriter<'m> {
     pieces: VecDeque<Bytes>,
     piece: Vec<u8>,
     reserved: Reserved,
-    /// Bytes that are still expected.
+    /// The bytes that the pieces after the current one are expected to have.
     expected: usize,
 }
 
@@ -156,7 +156,7 @@ impl<'m> BodyWriter<'m> {
         Ok(())
     }
 
-    /// Where to write next.
+    /// The current piece, to which the caller appends.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.piece
     }

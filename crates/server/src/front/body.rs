@@ -181,7 +181,7 @@ impl<'a> RequestBody<'a> {
         BodyEnd::Unread
     }
 
-    /// Returns whether the body is at its end.
+    /// Reads and drops the rest of the body, at most `bytes_max` bytes. Returns whether this was all of it.
     async fn skip_bytes(&mut self) -> bool {
         let mut left = self.bytes_max;
         while let Some(Ok(frame)) = self.incoming.frame().await {

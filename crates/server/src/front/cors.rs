@@ -30,7 +30,7 @@ pub(super) fn preflight(head: &RequestHead<'_>, rules: &[CorsRule]) -> Result<Re
     Ok(reply)
 }
 
-/// Adds the headers that the rules grant to the origin of a request; none without a matching rule.
+/// Adds the headers that the rules grant to the origin of a request; without a matching rule, at most `Vary`.
 pub(super) fn add_headers(
     head: &RequestHead<'_>,
     rules: &[CorsRule],

@@ -52,7 +52,7 @@ async fn open<P: Protocol>(
     let metrics = Arc::clone(&protocol.front().parts.metrics);
     let _open = metrics.connection();
     let fault = match first_byte(&mut stream, &watched).await {
-        // In a box, so that a silent connection is small.
+        // The future is in a box, so that the task of a silent connection is small.
         Ok(()) => Box::pin(serve(protocol, tls, stream, peer.ip(), &watched)).await,
         Err(ended) => fault(ended),
     };
@@ -80,7 +80,7 @@ async fn serve<P: Protocol>(
 ) -> Option<ConnectionFault> {
     match tls {
         None => serve_http(&*protocol, stream, peer, watched).await,
-        // In a box, so that connections without TLS are small.
+        // The future is in a box, so that the tasks of connections without TLS are small.
         Some(tls) => Box::pin(serve_tls(&*protocol, tls, stream, peer, watched)).await,
     }
 }

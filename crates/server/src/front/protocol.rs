@@ -31,7 +31,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
     ) -> impl Future<Output = Response<AnswerBody>> + Send;
 }
 
-/// The parts of a front.
+/// The parts from which a [`Front`] is made.
 pub struct FrontParts {
     /// The accounts, with their keys.
     pub accounts: Accounts<AccountKeys>,

@@ -19,7 +19,7 @@ pub(super) const X_PARTITA_REASON: HeaderName = HeaderName::from_static("x-parti
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// Status, headers and body of an answer. The headers of every answer are added before it is sent.
+/// Status, headers and body of an answer. The headers that every answer has are added just before sending.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,

@@ -112,8 +112,8 @@ async fn a_silent_connection_falls_under_the_header_timeout() {
     kept.write_all(&get(ROW)).await.unwrap();
     read_head(&mut kept).await;
     let closed = timeout(SOON, silent.read(&mut [0; 1])).await;
-    assert_eq!(closed.expect("it is still open").unwrap(), 0);
-    // A connection between two requests has the idle timeout.
+    assert_eq!(closed.expect("the server closes it in time").unwrap(), 0);
+    // A connection between two requests has the longer idle timeout, so `kept` is still open.
     kept.write_all(&get(ROW)).await.unwrap();
     let mut answers = [0; 4096];
     assert!(kept.read(&mut answers).await.unwrap() > 0);
@@ -134,7 +134,7 @@ async fn a_body_announced_too_large_is_refused_at_once() {
             stream.read_to_string(&mut answer).await.unwrap();
             answer
         };
-        let answer = timeout(SOON, asking).await.expect("not answered at once");
+        let answer = timeout(SOON, asking).await.expect("answered at once");
         assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
         assert!(answer.contains("RequestBodyTooLarge"), "{answer}");
         assert!(
@@ -179,7 +179,7 @@ async fn a_long_head_takes_memory_until_its_answer() {
     request.extend_from_slice(b"Padding: ");
     let mut stream = connect(&server).await;
     stream.write_all(&request).await.unwrap();
-    // In pieces: the first bytes of a head are not counted.
+    // Sends the head in pieces, because the bytes of its first read are not counted.
     while memory_in_use(&server) == 0 {
         assert_eq!(ask(&server, head("GET", ROW), &[], b"").await.0, 404);
         stream.write_all(&[b'a'; 4 << 10]).await.unwrap();

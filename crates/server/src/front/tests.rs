@@ -289,7 +289,7 @@ async fn an_invalid_timeout_is_refused() {
             "{path}: {answer}"
         );
     }
-    // Authentication comes first.
+    // Authentication comes first: the wrong signature is refused, not the invalid timeout.
     let (status, _) = ask(
         &server,
         head_signed("GET", "/Tab()?timeout=0", "sig=x"),

@@ -33,7 +33,7 @@ pub struct Answered {
     pub code: Option<ErrorCode>,
     /// The reason why it was not executed, one of [`BusyReason::WORDS`]; `None` if it was executed.
     pub busy: Option<&'static str>,
-    /// Time from the end of the request's headers to the end of the answer.
+    /// Time from the end of the request's headers until its answer is ready to be sent.
     pub latency: Duration,
     /// Bytes of the request's body.
     pub bytes_in: u64,

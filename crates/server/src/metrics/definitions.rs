@@ -48,7 +48,7 @@ definitions! {
     REQUESTS = Counter "partita_requests_total" "Requests answered, by operation and class of status.";
     ERRORS = Counter "partita_errors_total" "Requests answered with an error, by operation, storage error code and status.";
     BUSY = Counter "partita_busy_total" "Requests answered with 503 ServerBusy because they were not executed, by reason.";
-    DURATION = Histogram "partita_request_duration_seconds" "From the end of a request's headers to the end of its answer, by operation.";
+    DURATION = Histogram "partita_request_duration_seconds" "From the end of a request's headers until its answer is ready to be sent, by operation.";
     BYTES_IN = Counter "partita_request_bytes_total" "Bytes of request bodies, by operation.";
     BYTES_OUT = Counter "partita_response_bytes_total" "Bytes of answer bodies, by operation.";
     ENTITIES_OUT = Counter "partita_entities_returned_total" "Entities in answers, by operation.";

@@ -118,8 +118,8 @@ mod tests {
              # HELP odd two\\nlines \\\\\n\
              # TYPE odd gauge\n\
              odd{a=\"x\\\"y\\\\z\\n\",b=\"\"} 7\n\
-             # HELP partita_request_duration_seconds From the end of a request's headers to the end of its answer, \
-             by operation.\n\
+             # HELP partita_request_duration_seconds From the end of a request's headers until its answer is ready to \
+             be sent, by operation.\n\
              # TYPE partita_request_duration_seconds histogram\n\
              partita_request_duration_seconds_bucket{operation=\"Q\",le=\"0.5\"} 1\n\
              partita_request_duration_seconds_bucket{operation=\"Q\",le=\"1\"} 2\n\

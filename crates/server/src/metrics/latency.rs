@@ -1,8 +1,9 @@
 //! Latencies of requests in log-linear buckets, recorded without a lock.
 //!
 //! A recording costs an index computation and two relaxed additions. Buckets are the same as in the heat of ranges: 1
-//! µs wide below 32 µs, then 16 per power of two up to 67 s. So a percentile is at most 1/16 too high. Upper bounds are
-//! inclusive, as Prometheus defines `le`: buckets hold the latency in microseconds, rounded up, minus 1.
+//! µs wide below 32 µs, then 16 per power of two up to 67 s. So a percentile is at most 1/16 too high. Prometheus
+//! bounds (`le`) are inclusive, but those of the histogram are exclusive. So a latency is rounded up to whole
+//! microseconds and recorded as 1 less: 32 µs counts in the bucket that ends at 32 µs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -49,7 +49,7 @@ pub(super) fn issue(
         })?,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let pair = KeyPair::generate()?;
-            // A certificate without its key is useless.
+            // A certificate without its key is useless, so it is created again too.
             remove(&certificate)?;
             write(&key, &pair.serialize_pem(), PRIVATE)?;
             pair

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// do not notice 40 ms under overload.
 const TARGET: Duration = Duration::from_millis(40);
 
-/// The smallest capacity is the largest one divided by this. It admits a few transactions, or some hundred single rows.
+/// The largest capacity divided by this is the smallest capacity, and the step by which the capacity grows. The
+/// smallest capacity admits a few transactions, or some hundred single rows.
 const STEPS: u64 = 16;
 
 /// The duration of admitted work.

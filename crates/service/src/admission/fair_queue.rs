@@ -95,7 +95,7 @@ impl FairQueue {
         Some(ticket)
     }
 
-    /// Removes a request that no longer waits.
+    /// Removes a request whose caller no longer waits for admission.
     pub(super) fn remove(&mut self, flow: Flow, ticket: Ticket) {
         let Some(account) = self.waiting.get_mut(&flow.account) else {
             return;

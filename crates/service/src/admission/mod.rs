@@ -151,7 +151,7 @@ impl AdmissionQueue {
         }
     }
 
-    /// Releases admitted cost and admits waiting requests; returns whether there were any.
+    /// Releases admitted cost and admits waiting requests; returns whether any was admitted.
     fn release(&self, cost: u64, sample: Option<WorkSample>) -> bool {
         let mut state = self.state.lock();
         state.admitted -= cost;

@@ -194,7 +194,7 @@ fn memory_is_bounded_by_the_waiting_requests() {
 }
 
 proptest! {
-    /// Flows that wait all the time get equal shares, except for one largest request.
+    /// Accounts that wait all the time get equal shares, to within the cost of two requests.
     #[test]
     fn waiting_flows_get_equal_shares(
         costs in prop::collection::vec(prop::collection::vec(1_u64..50, 60), 2..6),

@@ -12,14 +12,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Idle flows without credit are dropped when there are more flows than twice the waiting ones plus this number.
+/// Idle flows whose virtual time is not after the present are dropped when there are more flows than twice the waiting
+/// ones plus this number.
 const IDLE_MAX: usize = 64;
 
 /// Virtual time is a fixed-point number with this many binary digits for fractions of a unit of cost, so that the share
 /// of a small request is above zero. The other 48 bits suffice for 2^48 bytes before the queue is empty again.
 const FRACTION_BITS: u32 = 16;
 
-/// Which flow is next.
+/// The rule that decides which flow is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// The flow with the least virtual time.
@@ -108,7 +109,7 @@ impl VirtualTimeQueue {
         }
     }
 
-    /// Removes a flow.
+    /// Removes a flow from the waiting flows; its virtual time is kept.
     pub(super) fn leave(&mut self, flow: u64) {
         let state = self.flows.get_mut(&flow);
         if let Some(position) = state.and_then(|state| state.position.take()) {

@@ -88,7 +88,7 @@ mod tests {
         NonZeroU32::new(tokens).unwrap()
     }
 
-    /// Requests a cost at each time, and takes the costs that are admitted.
+    /// Requests each cost after its pause, and takes the costs that are admitted. Returns these with their times.
     fn admitted(rate: NonZeroU32, asked: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let (mut bucket, mut now, mut let_in) = (Bucket::full(rate, 0), 0, Vec::new());
         for &(pause, cost) in asked {

@@ -134,7 +134,8 @@ impl Entry {
         }
     }
 
-    /// Shifts the counts of each piece, which are ordered newest first, so that the first piece contains `now`.
+    /// Shifts the counts, one for each piece from the newest to the oldest, so that the first is for the piece that
+    /// contains `now`.
     fn advance(&mut self, now: u64) {
         let passed = (now / PIECE_NANOS).saturating_sub(self.piece);
         self.piece += passed;

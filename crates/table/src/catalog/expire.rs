@@ -134,7 +134,7 @@ impl Walk<'_> {
         }
         if self.unreadable > 0 {
             let entities = self.unreadable;
-            tracing::warn!(%account, table, entities, "cannot read some entities, so expired ones are not removed");
+            tracing::warn!(%account, table, entities, "cannot read some entities; they stay even if they have expired");
         }
     }
 
@@ -169,7 +169,8 @@ impl Walk<'_> {
         Ok(Some(oldest))
     }
 
-    /// Removes the expired rows among `keys`. Returns `false` if the table's time to live changed.
+    /// Removes the expired rows among `keys`. Returns `false` if the table's time to live changed, or the table no
+    /// longer exists.
     async fn remove(&mut self, name: &TableName, keys: &[Bytes]) -> Result<bool, Error> {
         let name_key = name_key(self.account, name);
         loop {

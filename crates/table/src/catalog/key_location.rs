@@ -56,8 +56,8 @@ impl TableNames {
 }
 
 impl Table {
-    /// The account, table and partition of a key of this table, which name the targets that a request on the key is
-    /// charged to. The PartitionKey is empty if the key has none.
+    /// The names of the account, the table and the partition of a key of this table, for the report of exceeded
+    /// targets. The PartitionKey is empty if the key has none.
     pub(crate) fn scope_names(&self, key: &[u8]) -> ScopeNames {
         let mut fields = KeyReader::of_kind(key, KeyKind::ENTITY).ok();
         let mut text = |is_account: bool| {

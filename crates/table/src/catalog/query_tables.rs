@@ -25,7 +25,7 @@ pub struct TablePage {
     pub next: Option<TableToken>,
 }
 
-/// A table with the properties that a filter can test.
+/// A table by its name, as a row for filters: they can test only `TableName`.
 struct Listed<'a>(&'a str);
 
 impl Row for Listed<'_> {
@@ -62,7 +62,7 @@ impl Service {
             next: None,
         };
         if top == 0 {
-            // Without a token: with one, a client would request the same empty page forever.
+            // Returns no token, because with a token a client would request the same empty page forever.
             return Ok(page);
         }
         let range = KeyRange::half_open(start.clone(), end.into());

@@ -3,7 +3,7 @@
 use partita_service::PolicyRecord;
 use serde::{Deserialize, Serialize};
 
-/// A table.
+/// The record of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TableRecord {
@@ -20,7 +20,7 @@ pub(crate) struct TableRecord {
     pub(crate) ttl_seconds: Option<u64>,
 }
 
-/// A deleted table.
+/// The record of a deleted table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DroppedRecord {

@@ -73,8 +73,8 @@ pub(super) async fn sweep_once(service: &Service, shutdown: &Shutdown) -> Result
     }
 }
 
-/// Some records of dropped tables, starting at a key. Removing rows can take long, so the caller holds no reference to
-/// a range, which may be replaced.
+/// Some records of dropped tables, starting at a key. Returns records instead of a scan, because removing rows can take
+/// long, and a scan would keep the range open after a split or merge has replaced it.
 async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Error> {
     let range = service.route(&at).range;
     let end = KeyKind::DROPPED_TABLE.end();

@@ -61,7 +61,8 @@ pub(crate) struct CatalogMemo {
 }
 
 impl CatalogMemo {
-    /// The maximum number of cached records; accounts with more tables decode some records repeatedly.
+    /// The maximum number of cached records. If the accounts together have more tables, some records are decoded
+    /// repeatedly.
     const TABLES_MAX: usize = 10_000;
 
     pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {

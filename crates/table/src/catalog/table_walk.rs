@@ -7,7 +7,8 @@ use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Scan, ScanHint};
 use partita_model::TableSpace;
 
-/// The number of rows after which a walk takes a new engine snapshot: a snapshot keeps a replaced range open.
+/// The number of rows after which a walk takes a new engine snapshot. Old snapshots would keep ranges open that a split
+/// or merge has replaced.
 const SNAPSHOT_ROWS: usize = 16_384;
 
 /// Reads the rows of a table in key order, through all its ranges. Concurrent changes may be missing.
@@ -20,7 +21,7 @@ pub(super) struct TableWalk<'a> {
     open: Option<Open>,
 }
 
-/// One snapshot of one range.
+/// The scan of the range that is being read.
 struct Open {
     scan: Box<dyn Scan>,
     rows: usize,

@@ -135,7 +135,7 @@ impl Rig {
         }
     }
 
-    /// Writes a raw row.
+    /// Writes a row directly to the engine, without checks.
     async fn store(&self, key: bytes::Bytes, value: impl Into<bytes::Bytes>) {
         let range = self.service.route(&key).range;
         let mut batch = Batch::new();
@@ -158,7 +158,7 @@ impl Rig {
         }
     }
 
-    /// Another table, before `People` in the catalog.
+    /// Creates the table `Aged`, which is before `People` in the catalog, and gives both a time to live of 600 s.
     async fn aged(&self) -> Arc<Table> {
         let aged = name("Aged");
         self.service.create_table(&account(), &aged).await.unwrap();
@@ -375,13 +375,13 @@ async fn expired_entities_are_removed_in_the_background() {
     rig.clock.advance(Duration::from_secs(300));
     rig.insert(&table, ("a", "young")).await;
     assert_eq!(expiring.round(&rig.service, &shutdown).await.unwrap(), 0);
-    // No walk before the oldest entity expires.
+    // No walk is due before the oldest entity expires.
     rig.clock.advance(Duration::from_secs(299));
     let [(_, (_, due))] = expiring.0.iter().collect::<Vec<_>>()[..] else {
         panic!("one table ages");
     };
     assert!(*due > rig.service.wall_time());
-    // A longer time to live makes entities visible again that are not removed yet.
+    // With a longer time to live, expired entities that are not removed yet become visible again.
     rig.clock.advance(Duration::from_secs(2));
     assert_eq!(rig.listed(&table).await, ["a/young"]);
     rig.service
@@ -406,7 +406,8 @@ async fn expired_entities_are_removed_in_the_background() {
     assert_eq!(rig.listed(&*rig.table("People").await).await, ["a/young"]);
 }
 
-/// The wall clock decides, so a clock that was ahead for a moment removes nothing.
+/// The wall clock decides about expiry, not the newest Timestamp. So a row that was written while the clock was ahead
+/// does not make others expire.
 #[tokio::test]
 async fn a_row_from_the_future_does_not_make_others_expire() {
     let rig = Rig::new().await;

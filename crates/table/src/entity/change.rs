@@ -63,7 +63,7 @@ impl Change {
             ChangeKind::Replace(_) | ChangeKind::Merge(_) => self.condition == Condition::None,
             ChangeKind::Delete => false,
         };
-        // Changes of existing entities need no check: an entity with an invalid key is never found.
+        // The keys of other changes need no check: an entity with an invalid key is never found.
         if may_create {
             self.check_key(KeyName::PartitionKey, &self.partition_key)?;
             self.check_key(KeyName::RowKey, &self.row_key)?;
@@ -88,7 +88,7 @@ impl Change {
         })
     }
 
-    /// The size of the request's entity by the service's formula.
+    /// The size of the request's entity by the service's formula; for a deletion, the bytes of its keys.
     pub(crate) fn bytes(&self) -> usize {
         match &self.kind {
             ChangeKind::Insert(properties)

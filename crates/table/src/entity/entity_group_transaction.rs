@@ -42,7 +42,7 @@ impl Service {
         let bytes = changes.iter().map(Change::bytes).sum();
         let admitted = self.admit(table, first, keys.len(), bytes).await;
         let (_transaction, mut write) = admitted.map_err(at(0))?;
-        // A partition is in one range.
+        // All keys are in one range, because a split never divides a partition.
         let locked = self.lock(&keys).await.map_err(at(0))?.since(arrived);
         let (current, _alone) = self
             .read_current(&locked, &keys, bytes)

@@ -23,7 +23,7 @@ pub struct Query<'a> {
     pub filter: Option<&'a Filter>,
     /// The largest number of rows on the page.
     pub top: usize,
-    /// The position at which the previous page ended.
+    /// The position from a continuation token, at which the page starts; `None` for the first page.
     pub from: Option<&'a EntityPosition>,
     /// The part of the table that the caller may read.
     pub allowed: Option<&'a EntityRange>,
@@ -226,15 +226,15 @@ impl<'a> PageReader<'a> {
             latency: clock.monotonic() - began,
             ..RequestStats::default()
         };
-        // The heat counts the page for one partition: that of the first row read. The start of the span may be in no
-        // partition, and the page may have no rows, if the filter rejects all of them.
+        // The heat counts the read of a span for one partition: that of the first row read. The start of the span may
+        // be in no partition, and the page may have no rows, if the filter rejects all of them.
         let first = self.first_read.as_ref().unwrap_or(&start);
         route.range.note(first, Access::Read, done);
         Ok(next.or_else(|| range_end.cloned()))
     }
 
-    /// Reads rows of a range until the page ends. Keeps the admission for the response, because writing it takes as
-    /// long as the scan.
+    /// Reads rows of a range until the page ends. Then yields to a waiting scan, because the caller goes on to write
+    /// the response, which takes as long as the scan.
     async fn scan(
         &mut self,
         range: &Range,

@@ -60,8 +60,8 @@ impl Interval {
         }
     }
 
-    /// Whether the interval is certainly empty. Does not detect an empty interval between two adjacent texts, which
-    /// costs one seek.
+    /// Whether the interval is certainly empty. An empty interval between two adjacent texts is not detected; reading
+    /// it costs one seek.
     fn is_empty(&self) -> bool {
         match (&self.low, &self.high) {
             (Bound::Included(low), Bound::Included(high)) => compare_utf16(low, high).is_gt(),

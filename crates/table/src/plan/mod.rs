@@ -23,7 +23,7 @@ pub enum QueryClass {
     RowRangeScan,
     /// Reads a range of partitions.
     PartitionRangeScan,
-    /// The whole table.
+    /// Reads the whole table.
     FullTableScan,
 }
 
@@ -80,7 +80,7 @@ impl Plan {
         let (spans, spans_exact) = cover.spans();
         let residual = match (spans_exact, filter) {
             (true, _) if cover.exact => None,
-            // The spans keep every conjunct that the boxes express.
+            // The spans contain only rows that pass the conjuncts with exact boxes, so only the others are tested.
             (true, Filter::And(parts)) if cover.whole_conjunction => residual_of(parts),
             _ => Some(filter.clone()),
         };
@@ -104,7 +104,7 @@ impl Plan {
         });
     }
 
-    /// The class of the query.
+    /// The most expensive class of the spans; `Point` without spans.
     #[must_use]
     pub fn class(&self) -> QueryClass {
         let classes = self.spans.iter().map(QueryClass::of);
@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// The conjuncts that depend on more than keys.
+/// The conjuncts that the boxes do not express exactly, most often because they depend on more than the keys.
 fn residual_of(parts: &[Filter]) -> Option<Filter> {
     let mut residual: Vec<Filter> = parts
         .iter()

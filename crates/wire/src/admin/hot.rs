@@ -89,7 +89,7 @@ pub struct GrowthAdvice {
     pub pattern: GrowthPattern,
     /// The share of the table's inserts at the end with more inserts, 0 to 1.
     pub end_share: f64,
-    /// The recommended action.
+    /// The recommended action; `None` if the table grows everywhere.
     pub advice: Option<String>,
 }
 

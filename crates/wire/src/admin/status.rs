@@ -15,7 +15,7 @@ pub struct Status {
     pub state: ServerState,
     /// Why the server is not ready; empty if it is ready.
     pub reasons: Vec<String>,
-    /// What an operator should know although the server may be ready; earlier versions do not send it.
+    /// Warnings for the operator, which do not make the server unready. Earlier versions do not send them.
     #[serde(default)]
     pub notes: Vec<String>,
     /// When the process started, RFC 3339.
@@ -66,7 +66,7 @@ pub enum ServerState {
     Ready,
     /// Reads are served and writes are refused, or a damaged file cannot be read.
     Degraded,
-    /// Reads and writes are refused; the server recovers automatically.
+    /// Reads and writes are refused. After a failure the server recovers automatically; a closed store needs a restart.
     Unavailable,
     /// The server is stopping.
     Stopping,

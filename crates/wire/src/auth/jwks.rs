@@ -84,7 +84,8 @@ impl Jwks {
         }
     }
 
-    /// Whether one of the keys made the signature. A token that names a key is checked against that key only.
+    /// Whether one of the keys made the signature. A token that names a key is checked only against that key, and
+    /// against keys without an id.
     pub(super) fn verify(
         &self,
         algorithm: &str,

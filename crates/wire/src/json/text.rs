@@ -23,7 +23,7 @@ pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Copies each run of bytes that need no escapes at once.
+/// Appends the text with escapes. Each run of bytes without escapes is copied in one step.
 fn push_escaped(text: &str, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut rest = text.as_bytes();

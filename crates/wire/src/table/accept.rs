@@ -15,7 +15,7 @@ pub enum MetadataLevel {
 }
 
 impl MetadataLevel {
-    /// The `Content-Type` of an answer, success and error alike, as recorded.
+    /// The `Content-Type` of an answer, the same for success and error, as in recorded answers of Azure.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::None => "application/json;odata=nometadata;streaming=true;charset=utf-8",
@@ -26,8 +26,8 @@ impl MetadataLevel {
 
     /// The level that a request selects: by `$format` (decoded) if present, else by `Accept`.
     ///
-    /// The default, also for `*/*` and plain `application/json`, is minimal metadata. Of a list of media types the
-    /// first JSON type is used. XML types select Atom, which the service removed in 2015.
+    /// The default, also for `*/*` and plain `application/json`, is minimal metadata. Of a list of media types, the
+    /// first that is JSON or a wildcard is used. XML types select Atom, which the service removed in 2015.
     ///
     /// # Errors
     /// 415 AtomFormatNotSupported, JsonVerboseFormatNotSupported, MediaTypeNotSupported; JsonFormatNotSupported for

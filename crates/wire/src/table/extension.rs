@@ -96,7 +96,8 @@ fn written(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).expect("JSON can represent every body")
 }
 
-/// 400 InvalidInput with the reason, unlike the service's operations, which do not give a reason.
+/// Reads a body. The failure is 400 InvalidInput with the reason as its text. (The service's own operations give no
+/// reason.)
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(body)
         .map_err(|error| Failure::with_message(ErrorCode::InvalidInput, error.to_string()))

@@ -6,7 +6,7 @@ use crate::{ErrorCode, Failure, split};
 use partita_model::TableName;
 use std::borrow::Cow;
 
-/// What the names of the tables with the service's own metrics begin with.
+/// The prefix of the names of the tables in which the service keeps its own metrics.
 const SYSTEM_TABLES: &str = "$Metrics";
 
 /// A resource of the Table service. Table names are unchecked until [`Resource::check_table`]. Keys are decoded and contain
@@ -74,8 +74,8 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// Checks the name of the table, whose rows, policies or settings a request addresses. The name in `Tables('name')` is not
-    /// checked: such a table is absent.
+    /// Checks the name of the table whose rows, policies or settings a request addresses. The name in `Tables('name')`
+    /// is not checked: such a table is absent.
     ///
     /// # Errors
     /// 400 InvalidResourceName, or OutOfRangeInput for the length, with the service's texts (azure-sdk-for-python, `_error.py`:

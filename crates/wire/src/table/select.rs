@@ -103,7 +103,7 @@ impl Select {
         self.names.is_none()
     }
 
-    /// The largest size of a row that lacks every selected property: each appears with its name and `null`.
+    /// The maximum number of bytes that missing properties add to a row: each appears with its name and `null`.
     pub fn null_bytes(&self) -> usize {
         let Some(names) = &self.names else { return 0 };
         let bytes = |name: &String| {

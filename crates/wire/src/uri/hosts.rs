@@ -56,8 +56,8 @@ impl Hosts {
     }
 }
 
-/// Whether the text can be a `Host`. It is written into URLs in JSON and headers, so it must not contain other
-/// characters.
+/// Whether the text can be a `Host`: at most 255 letters, digits and `-_.:[]`. Answers repeat the host in headers and
+/// in JSON, where other characters would need escapes.
 pub(super) fn is_host(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
     !text.is_empty() && text.len() <= 255 && text.bytes().all(allowed)

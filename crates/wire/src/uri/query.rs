@@ -49,7 +49,7 @@ impl<'a> Query<'a> {
         self.find(name).is_some()
     }
 
-    /// Whether one of the parameters of these names occurs more than once, up to 32 names.
+    /// Whether a parameter with one of these names, at most 32, occurs more than once.
     pub(crate) fn repeats_any(self, names: &[&str]) -> bool {
         let mut seen = 0_u32;
         self.pairs().any(|(raw, _)| {

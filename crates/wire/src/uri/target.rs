@@ -77,8 +77,8 @@ impl<'a> Target<'a> {
 
     /// Splits the target of a request inside a batch: an absolute URL, or a path with or without the account (the old
     /// Python client omits the account even in path style, recordings cosmosdbpython--test_table_batch_*). The account
-    /// is always that of the batch, because only the batch was authorized. A URL of the secondary endpoint stays one, so that
-    /// a batch cannot write through it.
+    /// is always that of the batch, because only the batch was authorized. A URL of the secondary endpoint remains
+    /// read-only, so that a batch cannot write through it.
     pub fn parse_inner(target: &'a str, batch: &Target<'a>) -> Self {
         let (authority, target) = split_authority(target);
         let (path, query) = split_query(target);

@@ -1,8 +1,8 @@
 //! Copies of a snapshot outside the store: backups, and data directories. Each copy is a job.
 //!
-//! The server writes them, because only it can read the snapshot; the caller may be on another machine. It writes only
-//! below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not be able to
-//! overwrite any file of the server's user, or to copy the data to any place.
+//! The server writes them, because only it can read the snapshot; the caller may be on another machine. The server
+//! writes only below [`crate::config::Store::backup_places`]: the admin port has no credentials, and a caller must not
+//! be able to overwrite any file of the server's user, or to copy the data to any place.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ fn allowed_place(context: &ActionContext<'_>, to: Option<&str>) -> Result<Place,
     Err(Answer::refused(status, "PlaceNotAllowed", message))
 }
 
-/// Creates the snapshot, unless an earlier run did.
+/// Creates the snapshot, or returns its record if it exists already.
 async fn create(
     snapshots: &Arc<Snapshots>,
     name: &SnapshotName,

@@ -46,7 +46,7 @@ pub(super) async fn show(snapshots: &Snapshots, name: &str) -> Answered {
 
 async fn details(snapshots: &Snapshots, name: &str) -> Result<SnapshotDetails, SnapshotError> {
     let name = parse_name(name)?;
-    // Unreadable records are not listed; this one fails with the reason.
+    // The list omits unreadable records, so this read comes first: it fails with the reason.
     snapshots.record(&name).await?;
     let listed = snapshots.list().await?;
     let listed = listed.into_iter().find(|listed| listed.record.name == name);

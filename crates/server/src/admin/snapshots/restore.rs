@@ -1,4 +1,4 @@
-//! Restores tables from a snapshot, under their names or new ones. A job.
+//! Restores tables from a snapshot, under their old names or new ones. Each restore is a job.
 
 use std::sync::Arc;
 

@@ -44,9 +44,9 @@ impl Protocol for TableFront {
         let reply = match handling.await {
             Ok(Ok(reply)) => reply,
             Ok(Err(Refused(failure))) => call.refuse(&failure),
-            // The operation may still complete.
+            // The operation may still complete, so its outcome is unknown.
             Err(_elapsed) if call.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
-            // The body did not arrive in time, so the operation did not start.
+            // The operation did not start, most often because the body did not arrive in time.
             Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
         };
         let mut reply = call.complete(reply);

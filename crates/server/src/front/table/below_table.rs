@@ -16,7 +16,7 @@ pub(super) async fn run(
     let table = find_table(call, request, request.table()).await?;
     let refused: Refused = match request.operation {
         Operation::QueryEntities => ErrorCode::NotImplemented.into(),
-        // The body is that of Create Table, which lacks the keys of an entity.
+        // Clients send the body of Create Table, without the keys of an entity, so reading it as an entity fails.
         Operation::InsertEntity => {
             let read = changes::insert(&request.body);
             read.err().unwrap_or_else(invalid_path).into()

@@ -181,9 +181,9 @@ impl<'r> Call<'r> {
         self.head.complete(reply, applied)
     }
 
-    /// Whether the answer confirms the preference of the request: on success, and on errors of POST (recordings
-    /// cosmosdbpython--test_table_test_create_table_with_already_existing_table,
-    /// gostorage--StorageEntitySuite_TestMerge), except 404 TableNotFound (recording
+    /// Whether the answer confirms the preference of the request: on success, and on 400 and 409 of Insert Entity and
+    /// Create Table (recordings cosmosdbpython--test_table_test_create_table_with_already_existing_table,
+    /// gostorage--StorageEntitySuite_TestMerge), but not on 404 TableNotFound (recording
     /// python--test_table_batch_test_new_non_existent_table, inside a batch).
     fn applies_preference(&self, status: StatusCode) -> bool {
         match self.operation {

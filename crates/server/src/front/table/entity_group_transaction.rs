@@ -230,7 +230,7 @@ fn write_fault(
     Ok(reply)
 }
 
-/// The only query of a batch.
+/// Answers a batch that consists of a single query.
 async fn query(call: &Call<'_>, request: &AuthorizedRequest<'_>, part: &Part<'_>) -> Outcome {
     let (answer, level) = run_query(call, request, part).await?;
     let header = |name: HeaderName| answer.headers.get(name)?.to_str().ok();

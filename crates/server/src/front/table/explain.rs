@@ -19,7 +19,7 @@ pub(super) fn is_requested(call: &Call<'_>) -> bool {
         .is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-/// The cost of a page, in one line of ASCII JSON.
+/// The plan and the cost of a page, in one line of ASCII JSON.
 pub(super) fn page(service: &Service, table: &Table, page: &Page) -> String {
     let report = &page.report;
     let mut explained = plan(&report.plan);

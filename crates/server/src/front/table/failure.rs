@@ -69,7 +69,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// An invalid name of a table that a request creates.
+/// The new name in Create Table or Rename Table is invalid.
 impl From<InvalidName> for Refused {
     fn from(error: InvalidName) -> Self {
         Self(invalid_name(error))

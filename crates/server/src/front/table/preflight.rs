@@ -4,7 +4,7 @@ use super::super::cors;
 use super::{AuthorizedRequest, Call, Outcome, Reply};
 use partita_wire::{ErrorCode, Target};
 
-/// Anonymous: the answer depends on the account's CORS rules only.
+/// Answers a preflight, which has no credentials: the answer depends only on the account's CORS rules.
 pub(super) async fn run(call: &Call<'_>, target: &Target<'_>) -> Outcome {
     let account = call.head.front.parts.accounts.get(&target.account);
     let account = account.ok_or(ErrorCode::CorsPreflightFailure)?;

@@ -162,7 +162,7 @@ impl Service {
             if rows.is_empty() {
                 return Ok(restored);
             }
-            // One Timestamp for all rows, as in a transaction, because they are different entities.
+            // One Timestamp for all these rows, as in a transaction: different entities may have the same one.
             let now = self.timestamps().next();
             let mut copied = Vec::with_capacity(rows.len());
             for (key, row) in rows {

@@ -330,7 +330,7 @@ async fn the_write_that_publishes_the_table_is_retried() {
         let mut all = world.all().await.into_iter();
         assert!(!all.any(|(key, _)| key.first() == Some(&KeyKind::DROPPED_TABLE.byte())));
     }
-    // Retries are limited.
+    // Retries end after `PATIENCE`.
     world.fail_showing(Fault::Refused, u32::MAX);
     let began = Instant::now();
     let given_up = world.restore(&snapshot, "People", "Fourth").await;
@@ -361,7 +361,8 @@ async fn publishing_waits_for_a_range_in_transit() {
     world.table("Again").await.unwrap();
 }
 
-/// A client may drop the table while the outcome of its last commit is unknown.
+/// A commit with an unknown outcome publishes the table, and a client drops the table. The retry of the commit does not
+/// publish it again.
 #[tokio::test(start_paused = true)]
 async fn a_table_dropped_during_a_retry_is_not_published_again() {
     let world = World::new().await;

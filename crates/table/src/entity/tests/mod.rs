@@ -255,7 +255,8 @@ async fn an_empty_list_of_tables_has_one_page() {
     assert_eq!((page.names.len(), page.next), (0, None));
 }
 
-/// Each patch writes a whole entity, of nearly 1 MiB by the service's formula and 1.5 MiB in stored form.
+/// Each patch writes a whole entity, of nearly 1 MiB by the service's formula and 1.5 MiB in stored form. So the two
+/// transactions are long, and run one after the other.
 #[tokio::test]
 async fn small_patches_of_large_entities_are_accepted() {
     let service = service();

@@ -36,7 +36,7 @@ async fn a_page_ends_early_when_no_memory_is_left() {
     assert_eq!(first.rows.len(), (192 << 10) / ROW_BYTES);
     assert_eq!(memory.bytes(), 192 << 10);
 
-    // The first row of a page needs memory, if it is large.
+    // The first row is large and finds no memory, so the page is refused.
     let Err(Error::Busy(busy)) = all().await else {
         panic!("the page was read without memory");
     };

@@ -42,7 +42,7 @@ fn claims() -> Value {
     })
 }
 
-/// Checks a token in a request of a version that is answered with a challenge.
+/// Checks a token in a request whose version gets a challenge if the token is refused.
 fn verify(rules: &BearerRules, token: &str, caller: &Caller) -> Result<TokenRoles, Failure> {
     let version = Version::parse("2020-12-06");
     rules.verify(token, ACCOUNT, ServiceKind::Table, caller, version)

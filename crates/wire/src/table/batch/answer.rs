@@ -46,7 +46,7 @@ pub enum PartOutcome<'a> {
     },
     /// A delete.
     Deleted,
-    /// The only query of a batch.
+    /// A query, which is the only operation of its batch.
     Found {
         /// The ETag, if the answer is a single entity.
         etag: Option<ETag>,
@@ -87,7 +87,8 @@ const PART_BYTES: usize = 768;
 pub struct BatchWriter(Multipart);
 
 impl BatchWriter {
-    /// The answer to a change set of `parts` operations. The ids are two GUIDs, for the boundaries.
+    /// Starts the answer to a change set. `parts`, the expected number of operations, only reserves memory. The ids are
+    /// two GUIDs, for the boundaries.
     pub fn change_set(batch_id: &str, change_set_id: &str, parts: usize) -> Self {
         Self(Multipart::change_set(
             format!("batchresponse_{batch_id}"),

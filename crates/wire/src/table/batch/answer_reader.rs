@@ -16,8 +16,8 @@ pub struct AnswerPart<'a> {
 }
 
 /// Reads the answer from the value of its `Content-Type` and its body: one part for each operation, or a single part
-/// for the failure of the whole batch. `None` for any other body, and for one without its closing delimiter, which was
-/// cut short.
+/// for the failure of the whole batch. `None` for any other body, for more than 100 parts, and for a body without its
+/// closing delimiter, which was cut short.
 pub fn read_batch_answer<'a>(content_type: &str, body: &'a [u8]) -> Option<Vec<AnswerPart<'a>>> {
     let mut answers = Vec::new();
     for section in sections(boundary(content_type)?, body)? {

@@ -1,6 +1,6 @@
 //! Reads the operations of a batch request, as slices of its body.
 //!
-//! It reads all dialects of known clients: request lines with an absolute URL, or with a path with or without account;
+//! Accepts all dialects of known clients: request lines with an absolute URL, or with a path with or without account;
 //! header names in any case; CRLF or LF; extra blank lines; quoted boundaries; a missing `--` at the end; a missing or
 //! wrong Content-Length, because a body ends at the delimiter (recordings cosmosdbpython--test_table_batch_*,
 //! js--batch_*, gostorage--TableBatchSuite_*, net--TableClientLiveTests_BatchInsert, go--TestBatchComplex).
@@ -8,7 +8,7 @@
 //! The last part of a change set, and the change set itself, must end with a delimiter: a body without them may have
 //! been cut short, and executing only its beginning would break the transaction.
 //!
-//! The operation checks the parts together: one table, one partition, no entity twice.
+//! The caller checks the parts together: one table, one partition, no entity twice.
 
 use super::content_type::boundary;
 use super::sections::{Header, Sections, inner_boundary, skip_blank_lines, take_header, take_line};
@@ -107,13 +107,13 @@ const LONG_TARGET: &str = "The URL of an operation in the batch request is too l
 const MIXED: &str = "A batch request holds either one change set or one query.";
 const NO_END: &str = "The batch request ends without its closing boundary.";
 
-/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds. Of a change set that is too
-/// long it reads 101 operations.
+/// Reads a batch from the value of `Content-Type` and the body, which the caller bounds. Stops after 101 operations of
+/// a change set: enough for [`Batch::check_count`] to refuse it.
 ///
 /// # Errors
 /// [`BatchRefusal`] without an index, always 400 InvalidInput: the body is not multipart or has no part; a part is not
 /// a request; there is more than one change set, more than one query, or a query together with a change set; a boundary
-/// is not closed; a URL is too long; two headers that select the effect differ.
+/// is not closed; a URL is too long; an operation has two different values of `If-Match` or of `X-HTTP-Method`.
 pub fn read_batch<'a>(content_type: &str, body: &'a [u8]) -> Result<Batch<'a>, BatchRefusal> {
     let boundary = boundary(content_type).ok_or(BatchRefusal::malformed(NOT_MULTIPART))?;
     let mut batch: Option<Batch<'a>> = None;

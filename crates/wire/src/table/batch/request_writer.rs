@@ -11,8 +11,8 @@ const PART_BYTES: usize = 384;
 pub struct BatchRequestWriter(Multipart);
 
 impl BatchRequestWriter {
-    /// A change set of `parts` operations, with `body_bytes` as the total size of their bodies. The ids are two GUIDs,
-    /// for the boundaries.
+    /// Starts an empty change set. `parts`, the expected number of operations, and `body_bytes`, the expected size of
+    /// their bodies, only reserve memory. The ids are two GUIDs, for the boundaries.
     pub fn new(batch_id: &str, change_set_id: &str, parts: usize, body_bytes: usize) -> Self {
         Self(Multipart::change_set(
             format!("batch_{batch_id}"),

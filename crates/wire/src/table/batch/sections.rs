@@ -1,8 +1,8 @@
 //! Splits a multipart body at its delimiters, and a part into headers and body.
 //!
-//! It accepts the deviations of known clients: lines may end in LF alone, blank lines may stand before the first
-//! delimiter and before headers, and the closing delimiter may lack its `--`. The delimiter itself must begin a line
-//! and match exactly. A missing closing delimiter is reported to the caller ([`Sections::is_terminated`]).
+//! Accepts the deviations of known clients: lines may end in LF alone, blank lines may stand before the first delimiter
+//! and before headers, and the closing delimiter may lack its `--`. The delimiter itself must begin a line and match
+//! exactly. A missing closing delimiter is reported to the caller ([`Sections::is_terminated`]).
 
 use super::content_type::boundary;
 use memchr::memchr;
@@ -13,9 +13,9 @@ use memchr::memmem::Finder;
 pub(super) struct Sections<'a> {
     /// The boundary after two hyphens.
     delimiter: Vec<u8>,
-    /// Finds the start of every delimiter except one at the beginning of the body. Line ends before two hyphens are
-    /// rare in bodies. Boundaries resemble ids in bodies, so that a search for whole delimiters takes 1.5 times as
-    /// long.
+    /// Searches for a line end and two hyphens, with which every delimiter begins, except one at the beginning of the
+    /// body. This sequence is rare elsewhere in bodies. A search for whole delimiters takes 1.5 times as long, because
+    /// boundaries resemble the ids in bodies.
     line_start: Finder<'static>,
     body: &'a [u8],
     /// The start of the next part; `None` after the last one.
@@ -137,8 +137,8 @@ pub(super) fn take_header<'a>(rest: &mut &'a [u8]) -> Option<Option<Header<'a>>>
     Some(Some((name.trim_ascii(), value.trim_ascii())))
 }
 
-/// The boundary of a part that is a multipart itself, and the text after its headers; `None` for a line without a
-/// colon.
+/// The boundary of a part that is a multipart itself, and the text after its headers; `Some(None)` for any other part,
+/// `None` for a header line without a colon.
 pub(super) fn inner_boundary(section: &[u8]) -> Option<Option<(&str, &[u8])>> {
     let (mut rest, mut found) = (section, None);
     while let Some((name, value)) = take_header(&mut rest)? {

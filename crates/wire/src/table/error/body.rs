@@ -20,8 +20,9 @@ pub enum BodyForm {
     Xml,
 }
 
-/// The shape of the body for an operation; `None` if the request failed before its operation was known. `asks_for_json` calls
-/// [`asks_for_json`], for a request of a known version.
+/// The shape of the body for an operation; `None` if the request failed before its operation was known. The closure
+/// `asks_for_json` returns the result of the function [`asks_for_json`], and false for a request of an unknown version
+/// or of one without JSON.
 ///
 /// If a valid SAS lacks a permission, the error has the form of the operation (recordings
 /// net--TableServiceClientLiveTests_ValidateAccountSasCredentialsWithResourceTypes,
@@ -65,8 +66,9 @@ fn is_of_odata(failure: &Failure) -> bool {
     }
 }
 
-/// Whether a request that is refused before its operation asks for errors in JSON: it addresses tables, entities or a batch, and
-/// `$format`, or without it `Accept`, names JSON. The service itself and policies have XML bodies only.
+/// Whether a request that is refused before its operation asks for errors in JSON: the request addresses tables,
+/// entities or a batch, and `$format` names JSON or, without `$format`, `Accept` does. The service itself and policies
+/// have XML bodies only.
 pub fn asks_for_json(target: &Target<'_>, accept: Option<&str>) -> bool {
     let query = target.query;
     let comp = query.get("comp");

@@ -72,7 +72,7 @@ pub const ERROR_CODES: &[ErrorCode; COUNT] = &{
     all
 };
 
-/// The failure of an invalid name of a table, in a path or of a table to create.
+/// The failure for an invalid table name, in a path or as the new name in Create Table and Rename Table.
 pub fn invalid_name(error: InvalidName) -> Failure {
     const LENGTH: &str = "The specified resource name length is not within the permissible limits.";
     match error {

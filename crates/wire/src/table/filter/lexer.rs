@@ -1,7 +1,8 @@
 //! Splits a filter's text into tokens.
 //!
 //! Tokens are slices; [`super::literal`] reads the values of literals. Positions are byte offsets. As in the service,
-//! the position in an error text is the end of the wrong token ("Syntax error at position 7 in 'aaa bbb ccc'.").
+//! the position in the text of a syntax error is the end of the wrong token ("Syntax error at position 7 in 'aaa bbb
+//! ccc'.").
 
 use crate::{ErrorCode, Failure};
 use unicode_ident::{is_xid_continue, is_xid_start};
@@ -21,7 +22,8 @@ pub(super) enum Kind {
     Number,
     /// A quoted literal with the word before its quote.
     Quoted,
-    /// A `-` that does not begin a number, and characters that only other parts of OData use: `,`, `/`, `:`, `*`, `=`.
+    /// A `-` that does not begin a number, and characters that only other parts of OData use: `,`, `/`, `:`, `*`, `=`,
+    /// `$`.
     Sign,
 }
 

@@ -1,7 +1,7 @@
-//! Writes doubles as the service does: the shortest digits that read back the same, always with a fraction or an
-//! exponent, which distinguishes them from integers.
+//! Writes doubles as the service does: the shortest digits that read back the same. A fraction or an exponent always
+//! distinguishes a double from an integer.
 //!
-//! As in .NET's round-trip format, values up to 1E-05 and from 1E+15 on (from 1E+17 on for more than fifteen digits)
+//! As in .NET's round-trip format, values below 1E-04 and from 1E+15 on (from 1E+17 on for more than fifteen digits)
 //! have an exponent. An exponent has a sign and at least two digits: `1.23456789012346E+24`, `1E-05`. Recordings show
 //! only `3.0`, `3.1` and `200.23`; for very large and small numbers, this form is derived from .NET, which the service
 //! uses.

@@ -33,10 +33,10 @@ pub(super) struct Member<'a> {
     pub(super) edm: Option<EdmType>,
 }
 
-/// The annotated type of a property that the reader has not yet reached.
+/// A property's name and its annotated type, if the annotation did not follow the property: not assigned yet.
 type Pending<'a> = (Cow<'a, str>, EdmType);
 
-/// The members of a body. Up to a dozen, the usual number, are kept on the stack.
+/// The members of a body. Up to 16 are kept on the stack; most entities have fewer.
 #[derive(Debug, Default)]
 pub(super) struct Members<'a> {
     pub(super) found: SmallVec<[Member<'a>; 16]>,

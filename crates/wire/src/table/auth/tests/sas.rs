@@ -350,7 +350,7 @@ fn a_parameter_given_twice_is_refused() {
                 assert_eq!(refused, ErrorCode::AuthenticationFailed, "{twice}");
             }
         }
-        // Only parameters of the signature must not be given twice.
+        // Parameters that are not part of the signature may be given twice.
         let other = format!("{sas}&timeout=5&timeout=6&$top=1&$top=1");
         assert!(check(&other).is_ok(), "{other}");
     }
@@ -365,7 +365,8 @@ proptest! {
         fields[index].push_str(&change);
         let refused = check(&fields.join("&"));
         prop_assert_eq!(code(refused), ErrorCode::AuthenticationFailed);
-        // Parameters cannot be added to a signed query, except unsigned parameters without effect.
+        // Parameters of the signature cannot be added to a signed query, except `si` to an account SAS, which ignores
+        // `si`.
         for more in ["si=x", "sip=10.0.0.5", "spr=https"] {
             let fields: Vec<&str> = sas.split('&').map(str::trim).filter(|field| !field.starts_with(&more[..3])).collect();
             let longer = format!("{}&{more}", fields.join("&"));
