@@ -59,7 +59,7 @@ pub fn await_rewriting(admin: SocketAddr) -> anyhow::Result<()> {
 /// the server listens.
 const PORTS: std::ops::Range<u16> = 10_100..30_000;
 
-/// Ports that are tried.
+/// Maximum number of ports that are tried.
 const PORT_TRIES: u32 = 100;
 
 /// A port of this machine that was free a moment ago.

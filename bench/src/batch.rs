@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use crate::Account;
 use crate::client::Response;
 
-// As long as the boundaries of the official clients. A fixed boundary is enough for a benchmark.
+// It has the length of the official clients' boundaries. For a benchmark it may be the same in all batches.
 const BOUNDARY: &str = "batch_3c2f4f6e-5d0f-4f6f-9df1-8f1c2b7a9e01";
 const CHANGES: &str = "changeset_9b1d6d3a-0c3e-4c59-8a55-6a4e7c0b2d02";
 

@@ -7,7 +7,7 @@ use crate::entity;
 /// An entity tag of full length.
 pub const ETAG: &str = "W/\"datetime'2024-01-02T03%3A04%3A05.1234567Z'\"";
 
-/// The address of an inserted entity.
+/// The `Location` header of the answer to an insert: the URL of the entity.
 pub const LOCATION: &str = "http://127.0.0.1:10002/devstoreaccount1/benchmany(PartitionKey='p000000000000000',\
                             RowKey='r000000000000000')";
 

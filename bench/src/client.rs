@@ -152,7 +152,8 @@ impl Client {
         self.stream.write_all(&bytes)
     }
 
-    /// Whether the server has closed the connection of a client that stalls. Takes no byte of an answer.
+    /// Whether the server has closed the connection of a client that stalls. Only peeks, so the bytes of an answer stay
+    /// readable.
     pub fn is_closed(&self) -> bool {
         let mut byte = [0];
         if self.stream.set_nonblocking(true).is_err() {

@@ -31,7 +31,7 @@ pub(crate) fn rfc1123_now() -> String {
     text
 }
 
-/// Parks this thread for a while.
+/// Parks this thread for `time`. An unpark in between does not end the wait.
 pub fn park_for(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {

@@ -1,6 +1,6 @@
 //! Runs a comparison: starts the servers, loads each with every workload, and collects the figures.
 //!
-//! Partita and the bare server take turns, run by run. Every second turn reverses their order, because the first run of
+//! All servers except Azurite take turns, run by run. Every second turn reverses their order, because the first run of
 //! a turn differs from the later ones by some percent, even between two copies of one program. A run begins when all
 //! servers are idle, because Partita may still be compacting after its last run. Azurite runs alone afterwards, because
 //! it rewrites its whole state every five seconds.
@@ -123,7 +123,7 @@ fn length(options: &Options, kind: TargetKind) -> Duration {
     }
 }
 
-/// How often each measurement is made; the long ones of Azurite once.
+/// How often each measurement is made: once if Azurite is among the servers, because its measurements are long.
 fn repeats(options: &Options, kinds: &[TargetKind]) -> usize {
     if kinds.contains(&TargetKind::Azurite) {
         1

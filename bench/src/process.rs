@@ -128,7 +128,7 @@ impl ServerProcess {
         self.status_mib("VmHWM:")
     }
 
-    /// Sends SIGTERM to the process, and waits until it has ended. Its error has the id of the process.
+    /// Like [`Self::terminate`], but the error names the id of the process.
     ///
     /// # Errors
     /// When the signal cannot be sent.

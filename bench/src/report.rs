@@ -108,7 +108,7 @@ impl Measurement {
             .map_or(f64::NAN, |(lower, upper)| f64::midpoint(*lower, *upper))
     }
 
-    /// One line for a person.
+    /// The main figures as one line of text.
     pub fn line(&self) -> String {
         let mut line = format!(
             "{:<12} {:<8} {:>3} conns {:>9.0} req/s {:>10.0} ent/s  p50 {:>7.3}  p99 {:>8.3} ms  \

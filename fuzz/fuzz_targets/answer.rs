@@ -44,7 +44,7 @@ fn check(row: RowReader<'_, '_>) {
         return;
     };
     let names: HashSet<&str> = properties.iter().map(|(name, _)| name.as_str()).collect();
-    // The service never sends a property twice.
+    // Skips entities that name a property twice: the service never sends one.
     if names.len() < properties.len() {
         return;
     }

@@ -12,7 +12,7 @@
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` against each planted bug |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
-//! | `deletes` | deletes, overwrites and drops rows, and measures scans and space after it |
+//! | `deletes` | deletes, overwrites and drops rows, and measures scans and space afterwards |
 //! | `clocks` | shifts the server's clock between starts and while it runs, under the same checkers |
 //! | `powercut` | kills the server and drops what was not synced, under the same checkers |
 //! | `diskfaults` | makes calls to the file system fail, under the same checkers |

@@ -34,7 +34,7 @@ pub(crate) struct Fault {
     pub(crate) errno: i32,
     /// The share of the calls that fail.
     pub(crate) permille: u64,
-    /// Whether half of the bytes of a write are written before it fails.
+    /// Whether a write of more than 512 bytes succeeds after half of its bytes, instead of failing.
     pub(crate) half: bool,
     /// Only calls whose path contains this text fail.
     pub(crate) part: &'static str,

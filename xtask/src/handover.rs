@@ -1,11 +1,13 @@
-//! Runs a test of `cargo harness` if `cargo xtask` is called with its name, such as `cargo xtask crash`.
+//! Runs a test of `cargo harness` if `cargo xtask` is called with the name of one of [`TESTS`], such as `cargo xtask
+//! crash`.
 
 use std::ffi::OsString;
 
 use anyhow::{Context, bail, ensure};
 use partita_bench::project;
 
-/// The accepted names of tests. `pauses` is an alias of `latency-under-change`.
+/// The names of tests that `cargo xtask` accepts. `cargo harness` has more. `pauses` is an alias of
+/// `latency-under-change`.
 const TESTS: [&str; 7] = [
     "bugs",
     "crash",

@@ -1,7 +1,7 @@
 //! Tasks of the project: `cargo xtask NAME`.
 //!
 //! stdout is a task's result, stderr its progress. A task that finds a fault ends with status 1. Tests of the whole
-//! server are `cargo harness NAME`; `cargo xtask NAME` runs them too.
+//! server are `cargo harness NAME`; `cargo xtask NAME` runs some of them too (see `handover.rs`).
 
 #![allow(clippy::print_stdout, reason = "prints results")]
 #![allow(clippy::print_stderr, reason = "prints progress")]

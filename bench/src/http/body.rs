@@ -86,7 +86,7 @@ impl BodyReader {
         Ok(input.len() - rest.len())
     }
 
-    /// One byte of chunk framing.
+    /// The state after one byte of chunk framing.
     fn framing(&self, byte: u8) -> anyhow::Result<BodyState> {
         Ok(match (self.state, byte) {
             (BodyState::ChunkSize(size), b'\r' | b';') => BodyState::ChunkLine(size),

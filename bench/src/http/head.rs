@@ -46,7 +46,8 @@ impl Head {
                 let line = input.get(from..end).unwrap_or_default();
                 line.strip_suffix(b"\r").unwrap_or(line)
             };
-            // Only three fields matter; their first letters rule out most others.
+            // Only Content-Length, Connection and Transfer-Encoding matter. Their first letters exclude most other
+            // fields.
             match input.get(from) {
                 _ if head.status == 0 => head.status = status(line())?,
                 Some(b'C' | b'c' | b'T' | b't') => head.field(line())?,
@@ -76,7 +77,7 @@ impl Head {
     }
 }
 
-/// The value of a header line with that name.
+/// The value in a header line; `None` if the line has another name.
 fn value<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (found, value) = line.split_at_checked(name.len())?;
     let value = value.strip_prefix(b":")?;

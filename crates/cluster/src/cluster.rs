@@ -163,10 +163,11 @@ impl Cluster {
         self.driver.ask(Request::Change(change)).await
     }
 
-    /// Refuses the writes to a range for `time`, as a split does, for tests of clients.
+    /// Waits for the change lock, and then refuses the writes to a range for `time`, as a split does: for tests of
+    /// clients.
     ///
     /// # Errors
-    /// [`ChangeRefused::NoSuchRange`].
+    /// [`ChangeRefused::NoSuchRange`], [`ChangeRefused::Failed`].
     pub fn freeze(
         &self,
         range: RangeId,
@@ -228,7 +229,7 @@ impl Cluster {
         read(&self.watch.history())
     }
 
-    /// The last closed window of a range; `None` for a range created after it.
+    /// The last closed window of a range; `None` for a range that was not served when the window was closed.
     #[must_use]
     pub fn last_window(&self, range: RangeId) -> Option<Window> {
         self.watch.last_window(range)
@@ -242,12 +243,13 @@ impl Cluster {
 
     /// An estimate of the processors that the requests of a range used in its last window: its share of the process
     /// total, capped by the maximum cost of its requests. Good enough to find a range that keeps a processor busy.
+    /// `None` as in [`Cluster::last_window`].
     #[must_use]
     pub fn last_cores(&self, range: RangeId) -> Option<f64> {
         self.watch.last_cores(range)
     }
 
-    /// The number of hot phases without a split key, and the number of the balancer's splits and merges.
+    /// How often the balancer found no split key, and the number of its completed splits and merges.
     #[must_use]
     pub fn balance_counts(&self) -> (u64, u64) {
         self.driver.with_state(|state| state.balance_counts())

@@ -13,8 +13,8 @@ use crate::{ChangeError, Health, Permit, ReadError, WriteError};
 /// # Guarantees of every engine
 /// - **Order.** Keys compare as bytes. Batches take effect in the order they were submitted, and their completions are
 ///   called in that order.
-/// - **Durability.** A completion that says `Ok` is called after the batch would survive a power cut (an in-memory
-///   engine: for as long as it lives).
+/// - **Durability.** A completion is called with `Ok` only once the batch survives a power cut (an in-memory engine:
+///   for as long as it lives).
 /// - **Only durable answers.** `get` and `scan` show only batches whose completion was called with `Ok` or is about to
 ///   be. A crash never undoes these batches.
 /// - **Read your writes.** A `get` or `scan` that starts after a batch's completion was called with `Ok` sees the
@@ -198,7 +198,8 @@ pub enum Collected {
     UntilFlush,
 }
 
-/// The file layout of a database, for deciding whether and where to split it.
+/// The file layout of a database: its size, its files, and the databases that it shares files with. Used for splits,
+/// merges, maintenance and status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileLayout {
     /// Estimated bytes of the stored rows, without rows that are only in memory. The error is at most about one file.

@@ -63,7 +63,7 @@ pub enum ReadError {
     Corrupt(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why an engine did not open. Needs an operator.
+/// Why an engine did not open. At startup it needs an operator; after a failure the engine set retries.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The range is already open.

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Counts<N = u64> {
     /// Requests that read.
     pub reads: N,
-    /// Requests that changed something.
+    /// Write requests, also those that changed no row because their condition failed.
     pub writes: N,
     /// Rows read, matching or not.
     pub rows_scanned: N,

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The C library reserves 64 MiB of the address space for each thread that allocates with it, as every new thread does
-/// once. One arena for all threads is enough, because the program allocates with mimalloc. It matters under
-/// `ulimit -v`.
+/// once. One arena for all threads is enough, because the program allocates with mimalloc. The reserved address space
+/// counts under `ulimit -v`.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "the C library has no other interface for it")]
 fn share_c_arena() {

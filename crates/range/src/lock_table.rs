@@ -170,7 +170,7 @@ mod tests {
         drop(first);
         assert!(
             !poll_once(third.as_mut()),
-            "the second waiter got the lock first"
+            "the waiters get the lock in their order"
         );
         drop(second.await);
         drop(third.await);

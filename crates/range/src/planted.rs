@@ -12,7 +12,8 @@ pub(crate) struct EntityCache(cache::EntityCache);
 
 impl EntityCache {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        // With that bug the cache is off: a cached row would hide the row that is not durable.
+        // With the planted bug `read-not-durable` the cache is off: a cached row would hide the row that is not
+        // durable.
         let is_off = is_active("read-not-durable");
         Self(cache::EntityCache::new(if is_off { 0 } else { bytes_max }))
     }

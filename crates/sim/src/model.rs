@@ -14,7 +14,7 @@ pub(crate) struct Key {
     pub(crate) row: String,
 }
 
-/// The properties of a row; `None` for an absent one.
+/// The properties of a row; `None` for an absent property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) number: Option<i64>,

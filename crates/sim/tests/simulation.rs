@@ -33,8 +33,11 @@ fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
     let run = |seed, name| traced(seed, &directory.path().join(name));
     let (first, again, other) = (run("5", "a"), run("5", "b"), run("6", "c"));
     assert!(!first.0.contains(" 0 splits"), "{}", first.0);
-    assert!(first == again, "the traces of one seed differ");
-    assert!(first.1 != other.1, "the traces of two seeds are the same");
+    assert!(
+        first == again,
+        "two runs of a seed give the same line and trace"
+    );
+    assert!(first.1 != other.1, "two seeds give different traces");
 }
 
 #[test]

@@ -257,7 +257,7 @@ impl Snapshots {
     /// Opens a snapshot for reading. It cannot be deleted until the reader and its scans are dropped.
     ///
     /// # Errors
-    /// [`SnapshotError::NoSuchSnapshot`], [`SnapshotError::Failed`].
+    /// [`SnapshotError::NoSuchSnapshot`], also while the snapshot is being deleted; [`SnapshotError::Failed`].
     pub fn read<'a>(
         &'a self,
         name: &'a SnapshotName,

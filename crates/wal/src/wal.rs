@@ -131,8 +131,8 @@ pub trait Wal: Send + Sync + 'static {
     /// Space could not be prepared, so later groups may take longer.
     fn maintain(&self) -> BoxFuture<'_, io::Result<()>>;
 
-    /// Records how far the WAL was written, before a clean stop. If one of these records is missing later, opening the
-    /// WAL fails. Not needed for durability.
+    /// Records how far the WAL was written, before a clean stop. Opening the WAL then fails if an unreleased record up
+    /// to that point is missing. Not needed for durability.
     ///
     /// # Errors
     /// The storage failed, or the WAL is poisoned.

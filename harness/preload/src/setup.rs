@@ -24,7 +24,7 @@ pub(crate) struct Setup {
     draws: AtomicU64,
 }
 
-/// The setup; `None` when the environment has none.
+/// The setup; `None` without `PRELOAD_ROOT`, or if that folder cannot be opened.
 pub(crate) fn get() -> Option<&'static Setup> {
     SETUP.get_or_init(Setup::from_environment).as_ref()
 }

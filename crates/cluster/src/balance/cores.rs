@@ -12,9 +12,9 @@ use partita_heat::Window;
 /// a transaction of 100 inserts 2,400, a page of 1,000 rows 5,800. On a slower machine this underestimates small
 /// requests, but then the request rate shows that a range is hot.
 const REQUEST_US: f64 = 100.0;
-/// The maximum additional processor time of each row of a request, in microseconds.
+/// The maximum additional processor time of each row that a request reads or changes, in microseconds.
 const ROW_US: f64 = 50.0;
-/// The maximum additional processor time of each byte of a request, in microseconds.
+/// The maximum additional processor time of each byte of keys and rows that a request reads or writes, in microseconds.
 const BYTE_US: f64 = 0.01;
 
 /// An estimate of the processors that the requests of a window used: their share of `load_of_all`, times the `busy`

@@ -138,7 +138,7 @@ impl Balancer {
         }
     }
 
-    /// The number of hot phases without a split key.
+    /// How often no split key was found: for a hot phase, or when a large range had to be split.
     #[must_use]
     pub fn no_split_key(&self) -> u64 {
         self.no_split_key

@@ -11,8 +11,9 @@ struct World {
     ranges: Vec<(usize, RangeId)>,
     next: u64,
     actions: Vec<BalanceAction>,
-    /// The processor seconds of a request, and the rows it reads.
+    /// The processor seconds that a request costs.
     cost: f64,
+    /// The rows that a request reads.
     rows: u64,
     /// The number of processors busy with background work.
     background: f64,

@@ -46,7 +46,7 @@ pub(crate) enum Outcome {
 pub(crate) enum Action {
     /// Run a task of a job. Its result is the next event.
     Run(JobId, Task),
-    /// The job holds the change lock until its `Released`.
+    /// Give the change lock to the caller of `Request::LockChanges`. The job holds it until its `Event::Released`.
     GrantLock(JobId),
     /// The job ended.
     Answer(JobId, Result<Outcome, ChangeRefused>),
@@ -59,14 +59,15 @@ pub(crate) enum Action {
     },
     /// Make a range copy the files that it shares with other databases.
     Detach(RangeId),
-    /// Request the balancer's decision. `Balanced` follows.
+    /// Request the split or merge that the balancer decided on. The event `Balanced` has its result.
     Balance(BalanceAction),
 }
 
-/// A task of a job. The last word of each line is the [`TaskResult`](super::TaskResult) that the task returns.
+/// A task of a job. The word in code font that ends each description is the [`TaskResult`](super::TaskResult) that the
+/// task returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Assign and open these ranges. `Opened`; a failure ends the start.
+    /// Assign and open these ranges; a failure ends the start. `Opened`.
     Open(Vec<RangeSpec>),
     /// Store a record. `Saved`.
     Save(MapRecord, SaveReason),
@@ -96,7 +97,8 @@ pub(crate) enum Task {
 /// Why a record is stored; selects the log message for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SaveReason {
-    /// The first record, or the rollback of an interrupted change at startup.
+    /// A record of the start: the first one, the rollback of an interrupted change, pending deletions, or the same
+    /// content in the current format.
     Start,
     /// A change begins.
     Begin,

@@ -106,7 +106,7 @@ impl State {
         self.balancing.is_due()
     }
 
-    /// The number of hot phases without a split key, and the number of the balancer's splits and merges.
+    /// How often the balancer found no split key, and the number of its completed splits and merges.
     pub(crate) fn balance_counts(&self) -> (u64, u64) {
         self.balancing.counts()
     }

@@ -61,20 +61,20 @@ pub(super) enum Phase {
     ReleasingPins,
 }
 
-/// The step after a record was stored.
+/// How a job continues after a save, whether the record was stored or not.
 #[derive(Debug)]
 pub(super) enum AfterSave {
-    /// The start opens the ranges.
+    /// The start opens the ranges; without the record it fails.
     Open,
-    /// The change that the record begins.
+    /// Carry out the change that the record begins; without the record it is refused.
     Change(RangeChange),
-    /// The step after a rollback.
+    /// Continue after a rollback.
     RolledBack(Then),
-    /// The next step of the deletion round.
+    /// Continue the deletion round that deleted the databases.
     Deleted { late: bool },
 }
 
-/// The step after a rollback.
+/// How a job continues after a rollback.
 #[derive(Debug)]
 pub(super) enum Then {
     /// Refuse the change that failed.

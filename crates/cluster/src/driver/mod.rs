@@ -170,8 +170,8 @@ impl Driver {
         }
     }
 
-    /// Runs an action of a job as a task, and feeds the resulting event. If it panics, the panic is already logged, and
-    /// the job or the start ends.
+    /// Runs an action as a task, and feeds its event to the controller. If the action panics, its job fails, if it has
+    /// one; a panic of the start job also fails the start. The panic hook has logged the panic.
     fn spawn(
         self: &Arc<Self>,
         name: &'static str,

@@ -102,8 +102,9 @@ fn check_versions(checked: &mut StoreCheck, versions: &[KeptVersion]) {
     }
 }
 
-/// Checks that nothing in the store is newer than the newest version: no range whose id is not below the version's next
-/// id, and no serving record of a range that its undecided change creates.
+/// Checks that nothing in the store is newer than the newest version of the map: no serving record that names a later
+/// version, no range whose id that version has not given out, and no serving record of a range that its undecided
+/// change creates.
 fn check_traces(checked: &mut StoreCheck, newest: &MapRecord, contents: &StoreContents) {
     let created = newest.created();
     for (range, trace) in contents.traces() {

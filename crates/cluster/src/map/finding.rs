@@ -133,7 +133,7 @@ impl fmt::Display for Trace {
 }
 
 impl StoreContents {
-    /// The traces of all ranges. Those that prove most come first.
+    /// The traces of all ranges. Serving records come first, because they name the version that existed.
     pub(super) fn traces(&self) -> impl Iterator<Item = (RangeId, Trace)> + '_ {
         let serving = self.map.serving.iter().map(|kept| match &kept.record {
             Ok(record) => (kept.range, Trace::Served(kept.range, record.version)),

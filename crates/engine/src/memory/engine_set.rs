@@ -20,7 +20,7 @@ use crate::{
 /// Engines that keep their rows in memory.
 #[derive(Default)]
 pub struct MemoryEngineSet {
-    /// All ranges that were ever opened or cloned; a closed range keeps its rows.
+    /// All ranges that were opened or cloned and not removed; a closed range keeps its rows.
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
     closed: AtomicBool,

@@ -113,7 +113,7 @@ impl CheckedStore {
             },
             Err(error) => Failure::from(error),
         };
-        // A read that begins beyond the end of the file fails with an error of no special type, so the length is
+        // The error of a read that begins beyond the end of the file looks like a temporary failure, so the length is
         // compared.
         if let Failure::Passing(_) = failure
             && let Ok(meta) = self.store.head(file).await
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(damage.list(|_| false), []);
     }
 
-    /// Because SlateDB restarts a failed compaction at once.
+    /// The store delays the error, because SlateDB restarts a failed compaction at once.
     #[tokio::test(start_paused = true)]
     async fn a_compaction_that_meets_damage_is_delayed() {
         let (store, _, file) = store().await;

@@ -1,5 +1,5 @@
 //! Reads the newest manifest of a database. Its number must not be lower than the one in the database's *witness*, an
-//! object that says which manifest is at least the newest ([`manifest_store`]).
+//! object with a lower bound of the newest manifest's number ([`manifest_store`]).
 
 use std::sync::Arc;
 

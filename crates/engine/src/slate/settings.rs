@@ -35,7 +35,7 @@ pub struct Settings {
 /// When the space of deleted and overwritten rows is returned; [`crate::Engine::reclaim`] checks it.
 #[derive(Clone, Debug)]
 pub struct SpaceSettings {
-    /// The length of a stretch of deleted rows, from which on it is compacted. A scan skips so many rows in about 25
+    /// A database with a stretch of at least this many deleted rows is compacted. A scan skips as many rows in about 25
     /// ms.
     pub stretch_rows_min: u64,
     /// Databases with fewer bytes than this are not compacted to return unused space.

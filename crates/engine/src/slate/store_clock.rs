@@ -50,7 +50,7 @@ pub(super) struct StoreClock {
 struct Step {
     /// When the step was noticed; `None` before the first step.
     at: Option<Instant>,
-    /// `base_us` at that time.
+    /// `base_us` at the time of the step.
     base_us: i64,
 }
 

@@ -16,7 +16,7 @@ pub enum Metric {
     Requests,
     /// Requests that read.
     Reads,
-    /// Requests that changed something.
+    /// Write requests, also those that changed no row because their condition failed.
     Writes,
     /// Rows read.
     RowsScanned,

@@ -14,7 +14,8 @@ use partita_rt::hash::FastRandomState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The maximum number of counted partitions. Every partition with more than 1/224 of the load is among them.
+/// The maximum number of counted partitions. If keys have at most 128 bytes on average, every partition with more than
+/// 1/224 of the load is among them.
 pub(super) const COUNTERS: usize = 224;
 /// The maximum bytes of their keys. Together with the counters this is less than 120 KiB.
 const KEY_BYTES_MAX: usize = 28 << 10;

@@ -364,7 +364,7 @@ fn a_comparison_resumes_where_it_stopped() {
 fn overwriting_rows_needs_confirmation() {
     let world = world();
     let overwriting = |mode: &str| format!("copy many other --mode {mode} --create-table");
-    // The table is empty: nothing can be overwritten.
+    // The table is empty, so the command needs no --yes: it can overwrite no row.
     assert_eq!(world.run(&overwriting("replace")).0, 0);
     for mode in ["merge", "replace"] {
         let (code, _, talk) = world.run(&overwriting(mode));
@@ -372,7 +372,7 @@ fn overwriting_rows_needs_confirmation() {
         assert!(code == 2 && talk.contains(&asked), "{talk}");
         assert_eq!(world.run(&format!("{} --yes", overwriting(mode))).0, 0);
     }
-    // These modes do not change existing rows.
+    // The modes `skip` and `insert` do not change existing rows, so they need no --yes.
     assert_eq!(world.run(&overwriting("skip")).0, 0);
     let (code, _, talk) = world.run(&overwriting("insert"));
     assert!(code == 2 && talk.contains("already exists"), "{talk}");

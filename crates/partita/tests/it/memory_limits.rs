@@ -54,8 +54,8 @@ impl Client {
         signed(&self.address, &self.date, (method, path), headers, body)
     }
 
-    /// Sends a request; returns head and body of the answer. Connects again if the server closes the connection with
-    /// it.
+    /// Sends a request; returns head and body of the answer. Connects again if the server closes the connection after
+    /// the answer.
     fn send(&mut self, method: &str, path: &str, headers: &str, body: &str) -> (String, String) {
         let request = self.request(method, path, headers, body);
         let (head, body) = exchange(&mut self.stream, &request).unwrap();

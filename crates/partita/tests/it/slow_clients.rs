@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use crate::process::Server;
 use crate::request::{exchange, http_date_now, signed};
 
-/// Much longer than any of these answers takes, and shorter than the limits of time that would free a place.
+/// Much longer than the server takes for an answer, and shorter than the timeouts after which it closes stalled and
+/// idle connections.
 const SOON: Duration = Duration::from_secs(8);
 
 const PROBE: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -24,7 +25,7 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
-/// Whether the server has closed the connection, of which nothing is left to read.
+/// Whether the server has closed the connection. The caller must have read all answers.
 fn is_closed(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let peeked = stream.peek(&mut [0]);
@@ -91,7 +92,10 @@ fn a_silent_connection_is_closed_after_the_header_timeout() {
     let mut kept = connect(&server.table());
     exchange(&mut kept, &get(&server.table())).unwrap();
     wait_until_closed(&mut silent);
-    assert!(!is_closed(&kept), "it has the idle timeout");
+    assert!(
+        !is_closed(&kept),
+        "a connection that sent a request stays open until the idle timeout"
+    );
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 /// The minimum number of keys for a scan instead of single reads: opening a scan costs as much as several reads.
 const SCAN_KEYS_MIN: usize = 8;
-/// The maximum bytes of that scan. It is limited because other rows between the keys may be large.
+/// The maximum bytes of the scan in [`Locked::read_many`]: other rows between the keys may be large.
 pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
 
 /// Locked keys of a range. Dropping it releases the locks without a change.

@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 
 /// The maximum number of rows that [`Range::build_key_filter`] reads at a time: about a millisecond of work.
 const FILTER_ROWS: usize = 1024;
-/// The maximum bytes of these rows.
+/// The maximum bytes of the rows that [`Range::build_key_filter`] reads at a time.
 const FILTER_BYTES: usize = 1 << 20;
 /// How long [`Range::build_key_filter`] reads one snapshot. After that it takes a new one, because a compaction may
 /// have replaced the snapshot's files, which are deleted some minutes later.

@@ -1,9 +1,9 @@
-//! Why a data directory cannot be opened.
+//! Why a data directory cannot be opened, built or read.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a data directory cannot be opened. Needs an operator: a retry does not help.
+/// Why a data directory cannot be opened, built or read. Needs an operator: a retry does not help.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another process uses the directory.

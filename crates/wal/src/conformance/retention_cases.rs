@@ -39,7 +39,7 @@ pub(super) async fn released_records_are_removed_from_the_front(subject: &dyn Su
         wal.release(SECOND, WalId(last - 3));
         wal.maintain().await.unwrap();
         assert!(wal.live_bytes() < long / 2);
-        // A flush marker never decreases.
+        // A release up to an earlier record has no effect.
         wal.release(SECOND, WalId(1));
         drop(wal);
     }
@@ -113,7 +113,7 @@ pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Sub
     let wal = open(subject).await;
     assert!(
         wal.stragglers().contains(&FIRST),
-        "the WAL does not persist flush markers"
+        "the WAL does not store which flushes are running"
     );
     wal.release(FIRST, WalId(2));
     wal.release(SECOND, WalId(last));

@@ -68,7 +68,8 @@ impl FaultyDisk {
         self.faults.lock().head_writes
     }
 
-    /// Simulates a kill: the process completes this many calls, the next call is half done, and later calls do nothing.
+    /// Simulates a kill: the process completes this many calls and is killed during the next one, of which a write
+    /// writes only half of its bytes. Later calls do nothing.
     pub fn kill_after(&self, calls: usize) {
         let mut faults = self.faults.lock();
         (faults.calls_left, faults.killed) = (Some(calls), false);
@@ -96,7 +97,7 @@ impl FaultyDisk {
         }
     }
 
-    /// Runs a call other than a write: it is done as a whole or not at all.
+    /// Runs a call other than a write: it is done as a whole, even if the process is killed during it, or not at all.
     fn whole<T>(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         match self.call() {
             Call::Done => make(),

@@ -54,10 +54,10 @@ pub(super) struct SegmentHeader {
     pub(super) bytes: u64,
 }
 
-/// Why a segment's first sector is not a valid header.
+/// Why the first sector of a segment, or a slot of the head, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// The header is damaged, or the file is not part of a WAL.
+    /// It is damaged, or the file is not part of a WAL.
     Damaged,
     /// The format version is unknown to this binary.
     Version(u32),

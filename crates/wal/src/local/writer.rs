@@ -22,7 +22,7 @@ pub(super) struct Writer {
     written: Option<Written>,
     /// The encoded records of the group.
     buffer: Vec<u8>,
-    /// The ranges and numbers of these records.
+    /// The range and the number of each record of the group.
     group: Vec<(RangeId, WalId)>,
 }
 

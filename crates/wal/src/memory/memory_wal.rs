@@ -20,7 +20,7 @@ use crate::{
 pub(super) struct MemoryWal {
     options: Options,
     kept: Arc<Mutex<Kept>>,
-    /// The number of this opening of the storage.
+    /// Which opening of the storage this WAL is, counted from 1. The WAL is fenced once `Kept::life` is greater.
     life: u64,
     state: Mutex<State>,
 }

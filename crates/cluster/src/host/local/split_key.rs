@@ -10,7 +10,7 @@ use partita_range::{Range, keys_within};
 const READ_BYTES_MAX: u64 = 256 << 20;
 /// The maximum number of rows that are read at a time.
 const READ_ROWS: usize = 1024;
-/// The maximum bytes of these rows.
+/// The maximum bytes of the rows that are read at a time.
 const READ_CHUNK_BYTES: usize = 1 << 20;
 
 /// The start of the partition nearest the middle of a range's bytes.

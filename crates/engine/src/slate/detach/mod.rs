@@ -147,7 +147,8 @@ enum State {
     Idle,
     /// Requested but not started; with `shared`, it starts only if the database still shares files.
     Requested { shared: bool },
-    /// The files of level 0 are being merged into a run. The runs are next, under the same condition.
+    /// The files of level 0 are being merged into a run, and the runs are next. With `shared`, they are merged only if
+    /// the database still shares files.
     Runs { shared: bool },
     /// This job was scheduled, and its end was not seen yet.
     Running(CompactionSpec),

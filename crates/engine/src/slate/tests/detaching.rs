@@ -116,7 +116,7 @@ async fn a_file_compacted_twice_stays_until_a_flush() {
     let first = compacted_after(&*one, None).await;
     assert_eq!(one.collect().await.unwrap(), Collected::All);
 
-    // SlateDB compacts a compacted file again at any time if there are several runs. This test has only one, so it
+    // SlateDB compacts a compacted file again at any time if there are several runs. This test has only one run, so it
     // schedules the compaction itself.
     let open = one.set.core.open_range(conformance::FIRST).unwrap();
     let run = open.database().unwrap().db.manifest().compacted()[0].id;

@@ -124,7 +124,8 @@ async fn waiting_for_the_change_lock_ends() {
     assert!(matches!(opened, Err(OpenError::Unavailable)));
 }
 
-/// SlateDB does not recognize a folder without a manifest as its own.
+/// A compaction can write a file after the removal. For SlateDB, a folder without a manifest is not a database, so the
+/// removal must handle the folder itself.
 #[tokio::test]
 async fn a_file_that_appears_after_a_removal_is_removed_too() {
     let directory = tempfile::tempdir().unwrap();
@@ -334,7 +335,7 @@ async fn a_missing_wal_is_refused() {
     assert!(text.contains("the WAL is missing"), "{text}");
 }
 
-/// All older records are flushed, so nothing else shows that the segment existed.
+/// The older records are flushed and the segment is the only one, so only the head of the WAL shows that it existed.
 #[tokio::test]
 async fn a_lost_only_segment_is_refused_with_its_file_name() {
     let directory = tempfile::tempdir().unwrap();

@@ -126,7 +126,7 @@ async fn the_trash_is_emptied_after_a_while() {
         if let Place::Directory(directory) = &place {
             let trash = directory.path().join("store/trash");
             let left = std::fs::read_dir(trash).map_or(0, Iterator::count);
-            assert_eq!(left, 0, "empty folders are left");
+            assert_eq!(left, 0, "no empty folder is left");
         }
         set.close().await;
     }

@@ -259,7 +259,7 @@ impl CheckedDatabase {
         });
     }
 
-    /// Adds a file that an error names; `path` if it names none.
+    /// Adds a fault of the file that an error names, or of `path` if it names none.
     fn add_error(
         &mut self,
         path: &Path,

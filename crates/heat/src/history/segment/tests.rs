@@ -150,7 +150,7 @@ fn bytes_are_those_of_the_format_document() {
     let slots = [Slot::new(177_000_006, load)];
     let expected = [
         &[3][..],
-        // The name: 6, 177,000,000, 177,000,360.
+        // As in the name: slots of 6 × 10 s, from 177,000,000 to 177,000,360 × 10 s.
         &[6, 0xC0, 0x9C, 0xB3, 0x54, 0xA8, 0x9F, 0xB3, 0x54],
         // Keys.
         &[3, 0, 7],

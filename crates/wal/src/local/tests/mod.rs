@@ -173,7 +173,10 @@ fn a_wal_at_rest_keeps_one_segment() {
         }
     };
     rest();
-    assert!(directory.file_count() > 5, "its records are not flushed");
+    assert!(
+        directory.file_count() > 5,
+        "segments whose records are not flushed stay"
+    );
     wal.release(RANGE, WalId(9));
     maintain(&wal);
     assert_eq!(directory.file_count(), 1);
