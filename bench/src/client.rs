@@ -128,6 +128,11 @@ impl Client {
         })
     }
 
+    /// The address of the server.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
     /// Sends one request and reads its answer.
     ///
     /// # Errors

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::measure::measure;
 use crate::options::{Options, TargetKind};
 use crate::report::{Measurement, Report};
 use crate::target::{Target, azurite_command};
-use crate::{Account, LoadRun, Workload, WorkloadKind, prepare, project};
+use crate::{Account, LoadRun, Workload, WorkloadKind, data_set, prepare, project};
 
 /// Duration of the reads before the first measured point get. They fill the entity cache with the 100,000 rows.
 const WARM_READS: Duration = Duration::from_secs(6);
@@ -33,6 +34,9 @@ const IDLE_SHARE: f64 = 0.04;
 /// When a server cannot be started, prepared or driven.
 pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Report> {
     let account = Account::well_known();
+    if let Some(rows) = options.data_set {
+        return data_set::run(options, rows, &mut say);
+    }
     let (alone, together): (Vec<_>, Vec<_>) = options
         .targets()
         .into_iter()
@@ -58,7 +62,7 @@ fn run_together(
         let target = Target::start(kind, options)?;
         let ready_ms = target.process.ready_after().as_millis();
         let started = Instant::now();
-        if kind != TargetKind::Bare {
+        if kind.stores() {
             let rows = options.workloads.iter().any(|workload| !workload.writes());
             prepare::prepare(target.process.addr(), account, rows)
                 .with_context(|| format!("preparing {}:\n{}", kind.name(), target.process.log()))?;
@@ -89,12 +93,18 @@ fn run_together(
                     let Some(target) = targets.get(index) else {
                         continue;
                     };
+                    if !target.kind.is_measured(workload) {
+                        continue;
+                    }
                     run += 1;
                     await_idle(&targets)?;
-                    let one = measure(options, account, target, workload, connections, run)
-                        .with_context(|| {
-                            format!("{} on {}", workload.name(), target.kind.name())
-                        })?;
+                    let source = Workload::new(workload, account, target.process.addr(), run);
+                    let load = LoadRun {
+                        threads: options.threads.min(connections),
+                        warm_up: options.warm_up(),
+                        ..LoadRun::new(&source, connections, length(options, target.kind))
+                    };
+                    let one = measure(target, &load)?;
                     say(&one.line());
                     if let Some(place) = runs.get_mut(index) {
                         place.push(one);
@@ -157,39 +167,6 @@ fn await_idle(targets: &[Target]) -> anyhow::Result<()> {
         before = now;
     }
     Ok(())
-}
-
-fn measure(
-    options: &Options,
-    account: &Account,
-    target: &Target,
-    kind: WorkloadKind,
-    connections: usize,
-    run: u64,
-) -> anyhow::Result<Measurement> {
-    let workload = Workload::new(kind, account, target.process.addr(), run);
-    let load = LoadRun {
-        threads: options.threads.min(connections),
-        warm_up: options.warm_up(),
-        ..LoadRun::new(&workload, connections, length(options, target.kind))
-    };
-    let mut samples_s = Vec::with_capacity(2);
-    let result = load.run(|| {
-        samples_s.push(target.process.cpu_s()?);
-        Ok(())
-    })?;
-    let cpu_s = match samples_s[..] {
-        [start_s, end_s] => end_s - start_s,
-        _ => 0.0,
-    };
-    Ok(Measurement::new(
-        target.kind,
-        kind,
-        connections,
-        &result,
-        cpu_s,
-        target.process.rss_mib()?,
-    ))
 }
 
 #[cfg(test)]

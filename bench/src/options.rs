@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 
-use crate::{WorkloadKind, project};
+use crate::{WorkloadKind, entity, project};
 
 /// A server of the comparison, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -19,6 +19,10 @@ pub(crate) enum TargetKind {
     Before,
     /// A hyper server that reads each request and answers prepared bytes: the ceiling of this machine
     Bare,
+    /// The bare server with this project's parser and writer of payloads, without a store: the ceiling for pages
+    Payload,
+    /// As `payload`, with a log that is written and synced for each group of requests: the ceiling for batches
+    PayloadLog,
     /// The emulator: not durable, writes its whole state every few seconds
     Azurite,
 }
@@ -27,6 +31,36 @@ impl TargetKind {
     /// The name on the command line, in the table and in JSON.
     pub(crate) fn name(self) -> String {
         crate::value_name(self)
+    }
+
+    /// The server whose rate for a workload is the ceiling: it does the same without a store. `None` if none of them
+    /// answers alike.
+    pub(crate) fn ceiling_of(kind: WorkloadKind) -> Option<Self> {
+        match kind {
+            WorkloadKind::AbsentGet | WorkloadKind::WholeScan => None,
+            _ if kind.entities() == 1 => Some(Self::Bare),
+            _ if kind.writes() => Some(Self::PayloadLog),
+            _ => Some(Self::Payload),
+        }
+    }
+
+    /// Whether it is a build of this project's server.
+    pub(crate) fn is_partita(self) -> bool {
+        matches!(self, Self::Partita | Self::Split | Self::Before)
+    }
+
+    /// Whether it keeps what it is given.
+    pub(crate) fn stores(self) -> bool {
+        self.is_partita() || self == Self::Azurite
+    }
+
+    /// Whether its rate for a workload says something about others.
+    pub(crate) fn is_measured(self, kind: WorkloadKind) -> bool {
+        match self {
+            Self::Payload => kind.entities() > 1,
+            Self::PayloadLog => kind.entities() > 1 && kind.writes(),
+            _ => true,
+        }
     }
 }
 
@@ -37,7 +71,7 @@ pub struct Options {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES",
         default_values_t = WorkloadKind::value_variants().to_vec(), hide_default_value = true)]
     pub(crate) workloads: Vec<WorkloadKind>,
-    /// Servers; by default partita, bare, azurite, and before with --before
+    /// Servers; by default partita, bare, payload, payload-log, azurite, and before with --before
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     targets: Vec<TargetKind>,
     /// Numbers of connections
@@ -49,6 +83,14 @@ pub struct Options {
     /// Measurements of each kind; the median is reported
     #[arg(long, default_value_t = 3)]
     repeats: usize,
+    /// Compare with a data set of this many rows, 3,500,000 by default, instead of the workloads above: one server
+    /// after the other, restarted before it is measured
+    #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "3500000",
+        value_parser = clap::value_parser!(u64).range(entity::PREPARED_ROWS..), conflicts_with = "workloads")]
+    pub(crate) data_set: Option<u64>,
+    /// With --data-set: length of the sustained batches, and of those after a restart, seconds
+    #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
+    pub(crate) sustained_seconds: f64,
     /// Threads of the load driver
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,
@@ -73,7 +115,13 @@ impl Options {
             return self.targets.clone();
         }
         let before = self.before.is_some().then_some(TargetKind::Before);
-        let all = [TargetKind::Partita, TargetKind::Bare, TargetKind::Azurite];
+        let all = [
+            TargetKind::Partita,
+            TargetKind::Bare,
+            TargetKind::Payload,
+            TargetKind::PayloadLog,
+            TargetKind::Azurite,
+        ];
         all.into_iter().chain(before).collect()
     }
 

@@ -11,7 +11,7 @@ use crate::workload::WRITE_PARTITIONS;
 use crate::{Account, WorkloadKind, admin, entity};
 
 /// Inserts of one batch: the most the protocol allows.
-const BATCH_ROWS: u64 = 100;
+pub(crate) const BATCH_ROWS: u64 = 100;
 
 /// Ranges after [`split`].
 pub(crate) const RANGES: usize = 16;
@@ -30,7 +30,8 @@ pub fn prepare(addr: SocketAddr, account: &Account, rows: bool) -> anyhow::Resul
     }
     if rows {
         for first in (0..entity::PREPARED_ROWS).step_by(BATCH_ROWS as usize) {
-            insert_batch(&mut client, addr, account, first)?;
+            let rows: Vec<u64> = (first..first + BATCH_ROWS).collect();
+            insert_batch(&mut client, account, WorkloadKind::PointGet.table(), &rows)?;
         }
     }
     Ok(())
@@ -91,15 +92,18 @@ pub fn create_table(client: &mut Client, table: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn insert_batch(
+/// Inserts rows of one partition, by their numbers.
+///
+/// # Errors
+/// When the server refuses.
+pub(crate) fn insert_batch(
     client: &mut Client,
-    addr: SocketAddr,
     account: &Account,
-    first: u64,
+    table: &str,
+    rows: &[u64],
 ) -> anyhow::Result<()> {
-    let table = WorkloadKind::PointGet.table();
-    let mut batch = Batch::new(account, addr);
-    for row in first..first + BATCH_ROWS {
+    let mut batch = Batch::new(account, client.addr());
+    for &row in rows {
         let (partition_key, row_key) = entity::prepared_keys(row);
         let json = entity::body(&partition_key, &row_key, row);
         batch.push_insert(table, &json);
@@ -110,10 +114,11 @@ fn insert_batch(
         ..Request::new("POST", "/$batch")
     })?;
     let parts = batch::parts(&answer)?;
-    let done = parts.iter().filter(|part| part.status == 204).count() as u64;
+    let done = parts.iter().filter(|part| part.status == 204).count();
     ensure!(
-        done == BATCH_ROWS,
-        "preparing rows from {first}: {}",
+        done == rows.len(),
+        "inserting rows from {}: {}",
+        rows.first().copied().unwrap_or_default(),
         parts.first().map_or("no parts", |part| &part.text)
     );
     Ok(())

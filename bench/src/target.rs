@@ -23,7 +23,7 @@ pub(crate) struct Target {
     /// The server's admin port, if it has one.
     pub(crate) admin: Option<SocketAddr>,
     /// Dropped after the process.
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Target {
@@ -37,29 +37,57 @@ impl Target {
             .prefix(&format!("{}-", kind.name()))
             .tempdir_in(&scratch)
             .with_context(|| format!("making a folder in {}", scratch.display()))?;
-        let mut admin = None;
-        let command = match kind {
-            TargetKind::Partita => partita_command(&options.partita()?, directory.path()),
-            TargetKind::Split => {
-                let mut command = partita_command(&options.partita()?, directory.path());
-                admin = Some(open_admin_port(&mut command)?);
-                command
-            }
-            TargetKind::Before => {
-                let program = options.before.as_deref();
-                let program = program.context("the target `before` needs --before FILE")?;
-                partita_command(program, directory.path())
-            }
-            TargetKind::Bare => Command::new(project::build("partita-bench", "bare-http")?),
-            TargetKind::Azurite => azurite_command(directory.path())?,
-        };
+        let (command, admin) = command(kind, options, directory.path())?;
         Ok(Self {
             kind,
             process: ServerProcess::start(command, START_DEADLINE)?,
             admin,
-            _directory: directory,
+            directory,
         })
     }
+
+    /// Stops the server, and starts it again on the same directory.
+    ///
+    /// # Errors
+    /// When it prints no ready line in time.
+    pub(crate) fn restart(&mut self, options: &Options) -> anyhow::Result<()> {
+        self.process.terminate()?;
+        let (command, admin) = command(self.kind, options, self.directory.path())?;
+        self.process = ServerProcess::start(command, START_DEADLINE)?;
+        self.admin = admin;
+        Ok(())
+    }
+}
+
+/// The command line of a server on a directory, and its admin port if it has one.
+fn command(
+    kind: TargetKind,
+    options: &Options,
+    directory: &Path,
+) -> anyhow::Result<(Command, Option<SocketAddr>)> {
+    let mut admin = None;
+    let command = match kind {
+        TargetKind::Partita => partita_command(&options.partita()?, directory),
+        TargetKind::Split => {
+            let mut command = partita_command(&options.partita()?, directory);
+            admin = Some(open_admin_port(&mut command)?);
+            command
+        }
+        TargetKind::Before => {
+            let program = options.before.as_deref();
+            let program = program.context("the target `before` needs --before FILE")?;
+            partita_command(program, directory)
+        }
+        TargetKind::Bare => Command::new(project::build("partita-bench", "bare-http")?),
+        TargetKind::Payload => Command::new(project::build("partita-payload", "payload-http")?),
+        TargetKind::PayloadLog => {
+            let mut command = Command::new(project::build("partita-payload", "payload-http")?);
+            command.arg(directory.join("log"));
+            command
+        }
+        TargetKind::Azurite => azurite_command(directory)?,
+    };
+    Ok((command, admin))
 }
 
 /// The command line of Partita's server on a directory, with a free port and without the admin port.

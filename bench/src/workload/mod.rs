@@ -1,7 +1,8 @@
-//! The five fixed workloads and their requests.
+//! The fixed workloads and their requests.
 //!
 //! Requests are prepared: a write is a template whose date, signature and keys are patched in place, a point get is one
-//! of 100,000 requests signed beforehand. So the driver's cost per request stays near zero for requests of any size.
+//! of 100,000 requests signed beforehand. So the driver's cost per request stays near zero for requests of any size. Only
+//! the gets of a data set, which has too many rows, are signed one by one.
 
 mod kind;
 mod template;
@@ -27,8 +28,45 @@ pub struct Workload {
     random: Random,
     /// The number of the next row to write; numbers never repeat on one target.
     next_row: u64,
+    /// The rows of the table that is read.
+    rows: u64,
     template: Template,
     gets: Arc<SignedGets>,
+    signer: GetSigner,
+}
+
+/// Signs point gets one by one.
+#[derive(Clone, Debug)]
+struct GetSigner {
+    account: Account,
+    addr: SocketAddr,
+    date: String,
+}
+
+impl GetSigner {
+    fn new(account: &Account, addr: SocketAddr) -> Self {
+        Self {
+            account: account.clone(),
+            addr,
+            date: crate::rfc1123_now(),
+        }
+    }
+
+    /// Gives later requests the current date.
+    fn refresh(&mut self) {
+        self.date = crate::rfc1123_now();
+    }
+
+    /// A get of an entity, signed.
+    fn get(&self, table: &str, partition_key: &str, row_key: &str) -> String {
+        let (account, date) = (&self.account, &self.date);
+        let path = format!(
+            "/{}/{table}(PartitionKey='{partition_key}',RowKey='{row_key}')",
+            account.name()
+        );
+        let signature = account.sign("GET", "", date, &path);
+        template::get_request(account, self.addr, &path, date, &signature)
+    }
 }
 
 /// The point gets, signed beforehand, all of one length.
@@ -43,11 +81,11 @@ impl Workload {
     /// that no two write the same row.
     pub fn new(kind: WorkloadKind, account: &Account, addr: SocketAddr, run: u64) -> Self {
         let template = match kind {
-            WorkloadKind::PointGet | WorkloadKind::Page => Template::page(account, addr),
             WorkloadKind::InsertMany | WorkloadKind::InsertOne => {
                 Template::insert(account, addr, kind.table())
             }
-            WorkloadKind::Batch => Template::batch(account, addr, kind.table()),
+            _ if kind.writes() => Template::batch(account, addr, kind.table()),
+            _ => Template::page(account, addr, kind.table()),
         };
         let gets = match kind {
             WorkloadKind::PointGet => SignedGets::sign(account, addr),
@@ -58,9 +96,17 @@ impl Workload {
             addr,
             random: Random::new(run),
             next_row: run << 40,
+            rows: entity::PREPARED_ROWS,
             template,
             gets: Arc::new(gets),
+            signer: GetSigner::new(account, addr),
         }
+    }
+
+    /// Reads a table with this number of rows, in whole partitions, instead of the prepared 100,000.
+    #[must_use]
+    pub(crate) fn over(self, rows: u64) -> Self {
+        Self { rows, ..self }
     }
 
     /// The source for one of up to 256 threads of the same run.
@@ -84,6 +130,7 @@ impl Workload {
     /// Signs the template again; call it about once a second, so that no server can profit from one fixed signature.
     pub(crate) fn refresh(&mut self) {
         self.template.sign();
+        self.signer.refresh();
     }
 
     /// Puts the next request into `slot`, the buffer of one connection, which still holds the connection's previous
@@ -95,15 +142,30 @@ impl Workload {
                 slot.clear();
                 slot.extend_from_slice(self.gets.request(row));
             }
-            WorkloadKind::Page => {
-                let partition = self
-                    .random
-                    .below(entity::PREPARED_ROWS / entity::PARTITION_ROWS);
+            WorkloadKind::ColdGet | WorkloadKind::AbsentGet => {
+                let (partition_key, mut row_key) =
+                    entity::prepared_keys(self.random.below(self.rows));
+                if self.kind == WorkloadKind::AbsentGet {
+                    // Between the keys of two rows.
+                    row_key.push('x');
+                }
+                let request = self.signer.get(self.kind.table(), &partition_key, &row_key);
+                slot.clear();
+                slot.extend_from_slice(request.as_bytes());
+            }
+            WorkloadKind::Page
+            | WorkloadKind::OrderedPage
+            | WorkloadKind::ScatteredPage
+            | WorkloadKind::WholeScan => {
+                let partition = self.random.below(self.rows / entity::PARTITION_ROWS);
                 self.template.copy_to(slot);
                 self.template
                     .patch_keys(slot, &entity::key('p', partition), |_| String::new());
             }
-            WorkloadKind::InsertMany | WorkloadKind::Batch => {
+            WorkloadKind::InsertMany
+            | WorkloadKind::Batch
+            | WorkloadKind::RestartBatch
+            | WorkloadKind::SustainedBatch => {
                 let partition = self.random.below(WRITE_PARTITIONS);
                 self.fill_write(slot, partition);
             }
@@ -133,17 +195,12 @@ fn scramble(value: u64) -> u64 {
 
 impl SignedGets {
     fn sign(account: &Account, addr: SocketAddr) -> Self {
-        let date = crate::rfc1123_now();
+        let signer = GetSigner::new(account, addr);
         let mut gets = Self::default();
         for row in 0..entity::PREPARED_ROWS {
             let (partition_key, row_key) = entity::prepared_keys(row);
-            let path = format!(
-                "/{}/{}(PartitionKey='{partition_key}',RowKey='{row_key}')",
-                account.name(),
-                WorkloadKind::PointGet.table(),
-            );
-            let signature = account.sign("GET", "", &date, &path);
-            let request = template::get_request(account, addr, &path, &date, &signature);
+            let table = WorkloadKind::PointGet.table();
+            let request = signer.get(table, &partition_key, &row_key);
             gets.bytes.extend_from_slice(request.as_bytes());
             gets.request_bytes = request.len();
         }

@@ -32,8 +32,7 @@ pub(super) struct Template {
 
 impl Template {
     /// The query of one whole partition.
-    pub(super) fn page(account: &Account, addr: SocketAddr) -> Self {
-        let table = super::WorkloadKind::Page.table();
+    pub(super) fn page(account: &Account, addr: SocketAddr, table: &str) -> Self {
         let key = entity::key('p', 0);
         let target = format!("/{table}()?$filter=PartitionKey%20eq%20'{key}'");
         Self::new(account, addr, "GET", &target, "", "\r\n")

@@ -362,6 +362,7 @@ async fn open_ranges(
         Place::Directory(path) => {
             let available = partita_rt::memory::available();
             let data = Arc::new(DataDir::open(path)?);
+            data.keep_open(open_files::data_files_max());
             let mut home = slate::Home::in_directory_within(data, available / 8);
             home.clock = Arc::clone(clock);
             if let Some(objects) = objects {

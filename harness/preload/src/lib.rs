@@ -113,6 +113,23 @@ unsafe extern "C" fn pread64(
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn preadv64v2(
+    fd: c_int,
+    parts: *const iovec,
+    count: c_int,
+    offset: off64_t,
+    flags: c_int,
+) -> ssize_t {
+    if fails_read(fd) {
+        return -1;
+    }
+    // The kernel takes the offset in two arguments; on 64-bit machines the first one holds all of it.
+    // SAFETY: see above.
+    let read = unsafe { libc::syscall(libc::SYS_preadv2, fd, parts, count, offset, 0_i64, flags) };
+    status_size(read)
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ssize_t {
     // SAFETY: see above.
     unsafe { write_at(fd, bytes, count, None) }

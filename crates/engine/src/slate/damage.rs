@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use partita_rt::{Clock, LogLimit};
 use slatedb::object_store::path::Path;
-use slatedb::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
+use slatedb::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::{DamagedFile, RangeId};
 
@@ -51,6 +51,8 @@ pub(super) async fn version_of(store: &dyn ObjectStore, file: &Path) -> Option<O
         range: Some(GetRange::Bounded(0..1)),
         ..GetOptions::default()
     };
+    // Closes an open file that is no longer the one of this name, so that the read opens the new one.
+    store.head(file).await.ok()?;
     let found = store.get_opts(file, options).await.ok()?;
     let meta = found.meta.clone();
     found.bytes().await.ok()?;

@@ -1,11 +1,10 @@
 //! Settings of the engine, and SlateDB's settings that follow from them.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use slatedb::config::{
     CompactionWorkerOptions, CompactorOptions, CompressionCodec, GarbageCollectorDirectoryOptions,
-    GarbageCollectorOptions, GarbageCollectorScheduleOptions,
+    GarbageCollectorOptions, GarbageCollectorScheduleOptions, SizeTieredCompactionSchedulerOptions,
 };
 
 use crate::pipeline::BATCH_BYTES_MAX;
@@ -93,6 +92,13 @@ const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// up in that time.
 const COMPACTIONS_MAX: usize = 2;
 
+/// The number of level 0 files, or of sorted runs of similar size, that a compaction merges at least. With twice
+/// SlateDB's default each row is merged less often, and reads find up to twice as many runs.
+const COMPACTION_SOURCES_MIN: usize = 8;
+
+/// The number of files and runs that a compaction merges at most.
+const COMPACTION_SOURCES_MAX: usize = 16;
+
 /// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
 pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
     slatedb::Settings {
@@ -107,7 +113,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts: LEVEL0_COUNT_MAX,
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
-        compression_codec: Some(CompressionCodec::Lz4),
+        // Level 0 is read once by a compaction, which compresses, and is deleted within seconds under load.
+        compression_codec: None,
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
         // The garbage collector is configured separately too, in [`super::young_files`].
@@ -127,7 +134,12 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
         manifest_update_timeout: MANIFEST_TIMEOUT,
         max_concurrent_compactions: COMPACTIONS_MAX,
         checkpoint_lifetime: garbage_age,
-        scheduler_options: HashMap::new(),
+        scheduler_options: SizeTieredCompactionSchedulerOptions {
+            min_compaction_sources: COMPACTION_SOURCES_MIN,
+            max_compaction_sources: COMPACTION_SOURCES_MAX,
+            ..SizeTieredCompactionSchedulerOptions::default()
+        }
+        .into(),
         worker: Some(CompactionWorkerOptions {
             max_concurrent_compactions: COMPACTIONS_MAX,
             compactions_poll_interval: Duration::from_secs(1),

@@ -14,6 +14,7 @@ mod building;
 mod closed;
 mod error;
 mod lock;
+mod open_files;
 mod rename;
 mod stamp;
 mod sweep;
@@ -30,6 +31,7 @@ pub use building::Building;
 pub use closed::{ClosedDataDir, StoredFile};
 pub use error::Error;
 use lock::Lock;
+use open_files::OpenFileStore;
 
 /// The format version that this binary writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -38,7 +40,7 @@ pub const FORMAT_VERSION: u32 = 1;
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    store: Arc<dyn ObjectStore>,
+    store: Arc<OpenFileStore>,
     _lock: Lock,
 }
 
@@ -65,7 +67,7 @@ impl DataDir {
         Ok(Self {
             path,
             // Without syncs a power cut can leave a file's name without its bytes, and then the database does not open.
-            store: Arc::new(store.with_fsync(true)),
+            store: Arc::new(OpenFileStore::new(store.with_fsync(true))),
             _lock: lock,
         })
     }
@@ -100,10 +102,16 @@ impl DataDir {
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// The object store in the directory. Every write is synced, file and directory, before it returns.
+    /// The object store in the directory. Every write is synced, file and directory, before it returns. Data files that
+    /// were read stay open.
     #[must_use]
     pub fn store(&self) -> Arc<dyn ObjectStore> {
-        Arc::clone(&self.store)
+        Arc::clone(&self.store) as Arc<dyn ObjectStore>
+    }
+
+    /// Sets how many data files stay open, for a process that knows its limit of open files.
+    pub fn keep_open(&self, files_max: usize) {
+        self.store.set_files_max(files_max);
     }
 }
 

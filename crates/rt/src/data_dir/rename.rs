@@ -12,7 +12,7 @@ impl DataDir {
     /// # Errors
     /// Errors of the file system; the folder may have either name.
     pub fn rename_folder(&self, from: &str, to: &str) -> io::Result<bool> {
-        let store = self.path.join("store");
+        let (store, folder) = (self.path.join("store"), from);
         let (from, to) = (store.join(from), store.join(to));
         let (old_parent, new_parent) = (
             from.parent().unwrap_or(&store),
@@ -23,6 +23,7 @@ impl DataDir {
         }
         fs::create_dir_all(new_parent)?;
         fs::rename(&from, &to)?;
+        self.store.close_folder(folder);
         for folder in [new_parent, old_parent, &store] {
             File::open(folder)?.sync_all()?;
         }

@@ -21,7 +21,7 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
-/// The minimum number of level 0 files for a job while other jobs run, as in SlateDB's default policy.
+/// The minimum number of level 0 files for a job while other jobs run.
 const LEVEL0_COUNT_MIN: usize = 4;
 
 /// A request to detach a database. Shared with its compactor, which polls it once a second.

@@ -9,7 +9,8 @@ use super::*;
 use crate::admin::{CONNECTIONS_MAX, PATIENCE, connection};
 use crate::connections::Watch;
 
-/// Clients that keep their connections, that stop within a head or a body, or that send nothing: more than there are places.
+/// More clients connect than the port has places for. They send nothing, stop within a head or a body, or keep their
+/// connections after an answer.
 #[tokio::test]
 async fn a_probe_is_answered_whatever_other_clients_do() {
     let (server, address) = started(&IN_MEMORY).await;
