@@ -37,6 +37,10 @@ const PIPELINED: usize = 20;
 /// Threads that open stalling connections.
 const THREADS: usize = 4;
 
+/// The nice value of these threads. In use, the clients are on other machines: here they must take no processor time from the
+/// server and from the ordinary client.
+const NICE: i32 = 10;
+
 /// Time between two looks at the server's memory.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -52,9 +56,6 @@ const P99_MAX: Duration = Duration::from_millis(50);
 /// The memory of the server, as a multiple of its budget for bodies and answers.
 const SPARE: f64 = 1.2;
 
-/// Freed memory that the allocator has not given back to the system yet, MiB.
-const FREED_MIB: f64 = 64.0;
-
 /// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -67,7 +68,7 @@ pub(crate) struct Arguments {
     /// The server's --memory-in-flight, MiB
     #[arg(long, default_value_t = 256)]
     memory_mib: u64,
-    /// Fail when a get fails, or when the memory exceeds the budget by more than a fifth and 64 MiB
+    /// Fail when a get fails, or when the memory exceeds the budget by more than a fifth
     #[arg(long)]
     check: bool,
     /// Fail also when the p99 of the gets exceeds 50 ms; needs an idle machine
@@ -169,7 +170,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if gets.failed > 0 {
             faults.push(format!("{title}: {} gets failed", gets.failed));
         }
-        if most - before > arguments.memory_mib as f64 * SPARE + FREED_MIB {
+        if most - before > arguments.memory_mib as f64 * SPARE {
             faults.push(format!("{title}: {:.0} MiB", most - before));
         }
     }
@@ -256,6 +257,8 @@ fn keep_stalling(
     count: usize,
     ended: &AtomicBool,
 ) {
+    // Without permission the priority does not change.
+    let _ = rustix::process::nice(NICE);
     let upload = vec![b' '; UPLOAD_BYTES];
     let mut clients: Vec<Option<Stalled>> = Vec::new();
     clients.resize_with(count, || None);
