@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) struct Buffers<'a> {
     /// Size of a request's head.
     pub(crate) head_bytes_max: usize,
-    /// The memory for long heads.
+    /// The memory of buffers beyond the first 16 KiB.
     pub(crate) memory: &'a Arc<MemoryBudget>,
 }
 
