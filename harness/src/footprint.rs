@@ -14,7 +14,7 @@ use crate::rows;
 use crate::setup::{self, ServerProgram, scratch};
 
 /// Maximum memory of an idle server, MiB.
-const IDLE_MIB_MAX: f64 = 60.0;
+const IDLE_MIB_MAX: f64 = 25.0;
 
 /// Maximum memory of a server that serves 1 GiB of rows, MiB.
 const SERVING_MIB_MAX: f64 = 1_024.0;

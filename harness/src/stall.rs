@@ -38,6 +38,10 @@ const PIPELINED: usize = 20;
 /// Threads that open stalling connections.
 const THREADS: usize = 4;
 
+/// The nice value of these threads. In use, the clients are on other machines. Here they must not take processor time
+/// from the server and from the ordinary client.
+const NICE: i32 = 10;
+
 /// Time between two measurements of the server's memory.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -53,9 +57,6 @@ const P99_MAX: Duration = Duration::from_millis(50);
 /// Maximum growth of the server's memory, as a multiple of its budget for bodies and answers (--memory-in-flight).
 const SPARE: f64 = 1.2;
 
-/// Memory allowed in addition, MiB: freed memory that the allocator has not yet returned to the system.
-const FREED_MIB: f64 = 64.0;
-
 /// Measure an ordinary client's gets and the server's memory beside clients that stop sending or receiving
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -68,7 +69,7 @@ pub(crate) struct Arguments {
     /// The server's --memory-in-flight, MiB
     #[arg(long, default_value_t = 256)]
     memory_mib: u64,
-    /// Fail when a get fails, or when the memory exceeds the budget by more than a fifth and 64 MiB
+    /// Fail when a get fails, or when the memory exceeds the budget by more than a fifth
     #[arg(long)]
     check: bool,
     /// Fail also when the p99 of the gets exceeds 50 ms; needs an idle machine
@@ -170,7 +171,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if gets.failed > 0 {
             faults.push(format!("{title}: {} gets failed", gets.failed));
         }
-        if most - before > arguments.memory_mib as f64 * SPARE + FREED_MIB {
+        if most - before > arguments.memory_mib as f64 * SPARE {
             faults.push(format!("{title}: {:.0} MiB", most - before));
         }
     }
@@ -257,6 +258,8 @@ fn keep_stalling(
     count: usize,
     ended: &AtomicBool,
 ) {
+    // Without permission the priority does not change.
+    let _ = rustix::process::nice(NICE);
     let upload = vec![b' '; UPLOAD_BYTES];
     let mut clients: Vec<Option<Stalled>> = Vec::new();
     clients.resize_with(count, || None);

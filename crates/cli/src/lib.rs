@@ -50,3 +50,4 @@ mod transfer;
 mod units;
 
 pub use command_line::main;
+pub use partita_server::set_release_freed_memory;

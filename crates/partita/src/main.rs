@@ -23,7 +23,18 @@ fn share_c_arena() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn share_c_arena() {}
 
+/// Without it, mimalloc returns freed memory at most a second after it was freed, and only if the program frees more then.
+#[allow(unsafe_code, reason = "the crate mimalloc has no interface for it")]
+fn release_freed_memory() {
+    unsafe extern "C" {
+        fn mi_collect(force: bool);
+    }
+    // SAFETY: mimalloc's documentation has this function with this parameter, and any thread may call it at any time.
+    unsafe { mi_collect(true) };
+}
+
 fn main() -> ExitCode {
     share_c_arena();
+    partita_cli::set_release_freed_memory(release_freed_memory);
     partita_cli::main(std::env::args_os().collect())
 }

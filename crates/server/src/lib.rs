@@ -8,6 +8,7 @@ pub mod connect;
 mod connections;
 mod environment;
 pub mod explain;
+mod freed_memory;
 pub mod front;
 mod jobs;
 pub mod logging;
@@ -19,6 +20,7 @@ pub mod status;
 pub mod tls;
 
 pub use environment::Environment;
+pub use freed_memory::set_release_freed_memory;
 pub use serve::Server;
 
 /// The version of the server.

@@ -37,7 +37,7 @@ use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
 use crate::scrub::{HEAT_FOLDER, Scrubber};
 use crate::status::{Listening, OpenStore, ServerStatus};
-use crate::{admin, open_files, tls};
+use crate::{admin, freed_memory, open_files, tls};
 
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
@@ -162,6 +162,9 @@ impl Server {
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
             start_scrub(&status, &cluster, files, &clock, &background);
             let storage = storage(&cluster, Arc::clone(&clock), &settings);
+            let in_flight = Arc::clone(&storage.memory);
+            let releasing = freed_memory::release_regularly(in_flight, background.shutdown());
+            background.spawn("release freed memory", releasing);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(storage, limits, targets));
             service.start(&background);

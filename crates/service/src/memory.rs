@@ -50,6 +50,13 @@ impl MemoryBudget {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// The bytes that can still be reserved.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        let bytes = self.bytes_max.saturating_sub(self.bytes());
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
     fn take(&self, more: u64) -> Result<(), Busy> {
         let within = |bytes: u64| {
             let bytes = bytes.checked_add(more)?;
@@ -136,6 +143,7 @@ mod tests {
         assert_eq!(refused.reason, BusyReason::Memory);
         assert!(refused.detail.contains("60 of 100 bytes"), "{refused}");
         assert_eq!((second.bytes(), budget.bytes()), (0, 60));
+        assert_eq!(budget.room(), 40);
         second.grow_to(&budget, 40).unwrap();
         assert!(first.grow_to(&budget, 61).is_err());
         drop(second);
@@ -149,7 +157,7 @@ mod tests {
         let budget = MemoryBudget::new(10);
         let mut answer = Reserved::default();
         answer.grow_beyond_limit(&budget, 25);
-        assert_eq!(budget.bytes(), 25);
+        assert_eq!((budget.bytes(), budget.room()), (25, 0));
         assert!(Reserved::default().grow_to(&budget, 1).is_err());
         drop(answer);
         assert_eq!(budget.bytes(), 0);

@@ -13,6 +13,8 @@ mod damaged_store;
 mod gate;
 mod log_commands;
 #[cfg(target_os = "linux")]
+mod memory_group;
+#[cfg(target_os = "linux")]
 mod memory_limits;
 mod migrate_commands;
 mod operate;

@@ -1,15 +1,21 @@
-//! The server under a limit of its address space (`ulimit -v`): it refuses requests and does not end.
+//! The server under a limit of its address space (`ulimit -v`) or of its cgroup: it refuses requests and does not end.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 
+use crate::memory_group::MemoryGroup;
 use crate::process::{Server, command_at};
-use crate::request::{JSON, exchange, http_date_now, signed};
+use crate::request::{JSON, exchange, get_page, http_date_now, signed};
 
 /// The limit of the address space, in KiB. The program and its threads take about a third of it.
 const LIMIT_KIB: &str = "600000";
+
+/// The limit of the cgroup.
+const GROUP_BYTES: u64 = 600_000_000;
 
 /// Clients that write at the same time.
 const WRITERS: usize = 8;
@@ -24,14 +30,25 @@ const ENTITY_BYTES: usize = 30_000;
 /// Clients that ask for a page and do not read it. The pages together take 1 GB.
 const READERS: usize = 250;
 
-fn start(directory: &Path) -> Server {
+/// A server on a directory, started by a shell after `limit`, a command with the argument `$0`.
+fn serve_after(limit: &str, argument: &OsStr, directory: &Path) -> Command {
     let mut command = command_at(Path::new("sh"));
-    let script = "ulimit -v $0 && exec \"$@\"";
-    let program = env!("CARGO_BIN_EXE_partita");
-    command.args(["-c", script, LIMIT_KIB, program, "serve"]);
-    command.args(["--table-port", "0", "--admin-port", "0", "--location"]);
+    command.arg("-c").arg(format!("{limit} && exec \"$@\""));
+    command.arg(argument).arg(env!("CARGO_BIN_EXE_partita"));
+    command.args(["serve", "--table-port", "0", "--location"]);
     command.arg(directory);
-    Server::start_command(&mut command)
+    command
+}
+
+fn start_in_address_space(directory: &Path) -> Server {
+    let mut command = serve_after("ulimit -v $0", OsStr::new(LIMIT_KIB), directory);
+    Server::start_command(command.args(["--admin-port", "0"]))
+}
+
+fn start_in_group(group: &MemoryGroup, directory: &Path) -> Server {
+    let processes = group.processes_file();
+    let mut command = serve_after("echo $$ > \"$0\"", processes.as_os_str(), directory);
+    Server::start_command(command.args(["--admin-port", "0"]))
 }
 
 /// A client with one connection.
@@ -109,8 +126,8 @@ fn partition(writer: usize, batch: usize) -> String {
     format!("{writer}-{batch}")
 }
 
-#[test]
-fn a_stream_of_large_batches_is_served_or_refused_and_the_server_lives_on() {
+/// Writes large batches as fast as possible. The server serves or refuses them, and lives on, also after a kill.
+fn write_large_batches(start: impl Fn(&Path) -> Server) {
     let directory = tempfile::tempdir().unwrap();
     let mut server = start(directory.path());
     let (address, date) = (server.table(), http_date_now());
@@ -147,8 +164,8 @@ fn a_stream_of_large_batches_is_served_or_refused_and_the_server_lives_on() {
     assert_eq!(server.end("-TERM").0, 0);
 }
 
-#[test]
-fn clients_that_ask_for_large_pages_and_do_not_read_do_not_end_the_server() {
+/// Asks for large pages and does not read them. The server serves other clients, and lives on.
+fn hold_large_pages(start: impl Fn(&Path) -> Server) {
     let directory = tempfile::tempdir().unwrap();
     let server = start(directory.path());
     let (address, date) = (server.table(), http_date_now());
@@ -157,13 +174,17 @@ fn clients_that_ask_for_large_pages_and_do_not_read_do_not_end_the_server() {
     for batch in 0..2 {
         assert!(client.write_batch(&partition(0, batch)));
     }
+    let small = "Tab(PartitionKey='small',RowKey='007')";
+    let (head, body) = client.send("PUT", small, JSON, "{}");
+    assert!(head.starts_with("HTTP/1.1 204 "), "{head}{body}");
     let page = client.request("GET", "Tab()", "", "").repeat(2);
     let readers: Vec<_> = (0..READERS)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).unwrap();
             stream.write_all(&page).unwrap();
-            // Another client, which reads its answers, still gets its entity.
-            let head = client.get("0-1", 7);
+            // Another client, which reads its answers, still gets its entity. A larger one could need memory that the
+            // others hold.
+            let head = client.get("small", 7);
             assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
             stream
         })
@@ -172,5 +193,55 @@ fn clients_that_ask_for_large_pages_and_do_not_read_do_not_end_the_server() {
     let is_refused = head.starts_with("HTTP/1.1 503 ") && head.contains("x-partita-reason: memory");
     assert!(is_refused || head.starts_with("HTTP/1.1 200 "), "{head}");
     drop(readers);
+    assert_eq!(server.end("-TERM").0, 0);
+}
+
+#[test]
+fn in_a_small_address_space_large_batches_do_not_end_the_server() {
+    write_large_batches(start_in_address_space);
+}
+
+#[test]
+fn in_a_small_address_space_unread_pages_do_not_end_the_server() {
+    hold_large_pages(start_in_address_space);
+}
+
+#[test]
+fn in_a_small_cgroup_large_batches_do_not_end_the_server() {
+    match MemoryGroup::create(GROUP_BYTES) {
+        Ok(group) => write_large_batches(|directory| start_in_group(&group, directory)),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+#[test]
+fn in_a_small_cgroup_unread_pages_do_not_end_the_server() {
+    match MemoryGroup::create(GROUP_BYTES) {
+        Ok(group) => hold_large_pages(|directory| start_in_group(&group, directory)),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+#[test]
+fn bodies_and_answers_get_a_quarter_of_the_cgroup() {
+    match MemoryGroup::create(GROUP_BYTES) {
+        Ok(group) => check_budget(&group),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+fn check_budget(group: &MemoryGroup) {
+    let directory = tempfile::tempdir().unwrap();
+    let processes = group.processes_file();
+    let server = Server::start_command_with_admin(|| {
+        serve_after("echo $$ > \"$0\"", processes.as_os_str(), directory.path())
+    });
+    let url = server.admin();
+    let (_, metrics) = get_page(url.strip_prefix("http://").unwrap(), "/metrics");
+    let expected = format!(
+        "\npartita_memory_in_flight_max_bytes {}\n",
+        group.limit() / 4
+    );
+    assert!(metrics.contains(&expected), "{expected}{metrics}");
     assert_eq!(server.end("-TERM").0, 0);
 }

@@ -77,15 +77,21 @@ impl Server {
     /// Starts `serve` with its admin port open. Port 0 would switch the admin port off, so this looks for a free port,
     /// and tries another if a second process takes it first.
     pub(crate) fn start_with_admin(arguments: &[&str]) -> Server {
+        Server::start_command_with_admin(|| {
+            let mut command = command();
+            command.args(["serve", "--table-port", "0"]).args(arguments);
+            command
+        })
+    }
+
+    /// Starts a command that serves, with its admin port open as well.
+    pub(crate) fn start_command_with_admin(command: impl Fn() -> Command) -> Server {
         loop {
             let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = free.local_addr().unwrap().port();
             drop(free);
             let mut command = command();
-            command
-                .args(["serve", "--table-port", "0", "--admin-port"])
-                .arg(port.to_string())
-                .args(arguments);
+            command.args(["--admin-port", &port.to_string()]);
             let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut server = Server::of(child.spawn().unwrap());
             if server.wait_until_ready() {

@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 pub(crate) struct Buffers<'a> {
     /// The maximum size of a request's head, in bytes, with the blank line at its end. A longer one is answered 431.
     pub(crate) head_bytes_max: usize,
-    /// The memory for long heads.
+    /// The memory of buffers beyond the first 16 KiB.
     pub(crate) memory: &'a Arc<MemoryBudget>,
 }
 

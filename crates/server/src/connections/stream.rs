@@ -2,7 +2,7 @@
 
 use super::progress::{Phase, Progress};
 use bytes::Bytes;
-use partita_service::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
+use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,7 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The maximum number of bytes to discard: most bodies that are too large exceed the limit only a little.
 const DISCARDED_MAX: usize = 16 << 20;
 
-/// A stream that reports its progress.
+/// Bytes read at once while the memory budget has no room for a larger buffer.
+const SHORT_READ_BYTES: usize = 8 << 10;
+
+/// A stream that reports its progress, and that counts the buffers of a connection that reads much.
 pub(super) struct WatchedStream<S> {
     inner: S,
     progress: Arc<Progress>,
@@ -22,8 +25,10 @@ pub(super) struct WatchedStream<S> {
     unread: Bytes,
     /// Bytes received so far of the head that is being received.
     head_bytes: usize,
-    /// The memory of a long head, until its answer.
-    head_memory: Reserved,
+    /// Size of the buffer that the head was read into. Its headers keep the buffer until the answer.
+    head_buffer: usize,
+    /// The memory of the buffers that hyper reads into.
+    buffers: Reserved,
     is_shut_down: bool,
     discarded: usize,
 }
@@ -36,39 +41,54 @@ impl<S> WatchedStream<S> {
             memory,
             unread: Bytes::new(),
             head_bytes: 0,
-            head_memory: Reserved::default(),
+            head_buffer: 0,
+            buffers: Reserved::default(),
             is_shut_down: false,
             discarded: 0,
         }
     }
 
-    /// Makes the next reads return these bytes, which were received and counted before.
+    /// Makes the next reads return these bytes, which were received before. hyper's buffers are gone.
     pub(super) fn put_back(&mut self, unread: &[u8]) {
         self.unread = Bytes::copy_from_slice(unread);
+        self.head_buffer = 0;
+        self.buffers = Reserved::default();
     }
 
-    /// Records received bytes. Reserves memory for a long head, because its sender is not authenticated yet; without
-    /// memory, the connection ends. The bytes of the first read are not reserved: most often they are a whole head and
-    /// a part of its body, and a body that finds no memory is refused with an answer.
-    fn received(&mut self, bytes: usize) -> io::Result<()> {
+    /// The number of bytes to read into a buffer with this room. hyper doubles its buffer whenever a read fills it, and
+    /// keeps it. So a larger buffer is counted before it is filled; without memory for it, it is filled only in part.
+    ///
+    /// # Errors
+    /// [`Busy`] for a long head without memory: it needs a larger buffer.
+    fn read_limit(&mut self, room: usize) -> Result<usize, Busy> {
         let phase = self.progress.state().phase();
+        let held = match phase {
+            Phase::New | Phase::Idle => room,
+            Phase::Head => self.head_bytes + room,
+            _ => self.head_buffer + room,
+        };
+        if matches!(phase, Phase::New | Phase::Idle | Phase::Head) {
+            self.head_buffer = held;
+        }
+        if held <= UNCOUNTED_BYTES {
+            return Ok(room);
+        }
+        match self.buffers.grow_to(&self.memory, held) {
+            Ok(()) => Ok(room),
+            Err(busy) if phase == Phase::Head && self.head_bytes > UNCOUNTED_BYTES => Err(busy),
+            Err(_) => Ok(room.min(SHORT_READ_BYTES)),
+        }
+    }
+
+    fn received(&mut self, bytes: usize) {
+        self.head_bytes = match self.progress.state().phase() {
+            Phase::Head => self.head_bytes + bytes,
+            _ => bytes,
+        };
         self.progress.read_bytes(bytes);
-        if phase != Phase::Head {
-            self.head_bytes = bytes;
-            return Ok(());
-        }
-        self.head_bytes += bytes;
-        if self.head_bytes <= UNCOUNTED_BYTES {
-            return Ok(());
-        }
-        let reserved = self.head_memory.grow_to(&self.memory, self.head_bytes);
-        reserved.map_err(|busy| io::Error::new(io::ErrorKind::OutOfMemory, busy))
     }
 
     fn wrote(&mut self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if self.head_memory.bytes() > 0 {
-            self.head_memory = Reserved::default();
-        }
         match polled {
             Poll::Ready(Ok(bytes)) => self.progress.wrote_bytes(bytes),
             Poll::Ready(Err(_)) => {}
@@ -124,11 +144,21 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
             buffer.put_slice(&self.unread.split_to(count));
             return Poll::Ready(Ok(()));
         }
+        let limit = self.read_limit(buffer.remaining());
+        let limit = limit.map_err(|busy| io::Error::new(io::ErrorKind::OutOfMemory, busy))?;
         let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        let polled = if limit == buffer.remaining() {
+            Pin::new(&mut self.inner).poll_read(cx, buffer)
+        } else {
+            let mut part = ReadBuf::new(buffer.initialize_unfilled_to(limit));
+            let polled = Pin::new(&mut self.inner).poll_read(cx, &mut part);
+            let read = part.filled().len();
+            buffer.advance(read);
+            polled
+        };
         let read = buffer.filled().len() - before;
         if read > 0 {
-            self.received(read)?;
+            self.received(read);
         }
         polled
     }

@@ -3,8 +3,9 @@
 use super::progress::Order;
 use super::*;
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Response;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::{Request, Response};
 use partita_service::MemoryBudget;
 use std::io;
 use std::pin::Pin;
@@ -305,9 +306,22 @@ async fn read_answer(client: &mut DuplexStream) {
     }
 }
 
+/// Answers after the whole body.
+async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
+    request.into_body().collect().await.unwrap();
+    Response::new(Full::from("ok"))
+}
+
 /// Serves a connection to `client`, which gets the watch and the buffer size of the last read. Returns how the
 /// connection ended.
 async fn serve_client<F: Future<Output = ()>>(
+    client: impl FnOnce(DuplexStream, Arc<Watch>, Arc<AtomicUsize>) -> F,
+) -> Ended {
+    serve_client_within(&MemoryBudget::unlimited(), client).await
+}
+
+async fn serve_client_within<F: Future<Output = ()>>(
+    memory: &Arc<MemoryBudget>,
     client: impl FnOnce(DuplexStream, Arc<Watch>, Arc<AtomicUsize>) -> F,
 ) -> Ended {
     let (watch, room) = (watch(), Arc::new(AtomicUsize::new(0)));
@@ -319,9 +333,8 @@ async fn serve_client<F: Future<Output = ()>>(
     let watched = watch.watch();
     let buffers = Buffers {
         head_bytes_max: 64 << 10,
-        memory: &MemoryBudget::unlimited(),
+        memory,
     };
-    let answer = |_| async { Response::new(Full::<Bytes>::from("ok")) };
     let serving = super::serve(stream, &watched, buffers, answer);
     tokio::join!(serving, client(end, watch, room)).0
 }
@@ -378,4 +391,45 @@ async fn a_resting_connection_is_closed_in_time() {
         assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
     });
     assert_eq!(ended.await, Ended::Slow);
+}
+
+/// A request with a body that fills the buffer of its reads several times.
+async fn post(client: &mut DuplexStream) {
+    const BODY_BYTES: usize = 400_000;
+    let head = format!("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {BODY_BYTES}\r\n\r\n");
+    client.write_all(head.as_bytes()).await.unwrap();
+    client.write_all(&vec![b'a'; BODY_BYTES]).await.unwrap();
+    read_answer(client).await;
+}
+
+#[tokio::test]
+async fn a_large_buffer_is_counted_until_the_connection_rests() {
+    let memory = MemoryBudget::new(1 << 20);
+    let ended = serve_client_within(&memory, async |mut client, watch, room| {
+        for _ in 0..2 {
+            post(&mut client).await;
+            let buffer = room.load(Ordering::Relaxed);
+            let counted = memory.bytes() as usize;
+            assert!(buffer > 16 << 10, "{buffer}");
+            assert!((buffer..=5 * buffer).contains(&counted), "{counted}");
+            pass(&watch, 2);
+            settle().await;
+            assert_eq!(memory.bytes(), 0);
+        }
+    });
+    assert_eq!(ended.await, Ended::Closed);
+}
+
+#[tokio::test]
+async fn without_memory_for_a_large_buffer_a_body_is_read_in_short_pieces() {
+    let memory = MemoryBudget::new(10 << 10);
+    let ended = serve_client_within(&memory, async |mut client, _, room| {
+        for _ in 0..2 {
+            post(&mut client).await;
+            let buffer = room.load(Ordering::Relaxed);
+            assert!((1..=16 << 10).contains(&buffer), "{buffer}");
+        }
+        assert_eq!(memory.bytes(), 0);
+    });
+    assert_eq!(ended.await, Ended::Closed);
 }

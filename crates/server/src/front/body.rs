@@ -12,7 +12,7 @@
 use super::Front;
 use super::busy::busy;
 use crate::connections::{Phase, Progress};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header;
@@ -26,12 +26,10 @@ use std::time::Duration;
 /// the answer.)
 const SKIP_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// The first size of the buffer for a body of several frames.
-const BUFFER_BYTES_MIN: usize = 64 << 10;
-
-/// A full buffer grows by this factor. So beyond the first buffer, a stalled body reserves at most four times the bytes
-/// that have arrived, and growing copies at most a third of a long body again.
-const BUFFER_GROWTH: usize = 4;
+/// The size of the chunks of a body of several frames; memory is reserved for one chunk at a time. All chunks have the
+/// same size, so that the allocator can use those of a dropped body for the next one. It would keep freed buffers of
+/// each size if they grew.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The body of a request.
 #[derive(Debug)]
@@ -91,12 +89,7 @@ impl<'a> RequestBody<'a> {
         if announced > self.bytes_max as u64 {
             return Err(self.too_large());
         }
-        // Without a Content-Length only the limit is known.
-        let length_max = match announced as usize {
-            0 => self.bytes_max,
-            announced => announced,
-        };
-        let (mut whole, mut first) = (BytesMut::new(), Bytes::new());
+        let (mut chunks, mut length) = (Vec::new(), 0);
         if !self.incoming.is_end_stream() {
             self.progress.enter(Phase::Body);
         }
@@ -108,45 +101,55 @@ impl<'a> RequestBody<'a> {
             let Ok(data) = frame.map_err(|_| ErrorCode::InvalidInput)?.into_data() else {
                 continue;
             };
-            let length = first.len() + whole.len() + data.len();
+            length += data.len();
             if length > self.bytes_max {
                 return Err(self.too_large());
             }
             // A body in one piece is not copied; most are.
-            if first.is_empty() && whole.is_empty() {
-                first = data;
-                continue;
+            if length == data.len() && self.incoming.is_end_stream() {
+                self.progress.enter(Phase::Working);
+                self.reserve(2 * length)?;
+                return Ok(data);
             }
-            if length > whole.capacity() {
-                let mut larger = self.buffer(whole.capacity(), length, length_max)?;
-                larger.extend_from_slice(&std::mem::take(&mut first));
-                larger.extend_from_slice(&whole);
-                whole = larger;
-            }
-            whole.extend_from_slice(&data);
+            self.append(&mut chunks, &data, announced as usize)?;
         }
         self.progress.enter(Phase::Working);
-        let body = if whole.is_empty() {
-            first
-        } else {
-            whole.freeze()
-        };
-        // The rows that are built from it take about as much again.
-        self.reserve(2 * body.len())?;
-        Ok(body)
+        // Chunks and body; then the rows that are built from the body, which take about as much.
+        self.reserve(2 * length)?;
+        Ok(match chunks.len() {
+            0 | 1 => chunks.pop().unwrap_or_default().into(),
+            _ => chunks.concat().into(),
+        })
     }
 
-    /// A larger buffer in place of a full one, for a body that is `length_max` bytes long at most.
-    fn buffer(
+    /// Copies a frame into the chunks of a body of `announced` bytes; 0 if its length is unknown.
+    fn append(
         &mut self,
-        full: usize,
-        length: usize,
-        length_max: usize,
-    ) -> Result<BytesMut, Failure> {
-        let usual = (full * BUFFER_GROWTH).max(BUFFER_BYTES_MIN);
-        let capacity = usual.min(length_max).max(length);
-        self.reserve(capacity)?;
-        Ok(BytesMut::with_capacity(capacity))
+        chunks: &mut Vec<Vec<u8>>,
+        mut data: &[u8],
+        announced: usize,
+    ) -> Result<(), Failure> {
+        while !data.is_empty() {
+            let is_full = |chunk: &Vec<u8>| chunk.len() == chunk.capacity();
+            if chunks.last().is_none_or(is_full) {
+                let full = chunks.iter().map(Vec::len).sum::<usize>();
+                let expected = match announced.saturating_sub(full) {
+                    0 => data.len().max(UNCOUNTED_BYTES),
+                    rest => rest,
+                };
+                let capacity = expected.min(CHUNK_BYTES);
+                self.reserve(full + capacity)?;
+                chunks.push(Vec::with_capacity(capacity));
+            }
+            let Some(chunk) = chunks.last_mut() else {
+                break;
+            };
+            let room = chunk.capacity() - chunk.len();
+            let (fitting, rest) = data.split_at(data.len().min(room));
+            chunk.extend_from_slice(fitting);
+            data = rest;
+        }
+        Ok(())
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<(), Failure> {

@@ -62,7 +62,8 @@ pub struct ScanReport {
 /// The maximum number of rows read at a time. The first read of a page is limited to the rows that the page can still
 /// take. If it does not fill the page, a filter rejects rows, so later reads are larger.
 const CHUNK_ROWS_MAX: usize = 1024;
-/// The maximum bytes read at a time.
+/// The maximum bytes read at a time. Without memory for so many rows, fewer are read: reading takes milliseconds of a
+/// processor, and a page without memory is refused after its first large row.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
 
 /// The memory of a page is reserved in pieces of this size, before rows fill it. (A chunk that is being read is not
@@ -263,7 +264,9 @@ impl<'a> PageReader<'a> {
             .await?;
         let mut chunk_rows = wanted;
         loop {
-            let rows = scan.next(chunk_rows, CHUNK_BYTES_MAX).await?;
+            let room = service.storage().memory.room();
+            let bytes = room.clamp(RESERVED_STEP, CHUNK_BYTES_MAX);
+            let rows = scan.next(chunk_rows, bytes).await?;
             if rows.is_empty() {
                 return Ok(None);
             }
