@@ -5,12 +5,12 @@
 //!                 clients write         writes wait briefly     the point of no return
 //! ```
 //!
-//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After that, the
-//!   snapshot is complete.
+//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. Once the record is
+//!   stored, the snapshot is complete.
 //! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading
 //!   needs no lock.
 //! - A deletion first removes the record, then the pins.
-//! - An unreadable record blocks only the release of untracked pins. It can be deleted.
+//! - An unreadable record can be deleted. Until then it blocks only the release of untracked pins.
 
 use super::readers::Readers;
 use super::store::save_and_confirm;
