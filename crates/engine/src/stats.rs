@@ -57,7 +57,7 @@ pub struct EngineMetric {
 pub struct Distribution {
     /// The number of values.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the values.
     pub sum: u64,
     /// Bucket `i` counts the values up to `2^i` that are not in an earlier bucket.
     pub buckets: Vec<u64>,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum number of snapshots of a store: each snapshot lengthens the manifests of its databases and keeps an old
-/// version of each.
+/// version of each manifest.
 pub const SNAPSHOTS_MAX: usize = 256;
 
 /// The time between two runs of the background deletion of [`Snapshots::delete_later`].
@@ -42,7 +42,7 @@ pub enum SnapshotError {
     /// No snapshot has the name.
     #[error("snapshot {0} not found")]
     NoSuchSnapshot(SnapshotName),
-    /// A restore or backup is reading it.
+    /// A restore or backup is reading the snapshot.
     #[error("snapshot {0} is being read by a restore or backup")]
     InUse(SnapshotName),
     /// The number of snapshots is at its maximum.

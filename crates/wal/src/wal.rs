@@ -42,7 +42,7 @@ pub struct VerifiedFile {
     pub name: String,
     /// The bytes that were read.
     pub bytes: u64,
-    /// What is wrong with it. A failure to read that may pass is not a problem.
+    /// What is wrong with the file; `None` also after a read failure that may be temporary.
     pub problem: Option<String>,
 }
 

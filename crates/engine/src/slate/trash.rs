@@ -29,7 +29,7 @@ const AGE_MAX: Duration = Duration::from_secs(180);
 pub(super) struct Entry {
     folder: String,
     pub(super) range: RangeId,
-    /// When it was removed, in seconds since 1970.
+    /// When the database was removed, in seconds since 1970.
     removed_at: i64,
 }
 

@@ -60,7 +60,7 @@ pub(super) struct Tiers {
     /// The slots of each [`Tier`], in the order of its variants.
     slots: [VecDeque<Slot>; 3],
     pub(super) keys: Keys,
-    /// Slots before this time are in the archive and no longer change.
+    /// Slots before this time are in the archive and get no more load.
     pub(super) saved_to: Time,
 }
 

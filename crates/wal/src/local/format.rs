@@ -57,7 +57,7 @@ pub(super) struct SegmentHeader {
 /// Why the first sector of a segment, or a slot of the head, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// It is damaged, or the file is not part of a WAL.
+    /// The sector or slot is damaged, or the file is not part of a WAL.
     Damaged,
     /// The format version is unknown to this binary.
     Version(u32),

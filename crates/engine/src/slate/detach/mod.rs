@@ -147,8 +147,8 @@ enum State {
     Idle,
     /// Requested but not started; with `shared`, it starts only if the database still shares files.
     Requested { shared: bool },
-    /// The files of level 0 are being merged into a run, and the runs are next. With `shared`, they are merged only if
-    /// the database still shares files.
+    /// The files of level 0 are being merged into a run, and the runs are next. With `shared`, the runs are merged only
+    /// if the database still shares files.
     Runs { shared: bool },
     /// This job was scheduled, and its end was not seen yet.
     Running(CompactionSpec),
@@ -225,8 +225,8 @@ struct Files {
     runs: Vec<u32>,
     /// Whether the database is small enough for one job that does not delay others.
     are_few: bool,
-    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from
-    /// before the compaction is released.
+    /// Whether the database reads files of other databases. A source stays listed, without files, until the last
+    /// checkpoint from before the compaction is released.
     shared: bool,
     jobs: Vec<CompactionSpec>,
 }
