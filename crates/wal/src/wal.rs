@@ -23,7 +23,7 @@ pub trait WalStorage: Send + Sync + 'static {
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
 }
 
-/// The event before the WAL is opened.
+/// What happened before the WAL is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// The process started. The recovered records are durable.

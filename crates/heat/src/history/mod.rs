@@ -142,7 +142,7 @@ impl Default for HeatHistory {
     }
 }
 
-/// The load of all ranges in one window, as the load of a slot. Stores its keys in `keys`.
+/// The load of all ranges in one window, as the load of a slot. Adds the keys of the load to `keys`.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
         extent: keys.extents.intern(range.bounds.clone()),

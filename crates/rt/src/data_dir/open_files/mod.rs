@@ -2,8 +2,8 @@
 //!
 //! A read of an object store in a directory opens the file, reads its properties, reads the bytes and closes it, on two
 //! threads for blocking work. A block of a data file that is in the page cache is copied in a microsecond or two, and
-//! the rest took a hundred. So this store keeps data files open, a bounded number of them, and reads a block on the
-//! calling thread if the page cache has it ([`open_file`]).
+//! all other work of such a read took a hundred. So this store keeps data files open, a bounded number of them, and
+//! reads a block on the calling thread if the page cache has it ([`open_file`]).
 //!
 //! A data file is written once and never changed. So an open file stays valid until
 //! - this store deletes, renames or overwrites it, or its folder is renamed: then it is closed at once, because the
