@@ -214,7 +214,7 @@ pub struct FileLayout {
     pub kept: u64,
     /// The name of the newest file if a compaction made it; `None` if it was flushed.
     pub newest_rewritten: Option<String>,
-    /// The first key and the bytes of each file, in key order. Empty if no rows are in files. The engine in memory
-    /// gives up to 256 equal parts of its rows instead.
+    /// The first key and the bytes of each file, in key order. Empty if no rows are in files. The engine in memory has
+    /// no files and returns up to 256 parts of its rows instead.
     pub files_by_key: Vec<(Bytes, u64)>,
 }
