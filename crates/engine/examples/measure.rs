@@ -1,13 +1,13 @@
 //! Measures an engine alone, without HTTP: `cargo run --release -p partita-engine --example measure -- FOLDER [KIND]`.
 //!
-//! Without KIND it prints durable single puts with 1, 16, 64 and 256 callers, batches of 100 rows with 8 callers, gets
-//! of hot and of all rows, and scans of 1,000 rows, each for a second and a half. Values are 1 KiB of text that
-//! compresses about 2:1.
+//! Without KIND it measures durable single puts with 1, 16, 64 and 256 callers, batches of 100 rows with 8 callers,
+//! gets of hot, of all and of absent rows, and scans of 1,000 rows, each for 1.5 s, and then a reopen. Values are 1 KiB
+//! of text that compresses about 2:1.
 //!
 //! | kind | measures |
 //! | --- | --- |
 //! | `memory` | the same on the engine in memory |
-//! | `load SECONDS` | only writes, with 64 callers, until the time is over or the process is killed |
+//! | `load COUNT` | opens, then only writes: COUNT runs of 1.5 s with 64 callers, unless the process is killed |
 //! | `open` | opens, prints the duration, and reads once; after a killed `load` this measures crash recovery |
 //! | `scan` | only scans |
 //! | `batch` | only batches |

@@ -21,7 +21,7 @@ impl Write {
 /// Writes that take effect together or not at all. No reader sees a part of a batch.
 ///
 /// A batch names each key at most once. The engine keeps its bytes without a copy until a flush writes them to files,
-/// so a value should not be a small slice of a large buffer.
+/// so a value should not be a small slice of a large buffer, which would stay in memory as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     writes: Vec<Write>,
@@ -58,7 +58,7 @@ impl Batch {
         self.push(Write { key, value: None });
     }
 
-    /// Adds a write of another batch.
+    /// Adds a write, for example one of another batch.
     pub fn push(&mut self, write: Write) {
         debug_assert!(!write.key.is_empty() && write.key.len() <= usize::from(u16::MAX));
         self.bytes += write.bytes();

@@ -33,8 +33,8 @@ pub trait Engine: Send + Sync + 'static {
     /// dropped permit frees its reservation.
     ///
     /// # Errors
-    /// Always [`WriteError::Refused`]: closed, disk full, recovering, pipeline full until the deadline, or batch too
-    /// large.
+    /// Always [`WriteError::Refused`]: closed, disk full, recovering, flushes too slow, a damaged file in the range,
+    /// pipeline full until the deadline, or batch too large.
     async fn reserve(&self, bytes: usize) -> Result<Permit, WriteError>;
 
     /// The value of `key`, or `None`. Cancel safe.
@@ -59,7 +59,8 @@ pub trait Engine: Send + Sync + 'static {
     /// replay. Not needed for durability. Cancel safe: the flush continues in the background.
     ///
     /// # Errors
-    /// [`WriteError::Refused`] when the engine is closed, recovering, or the store has no room.
+    /// [`WriteError::Refused`] when the engine is closed or recovering, or when the flush failed or timed out, for
+    /// example on a full disk.
     async fn flush(&self) -> Result<(), WriteError>;
 
     /// Requests a full compaction, which rewrites all rows into as few files as possible. Afterwards the database
@@ -122,7 +123,7 @@ pub trait Scan: Send {
 /// A contiguous part of the key space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Where it begins.
+    /// The start bound.
     pub start: Bound<Bytes>,
     /// The end bound. A range that ends before it begins is empty, not an error.
     pub end: Bound<Bytes>,
@@ -213,6 +214,7 @@ pub struct FileLayout {
     pub kept: u64,
     /// The name of the newest file if a compaction made it; `None` if it was flushed.
     pub newest_rewritten: Option<String>,
-    /// The first key and the bytes of each file, in key order. Empty if the keys are unknown.
+    /// The first key and the bytes of each file, in key order. Empty if no rows are in files. The engine in memory has
+    /// no files and returns up to 256 parts of its rows instead.
     pub files_by_key: Vec<(Bytes, u64)>,
 }

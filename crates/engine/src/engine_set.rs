@@ -53,8 +53,9 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`]; it can be tried again.
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
-    /// Returns the databases whose files no clone and no pin reads. Advisory, because a new clone may start at any
-    /// time; [`EngineSet::remove`] decides. Reads every manifest at most twice, for any number of ranges.
+    /// Returns those of `ranges` that are not open and whose files no clone and no pin reads. Advisory, because a new
+    /// clone may start at any time; [`EngineSet::remove`] decides. Reads every manifest at most twice, for any number
+    /// of ranges.
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -138,16 +139,16 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Files of the store that reads of open ranges could not read, at most 100. A file leaves the list when it was
-    /// replaced, when its range no longer reads it, and when its range is closed or reopened. Empty for engines without
-    /// files.
+    /// Files of open ranges that a read or a scrub found damaged or missing, at most 100. A file leaves the list when
+    /// it was replaced, when its range no longer reads it, or when its range is closed or reopened. Empty for engines
+    /// without files.
     fn damaged_files(&self) -> Vec<DamagedFile> {
         Vec::new()
     }
 
-    /// Reads all files of the open databases, and the full segments of the log, without the caches, and verifies their
-    /// checksums. A damaged file of a database is then in [`EngineSet::damaged_files`]. Takes long: `meter` counts the
-    /// bytes, and limits their rate. Cancel safe. Engines without files read nothing.
+    /// Reads all files of the open databases, and the head and the full segments of the WAL, without the caches, and
+    /// verifies their checksums. A damaged file of a database is then in [`EngineSet::damaged_files`]. Takes long:
+    /// `meter` counts the bytes, and limits their rate. Cancel safe. Engines without files read nothing.
     async fn scrub(&self, _meter: Arc<dyn Meter>) -> ScrubPass {
         ScrubPass::default()
     }

@@ -28,11 +28,12 @@ pub enum Refusal {
     /// A write or sync failed, and the engine is reopening its databases. Writes resume automatically.
     #[error("the engine is recovering from a failure")]
     Recovering,
-    /// The pipeline stayed full until the deadline: the disk is too slow for the writes.
+    /// The pipeline stayed full until the deadline, or too many rows are only in the WAL: the disk is too slow for the
+    /// writes.
     #[error("timed out: too many bytes of writes are in flight")]
     Busy,
-    /// Too many rows are only in the WAL, and their flush missed its deadline: the disk is slow, or has no space for
-    /// files outside the WAL. Acknowledged rows are safe in the WAL.
+    /// A flush that [`crate::Engine::flush`] requested missed its deadline: the disk is slow, or has no space for files
+    /// outside the WAL. Acknowledged rows are safe in the WAL.
     #[error("timed out while flushing rows to the store")]
     NotFlushed,
     /// A damaged file prevents the compaction of the range, so it refuses writes. Other ranges accept writes.

@@ -61,7 +61,7 @@ impl HealthCell {
 
     /// Sets the health, unless closed.
     pub(crate) fn set(&self, health: Health) {
-        // An error means that it is closed.
+        // An error means that the health is already `Closed`.
         let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {

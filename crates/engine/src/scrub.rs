@@ -1,4 +1,5 @@
-//! The interface of the scrub, which reads all files of the databases to find damage before a client needs the rows.
+//! The interface of the scrub, which reads all files of the databases and of the WAL to find damage before a client
+//! needs the rows.
 
 use futures::future::BoxFuture;
 
@@ -18,18 +19,18 @@ impl Meter for NoMeter {
     }
 }
 
-/// The result of a scrub of all open databases and of the log.
+/// The result of a scrub of all open databases and of the WAL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScrubPass {
     /// The number of files that were read.
     pub files: u64,
     /// The number of files of ranges that are missing or damaged; [`crate::EngineSet::damaged_files`] names them.
     pub damaged: u64,
-    /// The files of the log that are missing or damaged.
+    /// The files of the WAL that are missing or damaged.
     pub log: Vec<LogFault>,
 }
 
-/// A missing or damaged file of the log. Its rows are also in memory, so no read fails.
+/// A missing or damaged file of the WAL. Its rows are also in memory, so no read fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFault {
     /// Its path in the data directory.

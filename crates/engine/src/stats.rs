@@ -23,7 +23,7 @@ pub struct Stats {
     pub group_batches: Distribution,
     /// Bytes of each commit group.
     pub group_bytes: Distribution,
-    /// Time of one write and sync of the WAL, in microseconds.
+    /// Time of writing one commit group with rows, mostly its write and sync of the WAL, in microseconds.
     pub sync_us: Distribution,
     /// Bytes of the WAL that a restart would have to read.
     pub log_bytes: u64,
@@ -57,14 +57,15 @@ pub struct EngineMetric {
 pub struct Distribution {
     /// The number of values.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the values.
     pub sum: u64,
     /// Bucket `i` counts the values up to `2^i` that are not in an earlier bucket.
     pub buckets: Vec<u64>,
 }
 
 impl Distribution {
-    /// The largest value that counts into bucket `index`.
+    /// The largest value that counts into bucket `index`, except for the last bucket, which also counts all larger
+    /// values.
     pub fn bound(index: usize) -> u64 {
         1_u64
             .checked_shl(u32::try_from(index).unwrap_or(u32::MAX))

@@ -1,8 +1,8 @@
 //! Detects tables that grow at one end: nearly all inserts are beyond the first or last partition.
 //!
 //! Splits cannot balance such a table, because all inserts go to the range that holds the end. Concurrent clients
-//! insert slightly out of order, so inserts are compared with the ends at the start of an *epoch* of 1,024 inserts (or
-//! a window). Requests are not reordered by that many inserts.
+//! insert slightly out of order, so inserts are compared with the ends at the start of an *epoch*: 1,024 inserts, or
+//! fewer if a window ends after at least 64. Requests are not reordered by that many inserts.
 //!
 //! The load of the newest keys moves with the end. So the search for a split point treats the keys of the last minutes
 //! as one piece ([`GrowingEnd`]): a split between them would soon have all load on one side.
@@ -106,7 +106,7 @@ struct End {
     marked: [Box<[u8]>; 2],
     /// Inserts at or beyond `before`, halved with every window.
     beyond: u32,
-    /// The number of epochs in which the end moved.
+    /// The number of epochs in which the end moved; 0 again after [`WINDOWS_MAX`] windows without a move.
     advances: u32,
     /// The number of windows since the last move.
     still_windows: u32,

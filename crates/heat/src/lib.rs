@@ -47,8 +47,8 @@ pub use split_advice::SplitAdvice;
 pub use top_partitions::HotPartition;
 pub use window::{Activity, Counts, PARTITIONS_MAX, PartitionWindow, Window};
 
-/// How the sample is thinned, as (sampled requests in a window, shift): above that number of requests, the sample takes
-/// one in 2^shift units of load. A request without rows has 2^4 units.
+/// How the sample is thinned, as (sampled requests in a window, shift): from that number of requests on, the sample
+/// takes one in 2^shift units of load. A request without rows has 2^4 units.
 const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
 
 /// The heat of one range.

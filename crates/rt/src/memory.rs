@@ -8,8 +8,9 @@ use crate::world;
 /// not depend on the machine.
 const USUAL_BYTES: u64 = 4 << 30;
 
-/// The bytes that this process may use: the machine's memory, or less if a cgroup or half the limit of the address space
-/// (`ulimit -v`) is lower. Read once at start: the limits of a running process seldom change.
+/// The bytes that this process may use: the machine's memory, or less if a cgroup or half the limit of the address
+/// space (`ulimit -v`) is lower. Reads files of the system, so call it once, at start: the limits of a running process
+/// seldom change.
 #[must_use]
 pub fn available() -> u64 {
     if world::is_simulated() {

@@ -193,8 +193,8 @@ where
     tokio::task::spawn_blocking(work)
 }
 
-/// Lowers the priority of this thread. Linux has a priority for each thread. Without permission the priority does not
-/// change.
+/// Lowers the priority of this thread, only on Linux, which has a priority for each thread. Without permission the
+/// priority does not change.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICE);

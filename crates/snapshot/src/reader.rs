@@ -37,8 +37,8 @@ impl SnapshotReader {
         &self.record
     }
 
-    /// A scan of the rows from `start` (inclusive) to `end` (exclusive; `None` for the last row), in key order. Nothing
-    /// is read before the first call of [`SnapshotScan::next`]. The blocks read are not cached.
+    /// A scan of the rows from `start` (inclusive) to `end` (exclusive), in key order. Without `end` it reads to the
+    /// last row. Nothing is read before the first call of [`SnapshotScan::next`]. The blocks read are not cached.
     #[must_use]
     pub fn scan(&self, start: &Bytes, end: Option<&Bytes>) -> SnapshotScan {
         let mut rest = VecDeque::new();

@@ -5,12 +5,12 @@
 //!                 clients write         writes wait briefly     the point of no return
 //! ```
 //!
-//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. After that, the
-//!   snapshot is complete.
+//! - A kill before the record is stored leaves no snapshot, and the next start releases the pins. Once the record is
+//!   stored, the snapshot is complete.
 //! - The change lock excludes splits, merges and deletions of databases while a snapshot is created or deleted. Reading
 //!   needs no lock.
 //! - A deletion first removes the record, then the pins.
-//! - An unreadable record blocks only the release of untracked pins. It can be deleted.
+//! - An unreadable record can be deleted. Until then it blocks only the release of untracked pins.
 
 use super::readers::Readers;
 use super::store::save_and_confirm;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum number of snapshots of a store: each snapshot lengthens the manifests of its databases and keeps an old
-/// version of each.
+/// version of each manifest.
 pub const SNAPSHOTS_MAX: usize = 256;
 
 /// The time between two runs of the background deletion of [`Snapshots::delete_later`].
@@ -42,7 +42,7 @@ pub enum SnapshotError {
     /// No snapshot has the name.
     #[error("snapshot {0} not found")]
     NoSuchSnapshot(SnapshotName),
-    /// A restore or backup is reading it.
+    /// A restore or backup is reading the snapshot.
     #[error("snapshot {0} is being read by a restore or backup")]
     InUse(SnapshotName),
     /// The number of snapshots is at its maximum.

@@ -24,7 +24,7 @@ pub enum RoomError {
     /// The storage is full.
     #[error("no space left for the WAL")]
     Full,
-    /// The group has a record that exceeds the maximum size.
+    /// The group is larger than the maximum size of a record.
     #[error("the group is too large for the WAL")]
     TooLarge,
     /// The storage failed for another reason.

@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// The written and flushed records of each range.
+/// For each range, its last record, and up to which record it is flushing or has flushed.
 #[derive(Debug)]
 pub(crate) struct Retention {
     limits: Limits,

@@ -23,7 +23,7 @@ pub trait WalStorage: Send + Sync + 'static {
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
 }
 
-/// The event before the WAL is opened.
+/// What happened before the WAL is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// The process started. The recovered records are durable.
@@ -42,7 +42,7 @@ pub struct VerifiedFile {
     pub name: String,
     /// The bytes that were read.
     pub bytes: u64,
-    /// What is wrong with it. A failure to read that may pass is not a problem.
+    /// What is wrong with the file; `None` also after a read failure that may be temporary.
     pub problem: Option<String>,
 }
 

@@ -169,7 +169,7 @@ pub(super) async fn only_open_ranges_are_cloned(set: Arc<dyn EngineSet>) {
     set.close().await;
 }
 
-/// A clone includes rows that are only in memory, and writes during the call do not delay it.
+/// A clone includes rows that are only in memory. Of the writes during the call it has none, some or all.
 pub(super) async fn a_clone_has_every_acknowledged_row(set: Arc<dyn EngineSet>) {
     let source = open(&*set, FIRST).await;
     write_flushed(&*source, 0..10, "flushed").await;

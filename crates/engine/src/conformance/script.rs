@@ -146,7 +146,7 @@ fn range_of(model: &Model, range: &KeyRange) -> Vec<(Bytes, Bytes)> {
         .collect()
 }
 
-/// Keys of differing lengths, so that one is a prefix of another.
+/// The key of a number: three bytes, or four for a multiple of 3, so that keys differ in length.
 fn encode(key: u16) -> Bytes {
     let mut bytes = vec![b'k'];
     bytes.extend(key.to_be_bytes());

@@ -76,8 +76,8 @@ pub(super) fn manifests(
     Box::pin(reading)
 }
 
-/// An empty WAL for SlateDB's administration. A source is flushed before it is cloned, and Partita's WAL removes its
-/// own segments.
+/// An empty WAL for SlateDB's administration, which needs no other: a source is flushed before it is cloned, and
+/// Partita's WAL removes its own segments.
 struct NoWal;
 
 #[async_trait]

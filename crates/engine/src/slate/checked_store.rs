@@ -3,7 +3,7 @@
 //! SlateDB repeats a failed call of its store without limit, because a full disk or a short outage must not close a
 //! database. But a read beyond the end of a truncated file would be repeated forever. So this store returns such errors
 //! as [`NonRetryable`], and records the file in [`Damage`]. SlateDB repeats a read once if the content fails its
-//! checksum; a tag on the call tells this store so, and it records the file too.
+//! checksum; the repeated call has a tag that says so, and this store then records the file, too.
 //!
 //! Only reads of data files are checked. Each has an [`ObjectStoreCallTag`], which names the calling part of SlateDB.
 
@@ -93,7 +93,7 @@ impl CheckedStore {
         }
     }
 
-    /// Reads a part of a data file, or its properties.
+    /// Reads a data file, or only its properties. Truncation is detected only by reads of a bounded range.
     async fn read(
         &self,
         file: &Path,

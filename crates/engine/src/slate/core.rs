@@ -17,7 +17,7 @@ use crate::health::HealthCell;
 use crate::stats::CommitCounts;
 use crate::{Health, RangeId, ReadError, Refusal};
 
-/// The maximum number of databases that are opened, cloned or removed at the same time.
+/// The maximum number of changes of databases that run at the same time ([`Core::lock_change`]).
 const CHANGES_MAX: u32 = 8;
 
 pub(super) struct Core {
@@ -52,7 +52,8 @@ impl Core {
         })
     }
 
-    /// Locks one database for a change: opening, closing, cloning, removing.
+    /// Takes one permit of the change lock: for opening, closing, cloning, removing, pinning or unpinning, or for a
+    /// sweep of the trash. It does not exclude other changes of the same database.
     pub(super) async fn lock_change(&self) -> SemaphorePermit<'_> {
         self.lock_changes(1).await
     }

@@ -1,8 +1,9 @@
 //! The files of the store that could not be read, for health and status.
 //!
 //! [`super::checked_store`] adds a file to the list when a read fails, [`super::scrub`] when it finds damage. A file
-//! leaves the list when its range is closed or reopened, when the range no longer reads it, and when the file was
-//! replaced. [`super::damage_watch`] checks for the last two.
+//! leaves the list when its range is closed or reopened, when the range no longer reads it, or when the file was
+//! replaced. [`super::damage_watch`] checks for the last two. A scrub also drops the manifests of a range before it
+//! adds those that are still damaged.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,8 @@ use super::damage::{is_data_file, version_of};
 use super::database::Database;
 use super::settings::LEVEL0_COUNT_BLOCKED;
 
-/// Drops from the list the files that were replaced, and those that no open database reads. Cancel safe.
+/// Drops a file from the list if it was replaced, or if the database of its range is closed or no longer reads the
+/// file. Cancel safe.
 pub(super) async fn recheck(core: &Core) {
     let damage = &core.context.damage;
     for (range, file, version) in damage.versions() {
@@ -33,9 +34,9 @@ pub(super) fn reads(database: &Database, file: &Path) -> bool {
         .any(|view| view.sst.id.value().to_string() == name)
 }
 
-/// Blocks writes of ranges that have a damaged file and a nearly full level 0. The damage can prevent the compaction of
-/// level 0. When level 0 is full, the range can no longer flush and its records stay in the WAL, until the WAL is full
-/// and all ranges refuse writes.
+/// Blocks writes of ranges that have a damaged file and a nearly full level 0, and unblocks the other ranges. The
+/// damage can prevent the compaction of level 0. When level 0 is full, the range can no longer flush and its records
+/// stay in the WAL, until the WAL is full and all ranges refuse writes.
 pub(super) fn block_writes(core: &Core) {
     for open in core.open_ranges() {
         let range = open.range;

@@ -100,12 +100,12 @@ impl Database {
         WalId(self.db.manifest().replay_after_wal_id())
     }
 
-    /// Whether it is closed, after a failure or by [`Database::close`].
+    /// Whether the database is closed, after a failure or by [`Database::close`].
     pub(super) fn is_closed(&self) -> bool {
         self.db.status().close_reason.is_some()
     }
 
-    /// Closes it without a flush, to keep the shutdown short: the next start replays its records.
+    /// Closes the database without a flush, to keep the shutdown short: the next start replays its WAL records.
     pub(super) async fn close(&self) {
         let (options, range) = (CloseOptions::default().with_flush_type(None), self.range);
         let closing = self.db.close_with_options(options);

@@ -43,7 +43,8 @@ impl Home {
         }
     }
 
-    /// Renames a folder of a directory in one step. Returns `false`, and changes nothing, if that is not possible.
+    /// Renames a folder of a directory in one step. Returns `false`, and changes nothing, if the store is not a
+    /// directory, the folder is missing, or the new name is taken.
     pub(super) async fn rename_folder(&self, from: String, to: String) -> std::io::Result<bool> {
         let Some(directory) = self.directory.clone() else {
             return Ok(false);

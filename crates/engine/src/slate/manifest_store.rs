@@ -5,8 +5,8 @@
 //! manifests an older state would be served. This store adds:
 //! - a checksum trailer, the *seal*, at the end of each manifest and each state of compactions: a checksum of the
 //!   object's name and bytes, which is verified and removed when the object is read;
-//! - a small object for each database, the *witness*: the number of its newest manifest, and the number from which on
-//!   all manifests have a seal.
+//! - a small object for each database, the *witness*: the number of its newest manifest, and the numbers from which on
+//!   all manifests and all states of compactions have a seal.
 //!
 //! SlateDB ignores bytes after a manifest, so earlier versions of the server read sealed manifests. Manifests of earlier
 //! versions have no seal and are read.
@@ -232,11 +232,12 @@ impl Witness {
 /// The witness of the database in `folder`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoundWitness {
-    /// There is none: only earlier versions of the server have written the database.
+    /// The database has no witness: only earlier versions of the server wrote it, or the process was killed before it
+    /// wrote the first witness.
     Missing,
-    /// It cannot be read.
+    /// The witness is damaged, of another database, or of an unknown version.
     Damaged,
-    /// It is readable.
+    /// The witness is valid.
     Found(Witness),
 }
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Guarantees beyond [`crate::Engine`] and [`crate::EngineSet`]:
-//! - All waiting batches of all ranges form one group: one SlateDB batch and one WAL record for each range, one sync
-//!   for all. A single caller waits for one sync; many callers share one.
+//! - All waiting batches of all ranges, up to [`Settings::group_bytes_max`], form one group: one SlateDB batch and one
+//!   WAL record for each range, one sync for all. A single caller waits for one sync; many callers share one.
 //! - The commit loop and SlateDB's writer tasks have a dedicated thread. Request threads never block on a sync, and a
 //!   group stays on one thread.
 //! - Reads see durable rows only, and give up after [`READ_DEADLINE`]. A read that needs a damaged file fails at once;
@@ -83,8 +83,8 @@ pub use verify::{CheckedDatabase, FileFault, FileKind, Verifier};
 /// How long a read waits for the store.
 pub const READ_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a flush or a close waits until the store has the rows in memory. A timeout loses no rows, because the WAL
-/// has them.
+/// How long writing the rows in memory to the store's files, or closing a database, may take. A timeout loses no rows,
+/// because the WAL has them.
 const FLUSH_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How long an operation on the store's files may take: reading manifests, removing files. An interrupted removal of

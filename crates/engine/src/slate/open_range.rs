@@ -28,7 +28,7 @@ impl OpenRange {
         })
     }
 
-    /// Its database; `None` while it is closed or being reopened.
+    /// The range's database; `None` while it is being reopened, and after the close.
     pub(super) fn database(&self) -> Option<Arc<Database>> {
         self.database.read().clone()
     }

@@ -1,9 +1,9 @@
-//! The scrub: reads all files of open databases and the log, so that damage is found before a client or a start needs
-//! the rows.
+//! The scrub: reads all files of open databases and of the WAL (in the folder `log`), except for the WAL's current
+//! segment. So damage is found before a client or a start needs the rows.
 //!
 //! It verifies the same checksums as the check of a closed store ([`super::verify`]), and does not use the block cache.
 //! A damaged file is added to the same list as one that a client's read finds ([`super::damage`]), so that status and
-//! log name it. A damaged file of the log is in the result only: its rows are in memory too, and no read fails.
+//! log name it. A damaged file of the WAL is in the result only: its rows are in memory too, and no read fails.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::newest_manifest::newest_manifest;
 use super::verify::data_file::{self, FileState};
 use crate::{LogFault, Meter, RangeId, ScrubPass};
 
-/// Reads all files of the databases that are open, and the log. Cancel safe.
+/// Reads all files of the databases that are open, and of the WAL. Cancel safe.
 pub(super) async fn run(core: Arc<Core>, meter: Arc<dyn Meter>) -> ScrubPass {
     let mut scrub = Scrub {
         core,
@@ -67,7 +67,7 @@ impl Scrub {
         context.damage.note(range, &path, problem.clone(), version);
     }
 
-    /// The head of the log and its full segments. The current segment is being written.
+    /// Verifies the head of the WAL and its full segments, but not the current segment, which is being written.
     async fn log(&mut self) {
         let Some(wal) = self.core.wal() else { return };
         let mut last = None;

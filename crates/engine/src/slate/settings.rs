@@ -67,13 +67,13 @@ impl Default for Settings {
     }
 }
 
-/// The size of a flushed file.
+/// SlateDB flushes the rows in memory to a file of level 0 when they reach this size.
 const LEVEL0_BYTES: usize = 32 << 20;
 
 /// SlateDB's limit on unflushed rows in memory. The limit on the WAL is normally reached earlier.
 const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
-/// How often a database looks for a newer manifest in the store.
+/// How often a database looks for a newer manifest in the store; more often if the garbage age is short.
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
 /// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second
@@ -113,7 +113,7 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts: LEVEL0_COUNT_MAX,
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
-        // Level 0 is read once by a compaction, which compresses, and is deleted within seconds under load.
+        // Under load a compaction reads a file of level 0 seconds after it was written, and compresses its rows.
         compression_codec: None,
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,

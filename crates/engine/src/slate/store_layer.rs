@@ -1,4 +1,4 @@
-//! An object store over another one, which changes how whole objects are read or written.
+//! An object store over another one, which changes how objects are read or written.
 
 use std::fmt::{self, Debug, Display};
 use std::ops::Range;

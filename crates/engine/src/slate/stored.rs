@@ -14,7 +14,7 @@ use super::store_layer::Layered;
 use super::{admin, file_layout, trash, within_store_deadline};
 use crate::{ChangeError, RangeId, StoredDatabase, StoredFiles, StoredRanges};
 
-/// The databases, the trash, and the WAL of open databases.
+/// The databases and the trash of an open store, and the ranges with WAL records that are not replayed yet.
 pub(super) async fn read(core: &Core) -> Result<StoredRanges, ChangeError> {
     let mut stored = read_store(&core.context.home.store, &admin::clock(core)).await?;
     if let Some(wal) = core.wal() {

@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// itself.
 const TICK_BACKLOGGED: Duration = Duration::from_millis(20);
 
-/// The interval between checks whether damaged files were replaced.
+/// The interval between checks whether listed damaged files were replaced or are no longer read.
 const RECHECK: Duration = Duration::from_secs(2);
 
 /// The pause before the first retry of a failed recovery.

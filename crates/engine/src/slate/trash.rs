@@ -29,7 +29,7 @@ const AGE_MAX: Duration = Duration::from_secs(180);
 pub(super) struct Entry {
     folder: String,
     pub(super) range: RangeId,
-    /// When it was removed, in seconds since 1970.
+    /// When the database was removed, in seconds since 1970.
     removed_at: i64,
 }
 
@@ -88,8 +88,8 @@ pub(super) async fn sweep(core: &Core) -> Result<(), ChangeError> {
     result
 }
 
-/// Deletes a removed database, and the checkpoints that it holds on its sources. An interrupted deletion resumes with
-/// the next call.
+/// Deletes a removed database, and, if its manifest is readable, the checkpoints that it holds on its sources. An
+/// interrupted deletion resumes with the next call.
 async fn delete(core: &Core, entry: &Entry) -> Result<(), ChangeError> {
     let context = &core.context;
     let (store, folder) = (&context.home.store, &entry.folder);

@@ -16,7 +16,8 @@
 //! object store, 64 busy ranges and 32 hot partitions take about 3.3 MB.
 //!
 //! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back
-//! catches up, windows are added to the newest slot. Slots more than an hour ahead of the clock are dropped.
+//! catches up, windows are added to the newest slot. If a slot is more than an hour ahead of the clock, all slots with
+//! future times are dropped.
 
 mod archive;
 mod grid;
@@ -141,7 +142,7 @@ impl Default for HeatHistory {
     }
 }
 
-/// The load of all ranges in one window, as the load of a slot. Stores its keys in `keys`.
+/// The load of all ranges in one window, as the load of a slot. Adds the keys of the load to `keys`.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     let cells = ranges.iter().map(|range| Cell {
         extent: keys.extents.intern(range.bounds.clone()),

@@ -18,7 +18,7 @@ pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 /// A time, in tens of seconds since 1970.
 pub(super) type Time = u32;
 
-/// The load of one extent.
+/// The load of one extent: the key bounds of a range, or of several joined ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) extent: Arc<Bounds>,

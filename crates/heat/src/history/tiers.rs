@@ -20,7 +20,8 @@ const FINE_KEPT: Time = HOUR;
 const MEDIUM_KEPT: Time = 6 * HOUR;
 /// How long slots are kept, in units of 10 s.
 pub(super) const KEPT: Time = 24 * HOUR;
-/// How far in the future slots may be, in units of 10 s, in case the clock is set back a little.
+/// How far in the future slots may be, in units of 10 s, in case the clock is set back a little. If one is further
+/// ahead, all slots with future times are dropped.
 pub(super) const AHEAD_MAX: Time = HOUR;
 
 /// The length of a slot.
@@ -59,13 +60,14 @@ pub(super) struct Tiers {
     /// The slots of each [`Tier`], in the order of its variants.
     slots: [VecDeque<Slot>; 3],
     pub(super) keys: Keys,
-    /// Slots before this time are in the archive and no longer change.
+    /// Slots before this time are in the archive and get no more load.
     pub(super) saved_to: Time,
 }
 
 impl Tiers {
     /// Adds the load of the window at `at`, and moves older slots to coarser tiers. If `at` is before the newest slot,
-    /// because the clock was set back, the load is added to that slot, so that slots stay in order.
+    /// because the clock was set back, the load is added to that slot, so that slots stay in order. If `at` is already
+    /// in the archive, the load is added to the first slot after the archived ones.
     ///
     /// Returns the number of slots dropped because they were in the future.
     pub(super) fn record(&mut self, at: Time, load: SlotLoad) -> usize {

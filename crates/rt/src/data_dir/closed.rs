@@ -10,7 +10,8 @@ use object_store::local::LocalFileSystem;
 use super::lock::Lock;
 use super::{Error, stamp};
 
-/// A locked data directory in which this process changes nothing. Dropping it releases the lock.
+/// A locked data directory. Opening it changes nothing; a caller changes it only by writing to
+/// [`ClosedDataDir::store`]. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct ClosedDataDir {
     path: PathBuf,

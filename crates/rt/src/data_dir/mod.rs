@@ -109,7 +109,7 @@ impl DataDir {
         Arc::clone(&self.store) as Arc<dyn ObjectStore>
     }
 
-    /// Sets how many data files stay open, for a process that knows its limit of open files.
+    /// Sets how many data files stay open, at most 4,096, for a process that knows its limit of open files.
     pub fn keep_open(&self, files_max: usize) {
         self.store.set_files_max(files_max);
     }

@@ -102,7 +102,8 @@ impl Place {
     }
 }
 
-/// The bucket or container of a URL: in `abfss://CONTAINER@account…` the user name is the container.
+/// What identifies the bucket or container of a URL: scheme, user name, host and port. In `abfss://CONTAINER@account…`
+/// the user name is the container.
 fn root(url: &Url) -> (&str, &str, Option<&str>, Option<u16>) {
     (url.scheme(), url.username(), url.host_str(), url.port())
 }

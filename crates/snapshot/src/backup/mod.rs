@@ -28,12 +28,12 @@ const CHECKSUMS: &str = "SHA256SUMS";
 /// The object that identifies the snapshot of the backup; written first.
 const BEGUN: &str = "begun.json";
 
-/// The progress of a copy.
+/// The progress of a copy or of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Rows copied, including the rows of an earlier attempt.
+    /// Rows copied, including the rows of an earlier attempt; in a verification, the rows of the intact parts.
     pub rows: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the keys and values of these rows; in a verification, bytes of all files read.
     pub bytes: u64,
 }
 
@@ -54,7 +54,7 @@ pub enum BackupError {
     /// The partition map of the new store cannot be stored.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// The snapshot, or the new store, cannot be read.
+    /// The snapshot cannot be read.
     #[error("cannot read rows: {0}")]
     Read(#[from] ReadError),
     /// Rows cannot be written to the new store.
@@ -69,7 +69,7 @@ pub enum BackupError {
     /// The object store of the backup returned an error.
     #[error("cannot read or write the backup: {0}")]
     Store(#[from] object_store::Error),
-    /// The new data directory cannot be created.
+    /// The new data directory cannot be created, or a part of the backup cannot be encoded.
     #[error("{0}")]
     Directory(String),
 }

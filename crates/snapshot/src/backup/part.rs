@@ -9,7 +9,7 @@ const MAGIC: &[u8; 8] = b"PARTBAK\n";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const DIGEST_BYTES: usize = 32;
-/// A fast level. Its compression ratio is about that of the database's files.
+/// A fast compression level. Its compression ratio is about that of the database's files.
 const ZSTD_LEVEL: i32 = 1;
 /// The maximum size of the uncompressed rows. A part is only a little larger than [`super::write::PART_BYTES`], so a
 /// larger size means damage.

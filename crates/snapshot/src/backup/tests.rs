@@ -122,7 +122,7 @@ async fn take(store: &Opened, name: &str) -> SnapshotReader {
     store.snapshots.read(&name).await.unwrap()
 }
 
-/// The rows and ranges of a restored directory.
+/// Checks the rows and the number of ranges of a restored directory, and that it accepts writes and snapshots.
 async fn check(directory: &FilePath, before: &BTreeMap<Bytes, Bytes>) {
     let restored = open(directory).await;
     assert_eq!(restored.cluster.map().ranges().len(), 3);
@@ -187,7 +187,7 @@ async fn the_times_of_a_restored_store_continue_after_a_backup_from_the_future()
     let path = |name: &str| directory.path().join(name);
     let source = open(&path("data")).await;
     let newest = DateTime::from_system(SystemClock.now() + DECADES);
-    // Version 1, the Timestamp, no properties. The last row is older, and one is not an entity.
+    // Version 1, the Timestamp, no properties. The second row is older, and the third is not a readable entity.
     let entity = |at: DateTime| [&[1_u8][..], &at.ticks().to_le_bytes()].concat();
     let rows = [
         (key(1), entity(newest)),
@@ -225,7 +225,7 @@ async fn the_times_of_a_restored_store_continue_after_a_backup_from_the_future()
     }
 }
 
-/// After an interruption at any point, the next attempt keeps complete parts and writes the missing parts.
+/// After an interruption, the next attempt keeps complete parts and writes missing and truncated parts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_interrupted_backup_resumes() {
     let world = World::new().await;
@@ -275,7 +275,7 @@ async fn an_interrupted_backup_resumes() {
         "the resumed backup is identical"
     );
 
-    // A further attempt keeps all parts. If a part is damaged, the next attempt writes that part again.
+    // A further attempt keeps all parts. If a part is missing, the next attempt writes only that part.
     assert_eq!(world.write("backup").await.unwrap().kept, whole.parts);
     let second = world.path("backup/rows/00000002.part");
     std::fs::remove_file(&second).unwrap();
@@ -284,7 +284,7 @@ async fn an_interrupted_backup_resumes() {
     world.close().await;
 }
 
-/// Verification reports each missing, truncated or changed file by name, and the restore fails.
+/// Verification reports each missing, truncated or changed file. The restore fails if a file that it reads was changed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_to_any_file_is_reported_by_name() {
     let world = World::new().await;

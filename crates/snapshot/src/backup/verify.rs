@@ -13,7 +13,7 @@ use super::manifest::{Begun, Manifest, pretty, sha256};
 use super::part::Part;
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
 
-/// A damaged file.
+/// A missing or damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// The file with this name is missing.
@@ -27,7 +27,7 @@ pub enum Finding {
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
-    /// Damaged files; empty if the backup is intact.
+    /// Missing and damaged files; empty if the backup is intact.
     pub findings: Vec<Finding>,
     /// Files that were read.
     pub files: u64,

@@ -352,7 +352,8 @@ async fn change(cluster: &Cluster, round: u32) -> Result<(), ChangeRefused> {
     }
 }
 
-/// `own_bytes` counts the files that only one snapshot needs, and an unreadable record does not reduce it.
+/// `own_bytes` counts the files that only one snapshot needs. An unreadable record blocks only the release of untracked
+/// pins, until it is deleted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bytes_that_only_a_snapshot_needs_are_counted() {
     let directory = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ pub const SEGMENT_BYTES: u64 = 8 << 10;
 /// The number of segments after which a range is due for a flush in the storages under test.
 pub const FLUSH_AFTER_SEGMENTS: u64 = 2;
 
-/// The maximum number of segments in the storages under test.
+/// The number of segments at which a WAL is backlogged in the storages under test.
 pub const LIVE_SEGMENTS_MAX: u64 = 6;
 
 /// A storage under test, with fault injection.

@@ -11,7 +11,7 @@ use crate::{AppendFault, RangeId, Resume, Row, Wal, WalId};
 /// One step of a script.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// Appends a group: for each range, a value of this length.
+    /// Appends a group: for each range, a record with a value of this length and one of a seventh of it.
     Group(BTreeMap<u64, usize>),
     /// Appends a group that fails, and reopens the WAL.
     Fail(BTreeMap<u64, usize>, AppendFault),

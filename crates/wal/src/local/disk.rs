@@ -12,7 +12,7 @@ pub trait Disk: Send + Sync + 'static {
     /// Creates a file of `bytes` with all its space allocated.
     ///
     /// # Errors
-    /// `StorageFull` when the disk is full; then the file is removed.
+    /// `StorageFull` when the disk is full. After any error the file is removed.
     fn create(&self, path: &Path, bytes: u64) -> io::Result<File>;
 
     /// Writes all of `bytes` at `offset`.

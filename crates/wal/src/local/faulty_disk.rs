@@ -69,7 +69,8 @@ impl FaultyDisk {
     }
 
     /// Simulates a kill: the process completes this many calls and is killed during the next one, of which a write
-    /// writes only half of its bytes. Later calls do nothing.
+    /// writes only half of its bytes. Later calls do nothing. Syncs of a directory do not count as calls, and always
+    /// complete.
     pub fn kill_after(&self, calls: usize) {
         let mut faults = self.faults.lock();
         (faults.calls_left, faults.killed) = (Some(calls), false);

@@ -1,8 +1,8 @@
 //! The bytes of a segment and of the head. `docs/format/log.md` describes them in prose; numbers are little endian.
 //!
-//! A segment is a header of one sector and then records, each at the start of a sector. Checksums include the segment's
-//! salt, a random number. So the check fails for old bytes of a recycled file, and for a client's value that looks like
-//! a record.
+//! A segment is a header of one sector and then records, each at the start of a sector. Checksums of records include
+//! the segment's salt, a random number. So the check fails for old bytes of a recycled file, and for a client's value
+//! that looks like a record.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ pub(super) struct SegmentHeader {
     pub(super) version: u32,
     /// The sequence number of the segment in the WAL.
     pub(super) number: u64,
-    /// A random number with which every checksum of the segment starts.
+    /// A random number with which the checksum of every record of the segment starts.
     pub(super) salt: u64,
     /// The length of the whole segment in bytes.
     pub(super) bytes: u64,
@@ -57,7 +57,7 @@ pub(super) struct SegmentHeader {
 /// Why the first sector of a segment, or a slot of the head, cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderFault {
-    /// It is damaged, or the file is not part of a WAL.
+    /// The sector or slot is damaged, or the file is not part of a WAL.
     Damaged,
     /// The format version is unknown to this binary.
     Version(u32),
@@ -120,7 +120,7 @@ pub(super) struct Written {
 pub(super) struct HeadRecord {
     /// Increases by one with each update. The slot with the higher number counts.
     pub(super) update: u64,
-    /// The WAL was written at least up to here; `None` if no group was ever written.
+    /// The WAL was written at least up to this group; `None` if no written group was recorded yet.
     pub(super) written: Option<Written>,
     /// The numbers of the segments that must exist.
     pub(super) segments: BTreeSet<u64>,

@@ -4,7 +4,8 @@
 //! head, a WAL that lost its newest or its only segment would look like one whose records were released.
 //!
 //! The file `head` has two slots. An update overwrites the older slot and syncs it, so that a torn update leaves the
-//! newer slot intact. Order of an update and the files that it names, so that a crash between them loses nothing:
+//! newer slot intact. The head and the files that it names change in this order, so that a crash between two changes
+//! loses nothing:
 //! - A new segment first gets its final name, then it is listed in the head, and only then records are written to it.
 //!   An unlisted segment has no records.
 //! - A released segment is first removed from the list, and only then its file is reused or removed. Unlisted segments

@@ -35,7 +35,7 @@ struct Shared {
     recovered: Mutex<BTreeMap<RangeId, VecDeque<Record>>>,
     poisoned: AtomicBool,
     is_new: bool,
-    /// The number of segments with records; readable without the lock.
+    /// The number of full segments, plus one for the current segment; readable without the lock.
     live_segments: AtomicU64,
     live_bytes: AtomicU64,
     wants_maintenance: AtomicBool,

@@ -15,15 +15,15 @@
 //! How it implements the guarantees of [`Wal`]:
 //! - A damaged record counts as a torn tail only if it is the last one. Damage before an acknowledged record is an
 //!   error.
-//! - A record longer than a segment gets a segment of its length.
+//! - A group longer than a segment gets a segment of its length.
 //!
 //! Invariants:
 //! - Groups are numbered without gaps, and group `n + 1` begins only after group `n` is on the disk.
 //! - Records start at multiples of [`format::SECTOR_BYTES`], so that no sector of an acknowledged record is written
 //!   again.
 //! - A file has its final name only once its header is on the disk, and takes records only once the head lists it.
-//! - Segments are removed from the front only, after the head no longer lists them. So a start finds that a listed
-//!   segment is missing.
+//! - Segments with records are removed from the front only, after the head no longer lists them. So a start finds that
+//!   a listed segment is missing.
 //!
 //! `docs/format/log.md` describes the bytes.
 
@@ -60,11 +60,12 @@ use crate::{OpenWalError, Resume, Wal, WalStorage};
 /// How the WAL is laid out, and how long it may become.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes of a segment, except a segment for a single longer record.
+    /// Bytes of a segment, except a segment for a longer group.
     pub segment_bytes: u64,
     /// The number of segments created in advance.
     pub spare_count: usize,
-    /// The maximum number of used segments kept for reuse; further segments are removed.
+    /// A released segment is kept for reuse only while fewer than this many segments are ready; otherwise it is
+    /// removed.
     pub recycled_count_max: usize,
     /// A range is due for a flush when it pins this many full segments, or the same number of bytes. A group takes at
     /// least a sector, so small rows reach this limit long before they fill the memory.
@@ -72,8 +73,8 @@ pub struct Options {
     /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
     /// startup time and the memory for unflushed rows.
     pub live_segments_max: u64,
-    /// After this number of calls of [`Wal::maintain`] in a row without a new group, the WAL removes its ready segments
-    /// to free their space.
+    /// After this number of calls of [`Wal::maintain`] in a row without a new group, and once all full segments are
+    /// released, the WAL removes its ready segments to free their space.
     pub idle_calls_max: u32,
 }
 

@@ -85,7 +85,7 @@ impl SegmentPool {
         self.ready.extend(spares);
     }
 
-    /// Returns a ready or new segment with space for a record of `record_bytes`.
+    /// Returns a ready or new segment with space for a group of `record_bytes`.
     pub(super) fn take(&mut self, disk: &dyn Disk, record_bytes: u64) -> io::Result<Segment> {
         let wanted = SECTOR_BYTES + record_bytes;
         match self.ready.pop_front_if(|ready| ready.bytes() >= wanted) {
@@ -148,8 +148,9 @@ impl SegmentPool {
         disk.sync_directory(&self.directory)
     }
 
-    /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready. A used file is faster
-    /// than a new file: its blocks are already written, so a sync does not change file system metadata.
+    /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready or its length is not the
+    /// configured one. A used file is faster than a new file: its blocks are already written, so a sync does not change
+    /// file system metadata.
     pub(super) fn recycle(
         &mut self,
         disk: &dyn Disk,

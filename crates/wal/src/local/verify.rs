@@ -30,15 +30,18 @@ pub struct StoredRecords {
     pub last: WalId,
     /// The first record that is missing between them.
     pub missing: Option<WalId>,
-    /// The lowest and the highest key of their rows; `None` if they have no rows.
+    /// The lowest and the highest key of the rows whose keys `is_counted` of [`verify`] accepts; `None` without such
+    /// rows.
     pub keys: Option<(Bytes, Bytes)>,
 }
 
-/// Reads the WAL in `directory` as a start does, and checks all checksums, the head and the order of the groups. Keeps
-/// the whole WAL in memory, which is bounded by [`super::Options::live_segments_max`]. Blocking. Changes nothing.
+/// Reads the WAL in `directory` as a start does, and checks all checksums, the head and the order of the groups.
+/// `is_counted` selects the keys for [`StoredRecords::keys`]. Keeps the whole WAL in memory, which is bounded by
+/// [`super::Options::live_segments_max`]. Blocking. Changes nothing.
 ///
 /// # Errors
-/// The error with which a start would fail to open the WAL; see [`OpenWalError`].
+/// The error with which a start would fail to open the WAL, or an error if a record has unreadable rows; see
+/// [`OpenWalError`].
 pub fn verify(
     directory: &Path,
     is_counted: impl Fn(&[u8]) -> bool,
@@ -153,7 +156,7 @@ mod tests {
     use crate::local::{LocalStorage, Options, OsDisk};
     use crate::{RecordHeader, RecordSize, Resume, RowRef, WalStorage};
 
-    /// Appends a group of one record.
+    /// Appends a group of one record for each id, and records how far the WAL was written.
     async fn append(storage: &LocalStorage, range: u64, ids: std::ops::Range<u64>) {
         let wal = storage.open(Resume::AfterStop).await.unwrap();
         for id in ids {

@@ -12,10 +12,10 @@ use super::reader::{self, Position};
 use crate::OpenWalError;
 use crate::retention::Contents;
 
-/// What is wrong with a full segment, which was written with these records. `None` also if it cannot be read for a
-/// reason that may pass.
+/// What is wrong with a full segment, which was written with these records. `None` also after a read failure that may
+/// be temporary.
 pub(super) fn segment_problem(path: &Path, number: u64, written: &Contents) -> Option<String> {
-    // Its first group is not known. A segment without records is read by no start.
+    // The number of the segment's first group is not known. Segments without records are not verified.
     let position = Position {
         next_group: 1,
         any_group: true,
@@ -37,7 +37,7 @@ pub(super) fn segment_problem(path: &Path, number: u64, written: &Contents) -> O
 /// What is wrong with the head in `directory`, which was last written with `written`.
 pub(super) fn head_problem(directory: &Path, written: &HeadRecord) -> Option<String> {
     match Head::read(directory) {
-        // A failed update may have reached the file all the same.
+        // A failed update may have been written to the file nevertheless.
         Ok(Some(head)) if head.record().update >= written.update => None,
         Ok(Some(_)) => Some("its newest slot fails its checksum".to_owned()),
         Ok(None) => Some("it is missing".to_owned()),

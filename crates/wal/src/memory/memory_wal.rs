@@ -231,7 +231,7 @@ impl Wal for MemoryWal {
         self.kept.lock().segments.iter().map(Retained::bytes).sum()
     }
 
-    /// Released segments are removed immediately.
+    /// Returns `false`: released segments are removed immediately, without maintenance.
     fn wants_maintenance(&self) -> bool {
         false
     }

@@ -76,7 +76,7 @@ struct Segment {
     contents: Contents,
     /// Bytes of the records.
     used_bytes: u64,
-    /// The size that counts towards the limits: larger than a usual segment only for a single longer record.
+    /// The size that counts towards the limits: larger than [`Options::segment_bytes`] only for a longer group.
     bytes: u64,
 }
 

@@ -133,7 +133,7 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
     part.database.space.count_deletes(deletes);
 }
 
-/// Counts the group and completes its batches.
+/// Counts the group and completes its batches. If a part failed, wakes the supervisor, which reopens all databases.
 fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
     let (mut batches, mut rows, mut bytes) = (0, 0, 0);
     for part in &parts {
@@ -165,8 +165,8 @@ fn answer(core: &Core, parts: Vec<GroupPart>, elapsed: Duration) {
     }
 }
 
-/// Sets the health to the reason of the refusal. New writes are then refused at once, until the supervisor finds room
-/// again.
+/// If the disk or the WAL is full, sets the health of all databases accordingly. New writes are then refused at once,
+/// until the supervisor finds space again.
 fn note_refusal(core: &Core, refusal: Refusal) {
     let health = match refusal {
         Refusal::DiskFull => Health::DiskFull,

@@ -1,8 +1,8 @@
-//! The commit loop: commits all waiting batches as one group.
+//! The commit loop: commits the waiting batches in groups of limited size.
 //!
 //! The loop and SlateDB's writer tasks share one dedicated thread with its own runtime. Submissions wake that thread at
-//! most once for each group; from there to the completions all work stays on it. While a group is synced, the next
-//! group collects in the queue, so the group size adapts to the load.
+//! most once for each group. From the wake-up to the completions, all work of the group stays on that thread. While a
+//! group is synced, the next group collects in the queue, so the group size adapts to the load.
 //!
 //! ```text
 //!  thread: take the queue ─▶ room in the WAL? ─▶ write ─▶ (writer tasks: WAL, sync, memtables) ─▶ completions ─▶ again

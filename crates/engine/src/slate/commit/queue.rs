@@ -11,7 +11,8 @@ use crate::slate::open_range::OpenRange;
 use crate::slate::pin::PinRequest;
 use crate::{Batch, Refusal};
 
-/// Batches that wait for the loop. Bounded, because each batch holds a part of the room.
+/// The batches and pin requests that wait for the commit loop. Bounded, because each batch holds a permit for its
+/// bytes, and each caller of `pin` waits for its request.
 #[derive(Default)]
 pub(in crate::slate) struct CommitQueue {
     state: Mutex<State>,
@@ -49,7 +50,7 @@ impl CommitQueue {
                 Some(batch.queued)
             } else {
                 state.batches.push_back(batch);
-                // The loop takes the whole queue, so only the first batch needs to wake it.
+                // The loop waits only while the queue is empty, so only the first batch needs to wake it.
                 if state.batches.len() == 1 {
                     self.wake.notify_one();
                 }

@@ -21,7 +21,7 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
-/// The minimum number of level 0 files for a job while other jobs run.
+/// While a job merges the sorted runs, level 0 is compacted on its own once it has this many files.
 const LEVEL0_COUNT_MIN: usize = 4;
 
 /// A request to detach a database. Shared with its compactor, which polls it once a second.
@@ -41,7 +41,7 @@ struct Progress {
     last: Option<FullCompaction>,
 }
 
-/// A full compaction that ended.
+/// A request for a full compaction that ended: its job succeeded or failed, or no job was needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FullCompaction {
     /// From the request to the end.
@@ -79,7 +79,7 @@ impl DetachRequest {
         self.progress.lock().state == State::Idle
     }
 
-    /// The last full compaction that ended since the database was opened.
+    /// The last request that ended since the database was opened.
     pub(super) fn last(&self) -> Option<FullCompaction> {
         self.progress.lock().last
     }
@@ -147,8 +147,8 @@ enum State {
     Idle,
     /// Requested but not started; with `shared`, it starts only if the database still shares files.
     Requested { shared: bool },
-    /// The files of level 0 are being merged into a run, and the runs are next. With `shared`, they are merged only if
-    /// the database still shares files.
+    /// The files of level 0 are being merged into a run, and the runs are next. With `shared`, the runs are merged only
+    /// if the database still shares files.
     Runs { shared: bool },
     /// This job was scheduled, and its end was not seen yet.
     Running(CompactionSpec),
@@ -225,8 +225,8 @@ struct Files {
     runs: Vec<u32>,
     /// Whether the database is small enough for one job that does not delay others.
     are_few: bool,
-    /// Whether it reads files of other databases. A source stays listed, without files, until the last checkpoint from
-    /// before the compaction is released.
+    /// Whether the database reads files of other databases. A source stays listed, without files, until the last
+    /// checkpoint from before the compaction is released.
     shared: bool,
     jobs: Vec<CompactionSpec>,
 }
@@ -250,12 +250,14 @@ impl Files {
         }
     }
 
-    /// A job that merges all files into one run; `None` for a single unshared run, which would only be copied.
+    /// A job that merges all files into one run; `None` without files, or for a single unshared run, which would only
+    /// be copied.
     fn whole(&self) -> Option<CompactionSpec> {
         self.merged(self.level0.iter().copied())
     }
 
-    /// A job that merges all runs into one; `None` for a single unshared run, which would only be copied.
+    /// A job that merges all runs into one; `None` without runs, or for a single unshared run, which would only be
+    /// copied.
     fn runs_job(&self) -> Option<CompactionSpec> {
         self.merged(std::iter::empty())
     }

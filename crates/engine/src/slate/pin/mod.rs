@@ -138,7 +138,7 @@ pub(super) async fn open(
     }))
 }
 
-/// The files of a pin, or the current files of a range. Empty if the database is missing.
+/// The files of a pin; without a pin the current files of a range, none if its database is missing.
 pub(super) async fn files(
     core: &Core,
     range: RangeId,

@@ -225,7 +225,7 @@ fn reader(core: &Core, range: RangeId) -> SstReader {
     SstReader::new(database_path(range), store, None, None)
 }
 
-/// The names of all files, in the order of the manifest.
+/// The ids by which the manifest lists its files, in the order of the manifest.
 fn files(manifest: &VersionedManifest) -> Vec<u128> {
     let views = manifest.all_sst_views();
     views.map(|view| view.id.0).collect()

@@ -44,7 +44,7 @@ impl Space {
     }
 }
 
-/// A running round. It ends when this is dropped.
+/// A running round, which ends when this value is dropped.
 pub(super) struct RunningRound<'s> {
     space: &'s Space,
     pub(super) rounds: Rounds,

@@ -33,7 +33,7 @@ impl World {
         Self::open_in(directory, settings).await
     }
 
-    /// Closes it without a flush, like a kill, and opens it again.
+    /// Closes the engine set without a flush, as a kill would, and opens it again.
     async fn reopen(self, settings: Settings) -> Self {
         let Self {
             directory,

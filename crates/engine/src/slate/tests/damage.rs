@@ -180,7 +180,7 @@ async fn the_files_of_a_closed_range_are_dropped() {
     engine.close().await;
 }
 
-/// Flips a bit of a file, and returns its whole content.
+/// Flips a bit of a file, and returns the content from before.
 fn flip(file: &Path, place: usize) -> Vec<u8> {
     let whole = std::fs::read(file).unwrap();
     let mut bytes = whole.clone();
@@ -241,7 +241,7 @@ async fn a_scrub_names_a_damaged_segment_of_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let set = set_on(&FaultyDisk::lazy(), directory.path()).await;
     let engine = set.open(RangeId(1)).await.unwrap();
-    // Two records fill more than a segment, and too few segments to begin a flush.
+    // Two records fill more than one segment, but too few segments to begin a flush.
     for number in 0..2 {
         let value = "v".repeat(SEGMENT_BYTES as usize * 2 / 3);
         commit(&*engine, put(key(number), value)).await.unwrap();

@@ -140,7 +140,7 @@ async fn a_file_compacted_twice_stays_until_a_flush() {
     one.close().await;
 }
 
-/// Waits until a compaction has made a newer file than `before`.
+/// Waits until a compaction has made a newer file than `before`, and returns its name.
 async fn compacted_after(engine: &dyn Engine, before: Option<&String>) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {

@@ -26,7 +26,7 @@ use crate::{
     ReadError, Refusal, Removal, ScanHint, Stats, WriteError,
 };
 
-/// Bytes of a segment in most tests.
+/// Bytes of a segment in tests that use [`set_on`].
 const SEGMENT_BYTES: u64 = 64 << 10;
 
 /// An engine set with its first range open.
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// Waiting batches form one group: one record, one sync.
+/// Waiting batches share groups, and so syncs: 200 batches take fewer than 20 groups.
 #[tokio::test]
 async fn waiting_batches_share_a_sync() {
     let directory = tempfile::tempdir().unwrap();

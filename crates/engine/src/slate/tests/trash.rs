@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// The names of all objects whose first folder begins with `prefix`.
+/// The names of all objects that begin with `prefix`.
 async fn objects(set: &SlateEngineSet, prefix: &str) -> Vec<String> {
     let listed: Vec<_> = set.core.context.home.store.list(None).collect().await;
     let names = listed.into_iter();
@@ -51,7 +51,7 @@ async fn objects(set: &SlateEngineSet, prefix: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(prefix)).collect()
 }
 
-/// The permanent checkpoints of the first range.
+/// The number of permanent checkpoints of the first range.
 async fn checkpoints(set: &SlateEngineSet) -> usize {
     let admin = admin::admin(&set.core, conformance::FIRST);
     let manifest = admin.read_manifest(None).await.unwrap().unwrap();

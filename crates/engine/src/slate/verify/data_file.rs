@@ -15,7 +15,7 @@ use slatedb::{ErrorKind, SstReader};
 use super::super::checked_store::Failure;
 use crate::Meter;
 
-/// About this many bytes are read at a time. A longer piece is still read at once: a row can have 1 MiB.
+/// About this many bytes are read at a time. A longer piece is read as a whole: a block with a large row can be longer.
 const PART_BYTES: u64 = 1 << 20;
 
 /// Bytes of a checksum.

@@ -26,7 +26,7 @@ use super::store_layer::Layered;
 use super::{admin, pin, store_error};
 use crate::{ChangeError, Meter, PinId, RangeId};
 
-/// A file of a database that is missing or damaged.
+/// A file of a database that is missing, damaged or unreadable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFault {
     /// Its path in the data directory.
@@ -69,9 +69,10 @@ pub struct CheckedDatabase {
     pub flushed_up_to: Option<WalId>,
     /// The pins of snapshots.
     pub pins: Vec<PinId>,
-    /// The paths in the data directory of all files that belong to the database, or are read by it.
+    /// The paths in the data directory of the witness, also if it is missing, and of all data files that the database
+    /// or one of its checkpoints reads.
     pub files: BTreeSet<String>,
-    /// The files that are missing or damaged.
+    /// The files that are missing, damaged or unreadable.
     pub faults: Vec<FileFault>,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct RangeInit {
 pub(in crate::slate) struct ReplayNotes {
     /// The clock of the database, which the replay moves past the times of the rows.
     pub(in crate::slate) clock: Arc<StoreClock>,
-    /// The deletions, which are in memory after the replay.
+    /// The number of deletions, which are in memory after the replay.
     pub(in crate::slate) deletes: Arc<AtomicU64>,
 }
 

@@ -72,7 +72,8 @@ impl WalAdapter {
         })
     }
 
-    /// Reserves space for a group of at most these records. Writes nothing. Waits while too many bytes are unflushed.
+    /// Reserves space for a group of at most these records. Writes nothing. While too many bytes are unflushed, waits
+    /// for at most [`FLUSH_WAIT`], and then refuses.
     pub(super) async fn make_room(
         &self,
         mut records: impl Iterator<Item = RecordSize>,

@@ -16,7 +16,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// The version that this code reads and writes. Segments of versions 1 and 2, which begin with [`OLD_MAGIC`], are
-/// skipped, because they hold only a day of statistics.
+/// skipped: an upgrade loses at most a day of statistics.
 const VERSION: u32 = 3;
 const OLD_MAGIC: &[u8] = b"PARTHEAT";
 const ZSTD_LEVEL: i32 = 3;

@@ -30,7 +30,7 @@ fn spots() -> impl Strategy<Value = Vec<Spot>> {
     })
 }
 
-/// Distinct extents, in any order.
+/// Distinct extents, in order.
 fn cells() -> impl Strategy<Value = Vec<Cell>> {
     let extent = (
         prop::collection::vec(any::<u8>(), 0..40),

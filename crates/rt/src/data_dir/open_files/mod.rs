@@ -2,8 +2,8 @@
 //!
 //! A read of an object store in a directory opens the file, reads its properties, reads the bytes and closes it, on two
 //! threads for blocking work. A block of a data file that is in the page cache is copied in a microsecond or two, and
-//! the rest took a hundred. So this store keeps data files open, a bounded number of them, and reads a block on the
-//! calling thread if the page cache has it ([`open_file`]).
+//! all other work of such a read took a hundred. So this store keeps data files open, a bounded number of them, and
+//! reads a block on the calling thread if the page cache has it ([`open_file`]).
 //!
 //! A data file is written once and never changed. So an open file stays valid until
 //! - this store deletes, renames or overwrites it, or its folder is renamed: then it is closed at once, because the
@@ -37,7 +37,8 @@ const DATA_FILE: &str = "sst";
 /// The largest number of files that can be kept open.
 const FILES_MAX: usize = 4_096;
 
-/// The cache has a lock for each 32 of these, at most. Each lock has its own share of the open files.
+/// The expected number of open files. The cache makes at most one lock for each 32 of them; each lock has its own share
+/// of the open files.
 const FILES_GUESS: usize = 512;
 
 /// The number of files that are kept open unless the owner of the directory allows another number.
@@ -54,7 +55,7 @@ pub(super) struct OpenFileStore {
 type OpenFiles = Cache<Path, Arc<OpenFile>>;
 
 impl OpenFileStore {
-    /// `store` returns open files for its objects; other objects are not kept.
+    /// Keeps data files of `store` open if `store` returns them as files ([`GetResultPayload::File`]).
     pub(super) fn new(store: impl ObjectStore) -> Self {
         let files = OpenFiles::new(FILES_GUESS);
         files.set_capacity(FILES_DEFAULT as u64);
@@ -95,7 +96,7 @@ impl OpenFileStore {
         Ok(Some(open))
     }
 
-    /// Closes a file that is not the one with these properties.
+    /// Closes the open file of this name, unless its ETag is that of `now`; `None` if the file is missing.
     fn close_unless(&self, location: &Path, now: Option<&ObjectMeta>) {
         if let Some(open) = self.files.get(location)
             && now.is_none_or(|now| now.e_tag != open.meta().e_tag)
@@ -110,7 +111,7 @@ fn is_data_file(location: &Path) -> bool {
     location.extension() == Some(DATA_FILE)
 }
 
-/// An error of a read of the operating system, or of the request.
+/// Converts an error of the operating system in a read, or the error of an invalid range.
 fn read_error(source: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::Generic {
         store: "partita",
@@ -171,7 +172,7 @@ impl ObjectStore for OpenFileStore {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        // A data file is written under a new name, so none of this name can be open when the upload ends.
+        // A data file is written under a new name, so no file of this name can be open when the upload ends.
         self.files.remove(location);
         self.store.put_multipart_opts(location, options).await
     }

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Opens a copy of the WAL with a changed first segment.
+/// Opens a copy of the WAL with a changed first segment, checks that it accepts a new record, and returns the numbers
+/// of the recovered records.
 fn open_changed(
     original: &Directory,
     change: impl FnOnce(&mut Vec<u8>),

@@ -321,7 +321,7 @@ proptest! {
     }
 }
 
-/// A crash left only some records of a group: complete records before the first gap may be recovered, records after the
+/// A crash left only some records of a group: complete records before the first gap are recovered, records after the
 /// gap never, also not after later groups were written.
 #[test]
 fn records_after_a_gap_in_a_torn_group_are_never_recovered() {

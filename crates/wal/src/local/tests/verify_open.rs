@@ -1,4 +1,4 @@
-//! The scrub of an open WAL: damage of its head and of its full segments is named, and nothing else.
+//! The scrub of an open WAL: damage of its head and of its full segments is named, damage of other segments is not.
 
 use super::*;
 use crate::VerifiedFile;
@@ -39,14 +39,15 @@ fn the_head_and_all_full_segments_are_read() {
     let segments = directory.segments();
     assert_eq!(names, ["head", name(&segments[0]), name(&segments[1])]);
     assert_eq!(damaged(&wal), []);
-    // Also after a restart, whose first segments were read and not written.
+    // Also after a restart, when the full segments were read and not written by this WAL.
     drop(wal);
     let wal = directory.reopen();
     assert_eq!(verify(&wal).len(), 3);
     assert_eq!(damaged(&wal), []);
 }
 
-/// In the header and in each record, also in the last record, which a start would take for a torn tail.
+/// A flipped bit is found in the header and in each record, also in the last record, where a start would take it for a
+/// torn tail.
 #[test]
 fn a_flipped_bit_in_a_full_segment_is_named() {
     let (directory, wal) = three_segments();
