@@ -52,7 +52,7 @@ pub use map::{
     ChangeRecord, Checksum, CoverageError, Epoch, Fault, Finding, KeptServing, KeptVersion,
     LockError, MapContents, MapError, MapRecord, MapStore, ObjectMapStore, PartitionMap,
     RangeRecord, RebuildError, Route, Served, ServingRecord, Severity, StoreCheck, StoreContents,
-    TRANSIT_WAIT, Trace, check, check_starts, checksum, key_text, rebuild,
+    TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm, key_text, rebuild,
 };
 pub use pins::{PinRecords, PinRecordsError};
 pub use watch::{StoreLoad, rate};

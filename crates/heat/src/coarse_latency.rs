@@ -50,6 +50,15 @@ pub(crate) fn coarse_percentile_us(
     None
 }
 
+/// Percentiles of a histogram in microseconds, with an error of at most 25 %; `None` without requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoarsePercentiles {
+    /// The median.
+    pub p50_us: Option<u64>,
+    /// The 99th percentile.
+    pub p99_us: Option<u64>,
+}
+
 /// The number of requests in each bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoarseLatency([u32; COARSE_BUCKETS]);
@@ -84,6 +93,14 @@ impl CoarseLatency {
     pub(super) fn percentile_us(&self, share: f64) -> Option<u64> {
         let counts = self.0.iter().map(|count| f64::from(*count));
         coarse_percentile_us(counts, share).map(|us| us as u64)
+    }
+
+    /// The percentiles that are shown.
+    pub(super) fn percentiles(&self) -> CoarsePercentiles {
+        CoarsePercentiles {
+            p50_us: self.percentile_us(0.5),
+            p99_us: self.percentile_us(0.99),
+        }
     }
 }
 

@@ -38,8 +38,8 @@ use std::time::Instant;
 use top_partitions::{Took, TopPartitions};
 
 pub use bounds::Bounds;
-pub use coarse_latency::CoarseLatency;
 pub(crate) use coarse_latency::{COARSE_BUCKETS, coarse_percentile_us};
+pub use coarse_latency::{CoarseLatency, CoarsePercentiles};
 pub use growth::{Pattern, TableGrowth};
 pub use latency::{LATENCY_BUCKETS, LATENCY_US_MAX, Latency, LatencyBucket};
 pub use request::{Access, Request};

@@ -94,7 +94,8 @@ fn a_window_counts_every_request_once() {
     assert_eq!(of_partition.counts, counts);
     assert_eq!(of_partition.latency.buckets().iter().sum::<u32>(), 3);
     assert_eq!((seen.bytes_in, seen.bytes_out), (30.0, 3_000.0));
-    assert_eq!((hot[0].p50_us, hot[0].p99_us), (Some(112), Some(112)));
+    let latency = hot[0].latency;
+    assert_eq!((latency.p50_us, latency.p99_us), (Some(112), Some(112)));
     let next = heat.roll(began + Duration::from_secs(12));
     assert!(next.counts.is_idle());
     assert_eq!(next.elapsed, Duration::from_secs(2));

@@ -38,7 +38,7 @@ pub use key::{
 pub use limits::LimitError;
 pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
 pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
-pub use service_properties::{CorsRule, Logging, Metrics, ServiceProperties};
+pub use service_properties::{AnalyticsVersion, CorsRule, Logging, Metrics, ServiceProperties};
 pub use stack_text::StackText;
 pub use stored::{
     Properties, PropertiesBuilder, PropertyIter, PropertyRef, Stored, StoredError, is_plain,

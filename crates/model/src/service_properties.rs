@@ -19,11 +19,11 @@ pub struct ServiceProperties {
 }
 
 /// Settings of request logging. Partita stores and returns them but has its own logs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Logging {
-    /// `1.0`.
-    pub version: String,
+    /// The version of analytics.
+    pub version: AnalyticsVersion,
     /// Log deletes.
     pub delete: bool,
     /// Log reads.
@@ -34,24 +34,12 @@ pub struct Logging {
     pub retention_days: Option<u16>,
 }
 
-impl Default for Logging {
-    fn default() -> Self {
-        Self {
-            version: "1.0".to_owned(),
-            delete: false,
-            read: false,
-            write: false,
-            retention_days: None,
-        }
-    }
-}
-
 /// Settings of metrics. Partita stores and returns them but has its own metrics.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
-    /// `1.0`.
-    pub version: String,
+    /// The version of analytics.
+    pub version: AnalyticsVersion,
     /// Whether metrics are enabled; if so, `include_apis` is present.
     pub enabled: bool,
     /// Whether to add a summary for each API.
@@ -60,14 +48,14 @@ pub struct Metrics {
     pub retention_days: Option<u16>,
 }
 
-impl Default for Metrics {
+/// A version of analytics, by default `1.0`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AnalyticsVersion(pub String);
+
+impl Default for AnalyticsVersion {
     fn default() -> Self {
-        Self {
-            version: "1.0".to_owned(),
-            enabled: false,
-            include_apis: None,
-            retention_days: None,
-        }
+        Self("1.0".to_owned())
     }
 }
 

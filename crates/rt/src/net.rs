@@ -143,25 +143,26 @@ mod tests {
         assert_eq!(answer, b"ping");
     }
 
-    #[tokio::test]
+    /// A connection to a listener on this host: the accepted stream, its peer, and the client's side.
     #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
-    async fn a_real_connection_carries_bytes_and_end_of_stream() {
-        let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
+    async fn connected(host: &str) -> (Stream, SocketAddr, TcpStream) {
+        let listener = MachineNetwork.listen(host, 0).await.unwrap();
         let address = listener.address().unwrap();
         let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
         let (stream, peer) = accepted.unwrap();
-        let client = client.unwrap();
+        (stream, peer, client.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_real_connection_carries_bytes_and_end_of_stream() {
+        let (stream, peer, client) = connected("127.0.0.1").await;
         assert_eq!(client.local_addr().unwrap(), peer);
         echoes(stream, client).await;
     }
 
     #[tokio::test]
-    #[allow(clippy::disallowed_methods, reason = "the client side of the test")]
     async fn a_silent_connection_is_not_readable_until_its_first_byte() {
-        let listener = MachineNetwork.listen("localhost", 0).await.unwrap();
-        let address = listener.address().unwrap();
-        let (accepted, client) = tokio::join!(listener.accept(), TcpStream::connect(address));
-        let ((mut stream, _), mut client) = (accepted.unwrap(), client.unwrap());
+        let (mut stream, _, mut client) = connected("localhost").await;
         {
             let mut waiting = std::pin::pin!(readable(&mut stream));
             let is_waiting =

@@ -4,17 +4,11 @@ use bytes::Bytes;
 use partita_engine::PinId;
 use partita_model::DateTime;
 use partita_range::{Bounds, RangeId};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::SnapshotName;
-use partita_cluster::{Epoch, check_starts, checksum, key_text};
-
-/// The format that this version writes.
-const FORMAT: u32 = 2;
-
-/// The format without a checksum. This version can read it.
-const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
+use partita_cluster::checksum::{self, FORMAT, FORMAT_WITHOUT_CHECKSUM};
+use partita_cluster::{Epoch, check_starts, key_text};
 
 /// A snapshot: the databases that hold it, and their pins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,22 +94,7 @@ impl SnapshotRecord {
     /// # Errors
     /// The text was changed, or it is not a record that this version can read.
     pub(crate) fn decode(text: &[u8]) -> Result<Self, String> {
-        /// The members that tell the formats apart.
-        #[derive(Deserialize)]
-        struct Head {
-            format: u32,
-            checksum: Option<IgnoredAny>,
-        }
-        let parsed = |error: serde_json::Error| error.to_string();
-        let head: Head = serde_json::from_slice(text).map_err(parsed)?;
-        let record: Self = match head {
-            Head {
-                format: FORMAT_WITHOUT_CHECKSUM,
-                checksum: None,
-            } => serde_json::from_slice(text).map_err(parsed)?,
-            Head { format: FORMAT, .. } => checksum::decode(text)?,
-            _ => return Err("unknown format".to_owned()),
-        };
+        let record: Self = checksum::decode(text)?;
         record.check()?;
         Ok(record)
     }

@@ -6,14 +6,11 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
+use partita_cluster::confirm;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The folder of the records.
 const FOLDER: &str = "snapshots";
-
-/// The pause before a failed read is retried.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Stores snapshot records. Used as `Arc<dyn SnapshotStore>`.
 #[async_trait]
@@ -99,20 +96,26 @@ pub(crate) async fn save_and_confirm(
     store: &dyn SnapshotStore,
     record: &SnapshotRecord,
 ) -> Result<(), SnapshotStoreError> {
-    let Err(failed) = store.save(record).await else {
-        return Ok(());
-    };
-    // The record may have been stored although the response is an error, so the stored record decides.
-    loop {
-        match store.load(&record.name).await {
-            Ok(Some(found)) if found == *record => return Ok(()),
-            Ok(_) => return Err(failed),
-            Err(error @ SnapshotStoreError::Invalid { .. }) => return Err(error),
-            Err(error) => tracing::warn!(
+    match store.save(record).await {
+        Ok(()) => Ok(()),
+        Err(failed) => confirm(failed, || Box::pin(is_stored(store, record))).await,
+    }
+}
+
+/// Whether the record is stored; `None` if that cannot be read now.
+async fn is_stored(
+    store: &dyn SnapshotStore,
+    record: &SnapshotRecord,
+) -> Result<Option<bool>, SnapshotStoreError> {
+    match store.load(&record.name).await {
+        Ok(found) => Ok(Some(found.as_ref() == Some(record))),
+        Err(error @ SnapshotStoreError::Invalid { .. }) => Err(error),
+        Err(error) => {
+            tracing::warn!(
                 %error, name = %record.name, "cannot read back the record of a new snapshot; will retry"
-            ),
+            );
+            Ok(None)
         }
-        tokio::time::sleep(RETRY_PAUSE).await;
     }
 }
 

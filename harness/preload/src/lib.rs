@@ -233,10 +233,7 @@ unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     let (Some((setup, from)), Some((_, to))) = paths else {
         return call();
     };
-    if setup
-        .fails(Operation::Rename, || Some(to.clone()))
-        .is_some()
-    {
+    if setup.fails_at(Operation::Rename, &to) {
         return -1;
     }
     setup.change(call, |_| Record::Renamed { from, to })
@@ -258,7 +255,7 @@ unsafe extern "C" fn linkat(
     let (Some((setup, from)), Some((_, to))) = paths else {
         return call();
     };
-    if setup.fails(Operation::Link, || Some(to.clone())).is_some() {
+    if setup.fails_at(Operation::Link, &to) {
         return -1;
     }
     setup.change(call, |_| Record::Linked { from, to })
@@ -290,10 +287,7 @@ unsafe extern "C" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
     let Some((setup, path)) = (unsafe { watched(libc::AT_FDCWD, path) }) else {
         return call();
     };
-    if setup
-        .fails(Operation::Create, || Some(path.clone()))
-        .is_some()
-    {
+    if setup.fails_at(Operation::Create, &path) {
         return -1;
     }
     setup.change(call, |_| Record::MadeDirectory { path })
@@ -327,7 +321,7 @@ unsafe fn open_at(dir: c_int, path: *const c_char, flags: c_int, mode: mode_t) -
     } else {
         Operation::Open
     };
-    if setup.fails(operation, || Some(name.clone())).is_some() {
+    if setup.fails_at(operation, &name) {
         return -1;
     }
     let _alone = setup.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -429,10 +423,7 @@ unsafe fn remove(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
     let Some((setup, path)) = (unsafe { watched(dir, path) }) else {
         return call();
     };
-    if setup
-        .fails(Operation::Unlink, || Some(path.clone()))
-        .is_some()
-    {
+    if setup.fails_at(Operation::Unlink, &path) {
         return -1;
     }
     setup.change(call, |_| Record::Removed { path })

@@ -143,6 +143,11 @@ impl Setup {
         Some(fault)
     }
 
+    /// Like [`Self::fails`], for a path that is known.
+    pub(crate) fn fails_at(&self, operation: Operation, path: &[u8]) -> bool {
+        self.fails(operation, || Some(path.to_vec())).is_some()
+    }
+
     /// Seconds by which the wall clock is shifted.
     pub(crate) fn clock_shift(&self) -> i64 {
         let before = crate::errno();

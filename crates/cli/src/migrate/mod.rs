@@ -31,6 +31,11 @@ struct MigrationArgs {
 }
 
 impl MigrationArgs {
+    /// The migrations of the directory, and a runner that runs none of them.
+    fn read(&self, connection: &Connection) -> Result<(Migrations, Migrator), CommandError> {
+        self.open(connection, LeaseOptions::default())
+    }
+
     /// The migrations of the directory, and their runner.
     fn open(
         &self,

@@ -2,7 +2,7 @@
 
 use super::MigrationArgs;
 use crate::prelude::*;
-use partita_tools::migrate::{Cost, Direction, LeaseOptions, Planned};
+use partita_tools::migrate::{Cost, Direction, Planned};
 
 /// Show the steps that would run, with their cost in requests where it is known
 #[derive(clap::Args)]
@@ -19,8 +19,7 @@ pub(crate) struct PlanCommand {
 
 impl AccountCommand for PlanCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let lease = LeaseOptions::default();
-        let (migrations, migrator) = self.migrations.open(&connection, lease)?;
+        let (migrations, migrator) = self.migrations.read(&connection)?;
         let direction = if self.down {
             Direction::Down
         } else {

@@ -3,7 +3,7 @@
 use super::MigrationArgs;
 use crate::prelude::*;
 use partita_client::ValueRef;
-use partita_tools::migrate::{LeaseOptions, Migration, Record, State};
+use partita_tools::migrate::{Migration, Record, State};
 
 /// Show each migration and whether it ran
 #[derive(clap::Args)]
@@ -14,8 +14,7 @@ pub(crate) struct StatusCommand {
 
 impl AccountCommand for StatusCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let lease = LeaseOptions::default();
-        let (migrations, migrator) = self.migrations.open(&connection, lease)?;
+        let (migrations, migrator) = self.migrations.read(&connection)?;
         let records = migrator.records().await?;
         let record_of = |version| records.iter().find(|record| record.version == version);
         let with_file = migrations

@@ -57,8 +57,8 @@ fn write_partition(
         ("BytesIn", rate(rates.bytes_in_per_second)),
         ("BytesOut", rate(rates.bytes_out_per_second)),
         ("Throttled", rate(rates.throttled_per_second)),
-        ("P50Us", latency(hot.p50_us)),
-        ("P99Us", latency(hot.p99_us)),
+        ("P50Us", latency(hot.latency.p50_us)),
+        ("P99Us", latency(hot.latency.p99_us)),
         ("Split", Field::text(split_word(hot, splits))),
         ("Account", Field::text(&account)),
     ])

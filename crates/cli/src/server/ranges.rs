@@ -53,8 +53,8 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         ("Lineage", Field::count(range.layout.lineage)),
         ("Requests", Field::tenths(requests)),
         ("Cores", Field::double(cores)),
-        ("P50Us", Field::Latency(window.p50_us)),
-        ("P99Us", Field::Latency(window.p99_us)),
+        ("P50Us", Field::Latency(window.latency.p50_us)),
+        ("P99Us", Field::Latency(window.latency.p99_us)),
         ("State", Field::text(state)),
     ])
 }

@@ -47,6 +47,11 @@ async fn on_a_log(test: impl AsyncFnOnce(LogTail, Arc<Counted>)) {
     server.stop().await;
 }
 
+/// The log, of an appender whose clock shows this time.
+fn at_time(log: &LogTail, seconds: u64) -> LogTail {
+    log.clone().with_clock(move || at(seconds))
+}
+
 fn row(who: &str, n: i32) -> Entity {
     let mut row = Entity::default();
     row.insert("Who", who).insert("N", n);
@@ -193,9 +198,8 @@ async fn following_queries_only_rows_not_older_than_the_newest() {
 #[tokio::test]
 async fn rows_that_become_visible_late_are_found_by_looking_back() {
     on_a_log(async |log, _| {
-        let at_time = |seconds| log.clone().with_clock(move || at(seconds));
         for (n, seconds) in (0..).zip([0, 10]) {
-            at_time(seconds).append(row("a", n)).await.unwrap();
+            at_time(&log, seconds).append(row("a", n)).await.unwrap();
         }
         let latest = log.latest(2).await.unwrap();
         let late = FollowOptions {
@@ -205,7 +209,7 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
         let mut looks_back = log.follow(&latest, late);
         let mut looks_on = log.follow(&latest, FollowOptions::default());
         for (n, seconds) in (0..).zip([3, 7, 12]) {
-            at_time(seconds).append(row("b", n)).await.unwrap();
+            at_time(&log, seconds).append(row("b", n)).await.unwrap();
         }
         assert_eq!(of("b", &looks_on.poll().await.unwrap().rows), [2]);
         assert_eq!(of("b", &looks_back.poll().await.unwrap().rows), [1, 2]);
@@ -225,14 +229,13 @@ async fn rows_that_become_visible_late_are_found_by_looking_back() {
 #[tokio::test]
 async fn following_from_a_time_without_rows_returns_no_older_rows() {
     on_a_log(async |log, _| {
-        let at_time = |seconds| log.clone().with_clock(move || at(seconds));
-        at_time(3).append(row("a", 0)).await.unwrap();
+        at_time(&log, 3).append(row("a", 0)).await.unwrap();
         let latest = log.latest_since(at(5), 10).await.unwrap();
         assert_eq!(latest, []);
         let mut follow = log.follow_from(at(5), &latest, FollowOptions::default());
         assert_eq!(follow.poll().await.unwrap().rows, []);
         for (n, seconds) in (1..).zip([4, 5, 7]) {
-            at_time(seconds).append(row("a", n)).await.unwrap();
+            at_time(&log, seconds).append(row("a", n)).await.unwrap();
         }
         assert_eq!(of("a", &follow.poll().await.unwrap().rows), [2, 3]);
     })

@@ -8,9 +8,15 @@
 //! }
 //! ```
 
-use serde::de::{self, DeserializeOwned};
+use serde::de::{self, DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+
+/// The format of records that this version writes.
+pub const FORMAT: u32 = 2;
+
+/// The format without a checksum. This version can read it.
+pub const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
 
 /// The last bytes of a record's JSON text before the checksum is added.
 const END: &[u8] = b"\n}";
@@ -68,11 +74,33 @@ pub fn encode(record: &impl Serialize) -> Vec<u8> {
     text
 }
 
+/// Reads a record in either format.
+///
+/// # Errors
+/// The text was changed or truncated, or it is not a record in a format that this version can read.
+pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    /// The members that tell the formats apart.
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+        checksum: Option<IgnoredAny>,
+    }
+    let head: Head = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    match head {
+        Head {
+            format: FORMAT_WITHOUT_CHECKSUM,
+            checksum: None,
+        } => serde_json::from_slice(text).map_err(|error| error.to_string()),
+        Head { format: FORMAT, .. } => decode_checked(text),
+        _ => Err("unknown format".to_owned()),
+    }
+}
+
 /// Reads a record that [`encode`] wrote.
 ///
 /// # Errors
 /// The text was changed or truncated, or it is not such a record.
-pub fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+pub(super) fn decode_checked<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let tail_bytes = Checksum(0).tail().len();
     let body = text.len().checked_sub(tail_bytes);
     let (body, tail) = body

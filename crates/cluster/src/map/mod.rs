@@ -30,5 +30,5 @@ pub use partition_map::{
 pub use rebuild::{RebuildError, rebuild};
 pub use record::{ChangeRecord, MapRecord, RangeRecord, check_starts};
 pub use serving::ServingRecord;
-pub use store::{MapError, MapStore, ObjectMapStore};
+pub use store::{MapError, MapStore, ObjectMapStore, confirm};
 pub(crate) use store::{save_all_serving, save_and_confirm};

@@ -1,19 +1,12 @@
 //! The stored partition map and its next versions. `docs/format/map.md` describes the bytes.
 
-use super::checksum::{self, Checksum};
+use super::checksum::{self, Checksum, FORMAT, FORMAT_WITHOUT_CHECKSUM};
 use super::key_text;
 use super::partition_map::Epoch;
 use crate::coordinator::RangeSpec;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-
-/// The format that this version writes.
-const FORMAT: u32 = 2;
-
-/// The format without checksums. It is read, and the next version replaces it.
-const FORMAT_WITHOUT_CHECKSUM: u32 = 1;
 
 /// One version of the map: the ranges, the undecided change, and the databases to delete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,7 +180,7 @@ impl MapRecord {
         next
     }
 
-    /// The next version, with the same content in the present format.
+    /// The next version, with the same content in the present format, which has a checksum.
     pub(crate) fn next(&self) -> Self {
         Self {
             format: FORMAT,
@@ -229,21 +222,7 @@ impl MapRecord {
 
     /// Reads the record of `version`, and checks that it can be used.
     pub(super) fn decode(version: u64, text: &[u8]) -> Result<Self, String> {
-        /// The members that tell the formats apart.
-        #[derive(Deserialize)]
-        struct Head {
-            format: u32,
-            checksum: Option<IgnoredAny>,
-        }
-        let head: Head = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        let record: Self = match head {
-            Head {
-                format: FORMAT_WITHOUT_CHECKSUM,
-                checksum: None,
-            } => serde_json::from_slice(text).map_err(|error| error.to_string())?,
-            Head { format: FORMAT, .. } => checksum::decode(text)?,
-            _ => return Err("unknown format".to_owned()),
-        };
+        let record: Self = checksum::decode(text)?;
         record.check()?;
         if record.version != version {
             return Err("the version in the record differs from the object name".to_owned());

@@ -72,7 +72,7 @@ impl ServingRecord {
 
     /// Reads the record of `range`.
     pub(super) fn decode(range: RangeId, text: &[u8]) -> Result<Self, String> {
-        let record: Self = checksum::decode(text)?;
+        let record: Self = checksum::decode_checked(text)?;
         if record.format != FORMAT {
             return Err("unknown format".to_owned());
         }

@@ -10,7 +10,7 @@ use super::serving::ServingRecord;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::TryStreamExt;
-use futures::future::{join_all, try_join_all};
+use futures::future::{BoxFuture, join_all, try_join_all};
 use object_store::path::Path;
 use object_store::{self, ObjectStore, ObjectStoreExt, PutMode};
 use partita_range::RangeId;
@@ -101,18 +101,39 @@ pub(crate) async fn save_and_confirm(
     store: &dyn MapStore,
     record: &MapRecord,
 ) -> Result<(), MapError> {
-    let Err(failed) = store.save(record).await else {
-        return Ok(());
-    };
-    // The record may be stored although the response is an error, so the stored record decides.
+    match store.save(record).await {
+        Ok(()) => Ok(()),
+        Err(failed) => confirm(failed, || Box::pin(stored_by_us(store, record))).await,
+    }
+}
+
+/// The outcome of a save that returned the error `failed`. The record may be stored nevertheless, so the stored record
+/// decides: `is_stored` reads it, again and again until it returns whether the record is stored, or a final error.
+///
+/// # Errors
+/// `failed` if the record is not stored; or the final error.
+pub async fn confirm<'a, E>(
+    failed: E,
+    is_stored: impl Fn() -> BoxFuture<'a, Result<Option<bool>, E>>,
+) -> Result<(), E> {
     loop {
-        match store.load().await {
-            Ok(Some(found)) if is_ours(&found, record) => return Ok(()),
-            Ok(_) => return Err(failed),
-            Err(error @ MapError::Invalid { .. }) => return Err(error),
-            Err(error) => tracing::warn!(%error, "cannot read the partition map; will retry"),
+        match is_stored().await? {
+            Some(true) => return Ok(()),
+            Some(false) => return Err(failed),
+            None => tokio::time::sleep(RETRY_PAUSE).await,
         }
-        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Whether the newest stored version is `record`; `None` if that cannot be read now.
+async fn stored_by_us(store: &dyn MapStore, record: &MapRecord) -> Result<Option<bool>, MapError> {
+    match store.load().await {
+        Ok(found) => Ok(Some(found.is_some_and(|found| is_ours(&found, record)))),
+        Err(error @ MapError::Invalid { .. }) => Err(error),
+        Err(error) => {
+            tracing::warn!(%error, "cannot read the partition map; will retry");
+            Ok(None)
+        }
     }
 }
 

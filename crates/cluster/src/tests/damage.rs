@@ -136,10 +136,7 @@ async fn a_missing_database_is_not_replaced_by_an_empty_one() {
 /// The map is valid, but states other keys for the ranges than their serving records.
 #[tokio::test]
 async fn a_foreign_map_is_refused() {
-    let disk = Disk::default();
-    let cluster = disk.open().await;
-    fill(&cluster, 0..20).await;
-    cluster.split(RangeId(1), None).await.unwrap();
+    let (disk, cluster) = split_store(20).await;
     stop(&disk, cluster).await;
     let mut record = disk.map.load().await.unwrap().unwrap().next();
     record.ranges[1].start = partition(5);

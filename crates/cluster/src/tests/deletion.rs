@@ -5,10 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 #[tokio::test]
 async fn a_database_in_no_record_is_deleted() {
-    let disk = Disk::default();
-    let cluster = disk.open().await;
-    fill(&cluster, 0..10).await;
-    cluster.split(RangeId(1), None).await.unwrap();
+    let (disk, cluster) = split_store(10).await;
     let late = cluster.tasks().drain(Duration::from_secs(5)).await;
     assert!(late.is_empty(), "{late:?}");
     disk.engines.restart().await;

@@ -20,6 +20,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
+/// A store with this number of rows, split into the ranges 2 and 3.
+async fn split_store(rows: u32) -> (Disk, Arc<Cluster>) {
+    let disk = Disk::default();
+    let cluster = disk.open().await;
+    fill(&cluster, 0..rows).await;
+    cluster.split(RangeId(1), None).await.unwrap();
+    (disk, cluster)
+}
+
 #[tokio::test]
 async fn a_split_and_a_merge_keep_every_row() {
     let disk = Disk::default();

@@ -37,6 +37,11 @@ where
             set.close().await;
         )*};
     }
+    macro_rules! engine_sets {
+        ($($cases:ident: $($case:ident)*;)*) => {$($(
+            $cases::$case(make().await).await;
+        )*)*};
+    }
     engines! {
         gets_what_was_put
         batches_are_atomic_to_readers
@@ -50,18 +55,22 @@ where
         a_batch_larger_than_all_room_goes_alone
         a_closed_engine_refuses
     }
-    engine_set_cases::batches_and_rows_are_counted(make().await).await;
-    engine_set_cases::ranges_are_separate_and_share_groups(make().await).await;
-    engine_set_cases::a_range_is_open_once_and_can_be_opened_again(make().await).await;
-    engine_set_cases::clones_split_a_range_and_merge_ranges(make().await).await;
-    engine_set_cases::only_open_ranges_are_cloned(make().await).await;
-    engine_set_cases::a_clone_has_every_acknowledged_row(make().await).await;
-    engine_set_cases::a_removed_database_is_gone(make().await).await;
-    engine_set_cases::a_closed_engine_set_refuses(make().await).await;
-    pin_cases::a_pin_shows_the_rows_of_its_instant(make().await).await;
-    pin_cases::a_pin_ends_when_it_is_released(make().await).await;
-    pin_cases::pins_of_one_call_show_the_same_instant(make().await).await;
-    pin_cases::a_pin_outlives_its_range(make().await).await;
+    engine_sets! {
+        engine_set_cases:
+            batches_and_rows_are_counted
+            ranges_are_separate_and_share_groups
+            a_range_is_open_once_and_can_be_opened_again
+            clones_split_a_range_and_merge_ranges
+            only_open_ranges_are_cloned
+            a_clone_has_every_acknowledged_row
+            a_removed_database_is_gone
+            a_closed_engine_set_refuses;
+        pin_cases:
+            a_pin_shows_the_rows_of_its_instant
+            a_pin_ends_when_it_is_released
+            pins_of_one_call_show_the_same_instant
+            a_pin_outlives_its_range;
+    }
 }
 
 /// The range of tests that need only one engine.
@@ -83,6 +92,18 @@ pub async fn open(set: &dyn EngineSet, range: RangeId) -> Arc<dyn Engine> {
 /// # Panics
 /// When the completion is never called.
 pub async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError> {
+    let outcome = submit(engine, batch).await?;
+    outcome.await.expect("a completion is called exactly once")
+}
+
+/// Submits `batch`, and returns where its outcome arrives.
+///
+/// # Errors
+/// The batch was refused.
+async fn submit(
+    engine: &dyn Engine,
+    batch: Batch,
+) -> Result<oneshot::Receiver<Result<(), WriteError>>, WriteError> {
     let permit = engine.reserve(batch.bytes()).await?;
     let (sender, receiver) = oneshot::channel();
     permit.submit(
@@ -92,7 +113,7 @@ pub async fn commit(engine: &dyn Engine, batch: Batch) -> Result<(), WriteError>
             let _ = sender.send(result);
         }),
     );
-    receiver.await.expect("a completion is called exactly once")
+    Ok(receiver)
 }
 
 /// All rows of `range`, read `rows_max` at a time.

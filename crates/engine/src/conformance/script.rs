@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 
-use super::{commit, rows};
+use super::{commit, rows, submit};
 use crate::{Batch, Engine, KeyRange, ScanHint};
 
 /// One step of a script. Keys are small numbers, so that scripts reuse keys often.
@@ -101,15 +101,7 @@ async fn write_many(
     for (place, writes) in batches.iter().enumerate() {
         let batch = batch(index * 1_000 + place, writes);
         apply(model, &batch);
-        let permit = engine.reserve(batch.bytes()).await.expect("there is room");
-        let (sender, receiver) = tokio::sync::oneshot::channel();
-        permit.submit(
-            batch,
-            Box::new(move |result| {
-                let _ = sender.send(result);
-            }),
-        );
-        waiting.push(receiver);
+        waiting.push(submit(engine, batch).await.expect("there is room"));
     }
     for receiver in waiting {
         receiver

@@ -7,7 +7,7 @@
 //! - `floor` is at most the total load over [`COUNTERS`] if keys have at most 128 bytes on average. Longer keys allow
 //!   fewer counters, so `floor` is greater; `count` and `error` are still bounds for each partition.
 
-use crate::coarse_latency::CoarseLatency;
+use crate::coarse_latency::{CoarseLatency, CoarsePercentiles};
 use crate::window::{Activity, PartitionWindow};
 use bytes::Bytes;
 use partita_rt::hash::FastRandomState;
@@ -27,10 +27,8 @@ pub struct HotPartition {
     pub partition: Bytes,
     /// Its requests in the last closed window.
     pub last: Activity,
-    /// The median latency of that window in microseconds, with an error of at most 25 %; `None` without requests.
-    pub p50_us: Option<u64>,
-    /// The 99th percentile of that window in microseconds, with the same error.
-    pub p99_us: Option<u64>,
+    /// The latencies of that window.
+    pub latency: CoarsePercentiles,
     /// An upper bound of its load in units (16 per request, 1 per row), halved with every window.
     pub load: u64,
     /// The maximum overestimate of `load`.
@@ -64,8 +62,7 @@ struct Entry {
     error: u64,
     current: Window,
     last: Activity,
-    last_p50_us: Option<u64>,
-    last_p99_us: Option<u64>,
+    last_latency: CoarsePercentiles,
 }
 
 /// The requests of a partition in the current window.
@@ -89,8 +86,7 @@ impl Entry {
     fn roll(&mut self) -> Option<PartitionWindow> {
         let Window { activity, latency } = std::mem::take(&mut self.current);
         self.last = activity;
-        self.last_p50_us = latency.percentile_us(0.5);
-        self.last_p99_us = latency.percentile_us(0.99);
+        self.last_latency = latency.percentiles();
         let counts = activity.counts();
         (!counts.is_idle()).then(|| PartitionWindow {
             partition: Bytes::copy_from_slice(&self.key),
@@ -128,8 +124,7 @@ impl TopPartitions {
             error: self.floor,
             current,
             last: Activity::default(),
-            last_p50_us: None,
-            last_p99_us: None,
+            last_latency: CoarsePercentiles::default(),
         });
     }
 
@@ -147,8 +142,7 @@ impl TopPartitions {
             error: entry.error,
             share: load as f64 / self.total.max(1) as f64,
             last: entry.last,
-            p50_us: entry.last_p50_us,
-            p99_us: entry.last_p99_us,
+            latency: entry.last_latency,
         })
         .collect()
     }

@@ -10,6 +10,10 @@ fn port(authority: &str) -> &str {
     authority.rsplit_once(':').unwrap().1
 }
 
+fn assert_begins(text: &str, start: &str) {
+    assert!(text.starts_with(start), "{text}");
+}
+
 #[test]
 fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
     let server = Server::start(&["--in-memory"]);
@@ -59,11 +63,9 @@ fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
         run(&[&["connect", "--tls", "dev"], &ports[..], &["string"]].concat());
     assert_eq!(code, 1, "{stderr}");
     assert!(data.contains("DefaultEndpointsProtocol=https;"), "{data}");
-    assert!(
-        stderr.starts_with(&format!(
-            "the TLS handshake with https://{table}/devstoreaccount1 failed: "
-        )),
-        "{stderr}"
+    assert_begins(
+        &stderr,
+        &format!("the TLS handshake with https://{table}/devstoreaccount1 failed: "),
     );
     assert!(
         stderr.contains(&format!(
@@ -97,11 +99,9 @@ fn connect_names_the_server_of_an_admin_port_only_at_its_own_tables() {
         "string",
     ]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(
-        stderr.starts_with(&format!(
-            "a table service answers at http://{table}/devstoreaccount1; "
-        )),
-        "{stderr}"
+    assert_begins(
+        &stderr,
+        &format!("a table service answers at http://{table}/devstoreaccount1; "),
     );
 }
 
@@ -140,10 +140,8 @@ fn connect_fails_if_the_endpoint_is_not_a_table_service() {
     answering.join().unwrap();
     assert_eq!(code, 1, "{stderr}");
     assert!(data.contains("AccountKey="), "{data}");
-    assert!(
-        stderr.starts_with(&format!(
-            "no table service at http://{address}/devstoreaccount1: "
-        )),
-        "{stderr}"
+    assert_begins(
+        &stderr,
+        &format!("no table service at http://{address}/devstoreaccount1: "),
     );
 }

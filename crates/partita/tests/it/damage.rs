@@ -1,6 +1,6 @@
 //! Damaged files under a running server: the answer, and where an operator finds the file's name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::process::{Server, command, command_on, read};
 use crate::request::{get, get_page};
@@ -15,20 +15,48 @@ fn start(directory: &Path) -> Server {
     Server::start_with_admin(&["--location", directory.to_str().unwrap()])
 }
 
+/// A server with an empty table, and a new data directory.
+struct World {
+    _home: tempfile::TempDir,
+    data: PathBuf,
+    server: Server,
+    connection: String,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let data = home.path().join("data");
+        let mut server = start(&data);
+        let connection = server.line();
+        run(&connection, "table create rows");
+        Self {
+            _home: home,
+            data,
+            server,
+            connection,
+        }
+    }
+
+    fn insert(&self) {
+        run(&self.connection, "entity insert rows p r");
+    }
+
+    fn flush(&self) {
+        let line = format!("admin flush 1 --admin {}", self.server.admin());
+        run(&self.connection, &line);
+    }
+}
+
 #[test]
 fn a_cut_data_file_is_answered_at_once_and_named() {
-    let home = tempfile::tempdir().unwrap();
-    let data = home.path().join("data");
-    let mut server = start(&data);
-    let connection = server.line();
-    run(&connection, "table create rows");
-    run(&connection, "entity insert rows p r");
-    let admin = server.admin();
-    run(&connection, &format!("admin flush 1 --admin {admin}"));
-    assert_eq!(server.end("-TERM").0, 0);
+    let world = World::new();
+    world.insert();
+    world.flush();
+    assert_eq!(world.server.end("-TERM").0, 0);
 
     let mut names = Vec::new();
-    for file in std::fs::read_dir(data.join("store/range-1/compacted")).unwrap() {
+    for file in std::fs::read_dir(world.data.join("store/range-1/compacted")).unwrap() {
         let path = file.unwrap().path();
         let whole = std::fs::read(&path).unwrap();
         // Keeps a quarter of the file. The second half of so short a file is metadata that the manifest has too, so
@@ -36,7 +64,7 @@ fn a_cut_data_file_is_answered_at_once_and_named() {
         std::fs::write(&path, &whole[..whole.len() / 4]).unwrap();
         names.push(path.file_name().unwrap().to_str().unwrap().to_owned());
     }
-    let server = start(&data);
+    let server = start(&world.data);
     let entity = "rows(PartitionKey='p',RowKey='r')";
     for _ in 0..3 {
         // Not 503 ServerBusy: clients would retry, and a retry cannot succeed.
@@ -87,8 +115,7 @@ fn refusal(data: &Path) -> String {
 }
 
 /// The head of the WAL lists its segments, so a start notices a removed segment. Otherwise its rows would be lost
-/// without a message. The messages
-/// are those of `docs/check.md`.
+/// without a message. The messages are those of `docs/check.md`.
 #[test]
 fn a_damaged_log_keeps_the_server_from_starting() {
     let home = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use partita_wire::admin::{
 use super::answer::{Answer, Answered};
 use super::named_keys::{named_key, named_table, table_names, table_of};
 use super::params::Params;
-use super::ranges::growth_pattern;
+use super::ranges::{growth_pattern, partition_latency};
 use crate::status::OpenStore;
 
 /// The default number of partitions in the answer.
@@ -84,8 +84,7 @@ fn partition(
             bytes_out_per_second: rate(last.bytes_out),
             throttled_per_second: rate(last.throttled),
         },
-        p50_us: hot.p50_us,
-        p99_us: hot.p99_us,
+        latency: partition_latency(&hot.latency),
         split_helps,
         why: why.to_owned(),
     }

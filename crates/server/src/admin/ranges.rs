@@ -15,6 +15,7 @@ use partita_table::{Error, Service, TableNames};
 use partita_wire::admin::{
     self, ActionDone, CheckpointResult, GrowthPattern, MergeResult, RangeActionParams, RangeChange,
     RangeFiles, RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
+    WindowLatency,
 };
 use serde::de::DeserializeOwned;
 
@@ -122,8 +123,15 @@ fn range_window(window: &heat::Window) -> RangeWindow {
             bytes_out: counts.bytes_out,
             throttled: counts.throttled,
         },
-        p50_us: window.latency.percentile_us(50),
-        p99_us: window.latency.percentile_us(99),
+        latency: window_latency(&window.latency),
+    }
+}
+
+/// The latencies of a window of one or more ranges.
+pub(super) fn window_latency(latency: &heat::Latency) -> WindowLatency<u64> {
+    WindowLatency {
+        p50_us: latency.percentile_us(50),
+        p99_us: latency.percentile_us(99),
     }
 }
 
@@ -141,8 +149,15 @@ fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartit
             bytes_out: last.bytes_out,
             throttled: last.throttled,
         },
-        p50_us: hot.p50_us,
-        p99_us: hot.p99_us,
+        latency: partition_latency(&hot.latency),
+    }
+}
+
+/// The latencies of a hot partition.
+pub(super) fn partition_latency(latency: &heat::CoarsePercentiles) -> WindowLatency<Option<u64>> {
+    WindowLatency {
+        p50_us: latency.p50_us,
+        p99_us: latency.p99_us,
     }
 }
 

@@ -15,7 +15,7 @@ use partita_wire::admin::{
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::ranges::range_change;
+use super::ranges::{range_change, window_latency};
 use crate::config::Place;
 use crate::metrics::{OperationReading, Reading, process_stats};
 use crate::status::ServerStatus;
@@ -101,8 +101,7 @@ fn load(cluster: &Cluster) -> Option<LoadSummary> {
         writes_per_second: rate(counts.writes),
         rows_scanned_per_second: rate(counts.rows_scanned),
         throttled_per_second: rate(counts.throttled),
-        p50_us: latency.percentile_us(50),
-        p99_us: latency.percentile_us(99),
+        latency: window_latency(&latency),
     })
 }
 
@@ -137,14 +136,14 @@ fn requests(metrics: &Reading) -> RequestCounts {
 fn limited(server: &ServerStatus) -> Vec<LimitedKey> {
     let service = server.open().map(|store| &store.service);
     let limited = service.map_or_else(Vec::new, |service| service.storage().limited(LIMITED_MAX));
-    let entry = |limited: Limited| LimitedKey {
+    let entry = |limited: &Limited| LimitedKey {
         target: limited.scope.as_str().to_owned(),
-        account: Some(limited.account),
-        table: limited.table,
-        partition_key: limited.partition_key,
+        account: Some(limited.account().to_owned()),
+        table: limited.table().map(str::to_owned),
+        partition_key: limited.partition_key().map(str::to_owned),
         throttled: limited.throttled,
     };
-    limited.into_iter().map(entry).collect()
+    limited.iter().map(entry).collect()
 }
 
 fn operation(reading: &OperationReading) -> OperationStats {
@@ -234,9 +233,13 @@ fn percentiles(seen: &Distribution) -> Percentiles {
     }
 }
 
+/// Statistics of the row memory; the default before the data is open.
+fn of_row_memory<T: Default>(server: &ServerStatus, stats: fn(&RowMemory) -> T) -> T {
+    server.row_memory().map(stats).unwrap_or_default()
+}
+
 fn entity_cache(server: &ServerStatus) -> EntityCache {
-    let cache = server.row_memory().map(RowMemory::cache_stats);
-    let cache = cache.unwrap_or_default();
+    let cache = of_row_memory(server, RowMemory::cache_stats);
     EntityCache {
         hits: cache.hits,
         misses: cache.misses,
@@ -247,8 +250,7 @@ fn entity_cache(server: &ServerStatus) -> EntityCache {
 }
 
 fn key_filter(server: &ServerStatus) -> KeyFilter {
-    let filter = server.row_memory().map(RowMemory::key_filter_stats);
-    let filter = filter.unwrap_or_default();
+    let filter = of_row_memory(server, RowMemory::key_filter_stats);
     KeyFilter {
         keys: filter.keys,
         bytes: filter.bytes,

@@ -29,14 +29,30 @@ impl Scope {
 pub struct Limited {
     /// The owner of the target.
     pub scope: Scope,
-    /// The account.
-    pub account: String,
-    /// The table; `None` for the target of an account.
-    pub table: Option<String>,
-    /// The PartitionKey; `None` for the target of a table or an account.
-    pub partition_key: Option<String>,
+    /// The names of the first refused request.
+    names: ScopeNames,
     /// Requests refused in the last minute.
     pub throttled: u64,
+}
+
+impl Limited {
+    /// The account.
+    #[must_use]
+    pub fn account(&self) -> &str {
+        &self.names.account
+    }
+
+    /// The table; `None` for the target of an account.
+    #[must_use]
+    pub fn table(&self) -> Option<&str> {
+        (self.scope != Scope::Account).then_some(&self.names.container)
+    }
+
+    /// The PartitionKey; `None` for the target of a table or an account.
+    #[must_use]
+    pub fn partition_key(&self) -> Option<&str> {
+        (self.scope == Scope::Partition).then_some(&self.names.partition)
+    }
 }
 
 /// The names of the account, container and partition that a request is charged to.
@@ -81,7 +97,11 @@ impl LastMinute {
     ) {
         if !self.entries.contains_key(&(scope, key)) {
             self.make_room(now);
-            let limited = named(scope, names());
+            let limited = Limited {
+                scope,
+                names: names(),
+                throttled: 0,
+            };
             self.entries.insert((scope, key), Entry::new(limited, now));
         }
         if let Some(entry) = self.entries.get_mut(&(scope, key)) {
@@ -153,21 +173,6 @@ impl Entry {
     }
 }
 
-fn named(scope: Scope, names: ScopeNames) -> Limited {
-    let ScopeNames {
-        account,
-        container,
-        partition,
-    } = names;
-    Limited {
-        scope,
-        account,
-        table: (scope != Scope::Account).then_some(container),
-        partition_key: (scope == Scope::Partition).then_some(partition),
-        throttled: 0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,8 +196,8 @@ mod tests {
         minute.note(Scope::Account, 7, 29 * SECOND, || names(7));
         let top = minute.top(30 * SECOND, 9);
         assert_eq!((top.len(), top[0].throttled), (2, 30));
-        assert_eq!(top[0].partition_key.as_deref(), Some("7"));
-        assert_eq!((&top[1].table, &top[1].partition_key), (&None, &None));
+        assert_eq!(top[0].partition_key(), Some("7"));
+        assert_eq!((top[1].table(), top[1].partition_key()), (None, None));
         assert_eq!(
             minute.top(65 * SECOND, 9)[0].throttled,
             20,
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!(minute.entries.len(), ENTRIES_MAX);
         let top = minute.top(0, 1);
         assert_eq!(
-            (top[0].throttled, top[0].partition_key.as_deref()),
+            (top[0].throttled, top[0].partition_key()),
             (1_000, Some("1"))
         );
     }

@@ -29,28 +29,45 @@ impl KeyBox {
 
     /// The smallest range that contains the box.
     fn range(&self) -> EntityRange {
-        use EntityBound as B;
-        let row = &self.row;
-        let start = match &self.partition.low {
-            Bound::Unbounded => B::TableStart,
-            Bound::Excluded(partition) => B::AfterPartition(partition.clone()),
-            Bound::Included(partition) => match &row.low {
-                Bound::Unbounded => B::BeforePartition(partition.clone()),
-                Bound::Included(row) => B::Before(partition.clone(), row.clone()),
-                Bound::Excluded(row) => B::After(partition.clone(), row.clone()),
-            },
-        };
-        let end = match &self.partition.high {
-            Bound::Unbounded => B::TableEnd,
-            Bound::Excluded(partition) => B::BeforePartition(partition.clone()),
-            Bound::Included(partition) => match &row.high {
-                Bound::Unbounded => B::AfterPartition(partition.clone()),
-                Bound::Included(row) => B::After(partition.clone(), row.clone()),
-                Bound::Excluded(row) => B::Before(partition.clone(), row.clone()),
-            },
-        };
-        EntityRange { start, end }
+        let (partition, row) = (&self.partition, &self.row);
+        let low = bound(&partition.low, &row.low, [Side::Before, Side::After]);
+        let high = bound(&partition.high, &row.high, [Side::After, Side::Before]);
+        EntityRange {
+            start: low.unwrap_or(EntityBound::TableStart),
+            end: high.unwrap_or(EntityBound::TableEnd),
+        }
     }
+}
+
+/// A position immediately before or after a key.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
+/// A bound of a box; `None` if it has none. The bound is on the side `included` of an included key, and on the side
+/// `excluded` of an excluded one.
+fn bound(
+    partition: &Bound<String>,
+    row: &Bound<String>,
+    [included, excluded]: [Side; 2],
+) -> Option<EntityBound> {
+    let at_partition = |key: &String, side| match side {
+        Side::Before => EntityBound::BeforePartition(key.clone()),
+        Side::After => EntityBound::AfterPartition(key.clone()),
+    };
+    let at_row = |partition: &String, row: &String, side| match side {
+        Side::Before => EntityBound::Before(partition.clone(), row.clone()),
+        Side::After => EntityBound::After(partition.clone(), row.clone()),
+    };
+    Some(match (partition, row) {
+        (Bound::Unbounded, _) => return None,
+        (Bound::Excluded(partition), _) => at_partition(partition, excluded),
+        (Bound::Included(partition), Bound::Unbounded) => at_partition(partition, included),
+        (Bound::Included(partition), Bound::Included(row)) => at_row(partition, row, included),
+        (Bound::Included(partition), Bound::Excluded(row)) => at_row(partition, row, excluded),
+    })
 }
 
 /// Boxes that contain every row that passes a filter.

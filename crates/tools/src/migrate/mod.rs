@@ -37,6 +37,8 @@ pub use lease::LeaseOptions;
 pub use migration::{InvalidMigration, Migration, Steps};
 pub use operation::{Operation, RowSelection, Transform, WriteRows};
 pub use record::{Record, State};
-pub use runner::{Cost, Done, Event, Migrator, MigratorOptions, Planned, VERSIONS_TABLE, Watch};
+pub use runner::{
+    Cost, Done, Event, Migrator, MigratorOptions, Planned, Ran, VERSIONS_TABLE, Watch,
+};
 pub use set::Migrations;
 pub use template::{InvalidTemplate, Template, TemplateError};

@@ -392,10 +392,7 @@ async fn errors_name_the_damaged_part() {
 #[tokio::test]
 async fn existing_files_are_not_overwritten() {
     let (server, client, source, directory) = filled(10).await;
-    let (parts, file) = (
-        directory.path().join("parts"),
-        directory.path().join("rows.csv"),
-    );
+    let [parts, file] = ["parts", "rows.csv"].map(|name| directory.path().join(name));
     for path in [&parts, &file] {
         export_format(&source, path, Format::Csv).await;
         let error = export_to(&source, path, &exporting(Format::Csv))
@@ -480,10 +477,7 @@ async fn the_progress_file_is_saved_at_the_set_interval() {
 async fn a_progress_file_belongs_to_one_job() {
     let (server, client) = started().await;
     let directory = tempfile::tempdir().unwrap();
-    let (file, state) = (
-        directory.path().join("rows.csv"),
-        directory.path().join("state"),
-    );
+    let [file, state] = ["rows.csv", "state"].map(|name| directory.path().join(name));
     let target = client.table_client("target");
     let mut options = importing(Mode::Insert);
     options.load.state = Some(state.clone());
@@ -520,10 +514,7 @@ async fn a_progress_file_belongs_to_one_job() {
 #[tokio::test]
 async fn dry_runs_only_count() {
     let (server, client, source, directory) = filled(300).await;
-    let (file, state) = (
-        directory.path().join("rows.csv"),
-        directory.path().join("state"),
-    );
+    let [file, state] = ["rows.csv", "state"].map(|name| directory.path().join(name));
     let options = ExportOptions {
         dry_run: true,
         ..exporting(Format::Csv)

@@ -1,6 +1,6 @@
 //! `/admin/v1/hot`: the hottest partitions of all ranges, and advice on splits.
 
-use super::{GrowthPattern, NamedKey};
+use super::{GrowthPattern, NamedKey, WindowLatency};
 use serde::{Deserialize, Serialize};
 
 /// The answer of `/admin/v1/hot`.
@@ -36,10 +36,9 @@ pub struct HotPartition {
     /// Requests, rows and bytes per second.
     #[serde(flatten)]
     pub rates: PartitionRates,
-    /// Median latency, accurate to 25 %; `None` without requests.
-    pub p50_us: Option<u64>,
-    /// The latency that 99 of 100 requests did not exceed.
-    pub p99_us: Option<u64>,
+    /// Latencies, accurate to 25 %; `None` without requests.
+    #[serde(flatten)]
+    pub latency: WindowLatency<Option<u64>>,
     /// Whether a split of the range would distribute its load.
     pub split_helps: bool,
     /// The reason for the value of `split_helps`.

@@ -31,7 +31,7 @@ pub use named_key::NamedKey;
 pub use ranges::{
     ActionDone, Activity, CheckpointResult, Counts, GrowthPattern, MergeResult, Range,
     RangeActionParams, RangeChange, RangeFiles, RangeHotPartition, RangeWindow, Ranges,
-    SplitResult, TableGrowth, WindowCounts,
+    SplitResult, TableGrowth, WindowCounts, WindowLatency,
 };
 pub use snapshots::{
     Snapshot, SnapshotActionParams, SnapshotCreated, SnapshotDetails, SnapshotList,

@@ -70,10 +70,18 @@ pub struct RangeWindow {
     pub elapsed_ms: u64,
     /// Requests, rows and bytes.
     pub counts: WindowCounts,
-    /// Median latency of the requests served; 0 without requests.
-    pub p50_us: u64,
+    /// Latencies of the requests served; 0 without requests.
+    #[serde(flatten)]
+    pub latency: WindowLatency<u64>,
+}
+
+/// Latencies of a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowLatency<T> {
+    /// The median.
+    pub p50_us: T,
     /// The latency that 99 of 100 requests did not exceed.
-    pub p99_us: u64,
+    pub p99_us: T,
 }
 
 /// Requests, rows and bytes of a window.
@@ -104,10 +112,9 @@ pub struct RangeHotPartition {
     pub share: f64,
     /// Its load in the last window.
     pub window: Activity,
-    /// Median latency, accurate to 25 %; `None` without requests.
-    pub p50_us: Option<u64>,
-    /// The latency that 99 of 100 requests did not exceed.
-    pub p99_us: Option<u64>,
+    /// Latencies, accurate to 25 %; `None` without requests.
+    #[serde(flatten)]
+    pub latency: WindowLatency<Option<u64>>,
 }
 
 /// The growth of a table with inserts.

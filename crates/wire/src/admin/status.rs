@@ -1,6 +1,6 @@
 //! `/admin/v1/status`: the health and the load of the server.
 
-use super::RangeChange;
+use super::{RangeChange, WindowLatency};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -118,8 +118,8 @@ pub struct LoadSummary {
     pub writes_per_second: f64,
     pub rows_scanned_per_second: f64,
     pub throttled_per_second: f64,
-    pub p50_us: u64,
-    pub p99_us: u64,
+    #[serde(flatten)]
+    pub latency: WindowLatency<u64>,
 }
 
 /// The number of ranges, and their changes.

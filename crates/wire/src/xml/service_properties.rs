@@ -5,7 +5,7 @@ use super::element::{
     write_text,
 };
 use crate::{Failure, cors};
-use partita_model::{CorsRule, Logging, Metrics, ServiceProperties};
+use partita_model::{AnalyticsVersion, CorsRule, Logging, Metrics, ServiceProperties};
 
 /// The maximum retention of logs and metrics, in days.
 const RETENTION_DAYS_MAX: u16 = 365;
@@ -84,14 +84,16 @@ fn bool_in(element: &Element, name: &str) -> Result<bool, Failure> {
     element.bool_of(name)?.ok_or_else(invalid)
 }
 
-fn read_version(element: &Element) -> Result<String, Failure> {
+fn read_version(element: &Element) -> Result<AnalyticsVersion, Failure> {
     let text = element.text_of("Version")?.ok_or_else(invalid)?;
     let is_number = |part: &str| {
         (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
     let (major, minor) = text.split_once('.').ok_or_else(invalid)?;
     let is_version = is_number(major) && is_number(minor);
-    is_version.then(|| text.to_owned()).ok_or_else(invalid)
+    is_version
+        .then(|| AnalyticsVersion(text.to_owned()))
+        .ok_or_else(invalid)
 }
 
 /// The days of an enabled policy; `None` for a disabled one.
@@ -171,7 +173,7 @@ pub fn write_service_properties(properties: &ServiceProperties, out: &mut Vec<u8
 
 fn write_logging(logging: &Logging, out: &mut Vec<u8>) {
     write_start("Logging", out);
-    write_text("Version", &logging.version, out);
+    write_text("Version", &logging.version.0, out);
     write_bool("Read", logging.read, out);
     write_bool("Write", logging.write, out);
     write_bool("Delete", logging.delete, out);
@@ -181,7 +183,7 @@ fn write_logging(logging: &Logging, out: &mut Vec<u8>) {
 
 fn write_metrics(name: &str, metrics: &Metrics, out: &mut Vec<u8>) {
     write_start(name, out);
-    write_text("Version", &metrics.version, out);
+    write_text("Version", &metrics.version.0, out);
     write_bool("Enabled", metrics.enabled, out);
     if let Some(include) = metrics.include_apis.filter(|_| metrics.enabled) {
         write_bool("IncludeAPIs", include, out);

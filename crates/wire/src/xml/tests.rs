@@ -1,7 +1,8 @@
 use super::*;
 use crate::ErrorCode;
 use partita_model::{
-    AccessPolicy, CorsRule, DateTime, Logging, Metrics, ServiceProperties, SignedIdentifier,
+    AccessPolicy, AnalyticsVersion, CorsRule, DateTime, Logging, Metrics, ServiceProperties,
+    SignedIdentifier,
 };
 use proptest::prelude::*;
 
@@ -255,7 +256,7 @@ fn times() -> impl Strategy<Value = Option<DateTime>> {
 
 prop_compose! {
     fn metrics()(enabled: bool, include: bool, retention_days in proptest::option::of(1..=365u16)) -> Metrics {
-        Metrics { version: "1.0".to_owned(), enabled, include_apis: enabled.then_some(include), retention_days }
+        Metrics { version: AnalyticsVersion::default(), enabled, include_apis: enabled.then_some(include), retention_days }
     }
 }
 

@@ -95,11 +95,17 @@ impl Trial {
     }
 }
 
+/// A new file with data, neither of which is synced.
+fn unsynced_file(name: &str, data: &[u8]) -> Trial {
+    let mut trial = Trial::new();
+    trial.open(2, name, true);
+    trial.write(2, 0, data);
+    trial
+}
+
 /// A new file with synced data and a synced name.
 fn synced_file() -> Trial {
-    let mut trial = Trial::new();
-    trial.open(2, "a", true);
-    trial.write(2, 0, b"synced");
+    let mut trial = unsynced_file("a", b"synced");
     trial.sync(2, true);
     trial.sync(1, true);
     trial
@@ -121,9 +127,7 @@ fn synced_data_and_names_survive_every_cut() {
 
 #[test]
 fn a_name_needs_a_sync_of_its_folder() {
-    let mut trial = Trial::new();
-    trial.open(2, "a", true);
-    trial.write(2, 0, b"data");
+    let mut trial = unsynced_file("a", b"data");
     trial.sync(2, true);
     assert!(trial.cut(Style::Nothing, 0).is_empty());
     trial.sync(1, true);
@@ -132,9 +136,7 @@ fn a_name_needs_a_sync_of_its_folder() {
 
 #[test]
 fn a_rename_can_survive_without_its_data() {
-    let mut trial = Trial::new();
-    trial.open(2, "new", true);
-    trial.write(2, 0, b"data");
+    let mut trial = unsynced_file("new", b"data");
     trial.rename("new", "a");
     trial.sync(1, true);
     let left = trial.cut(Style::Nothing, 0);

@@ -80,7 +80,7 @@ impl StatusPage<'_> {
             rate(load.writes_per_second),
             rate(load.throttled_per_second)
         );
-        let (p50, p99) = (latency(load.p50_us), latency(load.p99_us));
+        let [p50, p99] = [load.latency.p50_us, load.latency.p99_us].map(latency);
         let latencies = format!("p50 {p50}, p99 {p99} within the server; {in_flight} in flight");
         vec![line("requests", &rates), line("latency", &latencies)]
     }
@@ -189,6 +189,7 @@ mod tests {
     use super::*;
     use partita_wire::admin::{
         AdviceKind, LoadSummary, NamedKey, PartitionRates, ProcessStats, RangeSummary, SplitAdvice,
+        WindowLatency,
     };
 
     /// The golden document of the admin API with some values for the screen.
@@ -204,8 +205,10 @@ mod tests {
             requests_per_second: 12_345.6,
             reads_per_second: 12_340.0,
             writes_per_second: 5.6,
-            p50_us: 210,
-            p99_us: 1_300,
+            latency: WindowLatency {
+                p50_us: 210,
+                p99_us: 1_300,
+            },
             ..LoadSummary::default()
         });
         status.ranges = Some(RangeSummary {

@@ -30,6 +30,13 @@ fn world(clock: &ShiftedClock) -> World {
     }
 }
 
+/// A world on a machine with this clock, and its first range.
+async fn opened(clock: ShiftedClock) -> (ShiftedClock, World, One) {
+    let world = world(&clock);
+    let one = world.open().await;
+    (clock, world, one)
+}
+
 /// Writes, flushes and compacts at once. If its clock were behind, SlateDB would wait for 10 s and then fail.
 async fn serves(set: &SlateEngineSet, engine: &dyn Engine) {
     for value in ["1", "2"] {
@@ -71,9 +78,7 @@ async fn a_clock_set_back_between_two_starts_delays_nothing() {
 }
 
 async fn set_back_between_two_starts(end: End, ahead: Duration) {
-    let clock = ShiftedClock::ahead(ahead);
-    let world = world(&clock);
-    let one = world.open().await;
+    let (clock, world, one) = opened(ShiftedClock::ahead(ahead)).await;
     assert_eq!(one.set.wall_clock_lag(), Duration::ZERO);
     let begun = clock.now();
     commit(&*one, put("before", "1")).await.unwrap();
@@ -100,9 +105,7 @@ async fn set_back_between_two_starts(end: End, ahead: Duration) {
 /// The times of a clone's sources count for the clone, even if the sources are not opened.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clone_of_a_database_from_the_future_is_served() {
-    let clock = ShiftedClock::ahead(DECADES);
-    let world = world(&clock);
-    let one = world.open().await;
+    let (clock, world, one) = opened(ShiftedClock::ahead(DECADES)).await;
     commit(&*one, put("before", "1")).await.unwrap();
     let whole = KeyPart {
         source: conformance::FIRST,
@@ -122,9 +125,7 @@ async fn a_clone_of_a_database_from_the_future_is_served() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clock_set_in_a_running_process_delays_nothing() {
-    let clock = ShiftedClock::default();
-    let world = world(&clock);
-    let one = world.open().await;
+    let (clock, world, one) = opened(ShiftedClock::default()).await;
     let start = clock.now();
     for ahead in [DECADES, Duration::ZERO, HOUR] {
         clock.set_ahead(ahead);
@@ -162,9 +163,7 @@ async fn used(one: &One) -> BTreeSet<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn garbage_from_the_future_is_collected() {
     for ahead in [HOUR, DECADES] {
-        let clock = ShiftedClock::ahead(ahead);
-        let world = world(&clock);
-        let one = world.open().await;
+        let (clock, world, one) = opened(ShiftedClock::ahead(ahead)).await;
         commit(&*one, put("before", "1")).await.unwrap();
         serves(&one.set, &*one).await;
         let used_before = used(&one).await;
@@ -220,9 +219,7 @@ async fn manifests_stay_for_the_garbage_age(world: &World, clock: &ShiftedClock,
 /// If a manifest were deleted within seconds, a manifest with the same number could be written again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn young_manifests_stay_when_the_wall_clock_is_decades_behind() {
-    let clock = ShiftedClock::ahead(DECADES);
-    let world = world(&clock);
-    let one = world.open().await;
+    let (clock, world, one) = opened(ShiftedClock::ahead(DECADES)).await;
     commit(&*one, put("before", "1")).await.unwrap();
     one.close().await;
     drop(one);
@@ -234,9 +231,7 @@ async fn young_manifests_stay_when_the_wall_clock_is_decades_behind() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn young_manifests_stay_when_the_wall_clock_is_set_forward() {
-    let clock = ShiftedClock::default();
-    let world = world(&clock);
-    let one = world.open().await;
+    let (clock, world, one) = opened(ShiftedClock::default()).await;
     commit(&*one, put("before", "1")).await.unwrap();
     one.flush().await.unwrap();
     clock.set_ahead(HOUR);

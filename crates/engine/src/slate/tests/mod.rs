@@ -88,6 +88,14 @@ async fn open_faulty(directory: &Path, disk: &FaultyDisk) -> One {
     One::of(set_on(disk, directory).await).await.unwrap()
 }
 
+/// An engine in a new directory on a disk that can fail.
+async fn faulty() -> (tempfile::TempDir, FaultyDisk, One) {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultyDisk::default();
+    let engine = open_faulty(directory.path(), &disk).await;
+    (directory, disk, engine)
+}
+
 /// Waits until the engine is in this state; the supervisor checks twice a second.
 async fn wait_for(engine: &dyn Engine, health: Health) {
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -182,9 +190,7 @@ proptest! {
 /// Waiting batches share groups, and so syncs: 200 batches take fewer than 20 groups.
 #[tokio::test]
 async fn waiting_batches_share_a_sync() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::default();
-    let engine = open_faulty(directory.path(), &disk).await;
+    let (_directory, disk, engine) = faulty().await;
     commit(&*engine, put("first", "1")).await.unwrap();
     let before = (disk.sync_count(), engine.stats().group_batches.count);
     let waiting = (0..200_u8).map(|number| commit(&*engine, put(vec![number], "x")));
@@ -203,9 +209,7 @@ async fn waiting_batches_share_a_sync() {
 /// Batches longer than a segment, and small batches between them, are replayed after a failed sync.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_longer_than_a_segment_are_durable() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::default();
-    let engine = open_faulty(directory.path(), &disk).await;
+    let (_directory, disk, engine) = faulty().await;
     for number in 0..4_u8 {
         let long = put(vec![number], vec![number; 1 << 20]);
         commit(&*engine, long).await.unwrap();
@@ -229,9 +233,7 @@ async fn batches_longer_than_a_segment_are_durable() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_failed_sync_the_outcome_is_unknown_and_the_engine_recovers() {
     for fault in [AppendFault::Durable, AppendFault::Lost, AppendFault::Torn] {
-        let directory = tempfile::tempdir().unwrap();
-        let disk = FaultyDisk::default();
-        let engine = open_faulty(directory.path(), &disk).await;
+        let (directory, disk, engine) = faulty().await;
         commit(&*engine, put("acknowledged", "1")).await.unwrap();
         let late = engine.reserve(100).await.unwrap();
         disk.fail_next_sync(fault);
@@ -262,9 +264,7 @@ async fn after_a_failed_sync_the_outcome_is_unknown_and_the_engine_recovers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_writes_and_serves_reads() {
-    let directory = tempfile::tempdir().unwrap();
-    let disk = FaultyDisk::default();
-    let engine = open_faulty(directory.path(), &disk).await;
+    let (_directory, disk, engine) = faulty().await;
     disk.set_full(true);
     let mut written = 0_u32;
     let refused = loop {

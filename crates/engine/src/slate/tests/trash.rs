@@ -41,6 +41,14 @@ impl Place {
         };
         SlateEngineSet::in_home(home, settings).await.unwrap()
     }
+
+    /// A set that removes garbage after five minutes, and its first range with one row.
+    async fn start_with_a_row(&self) -> (SlateEngineSet, Arc<dyn Engine>) {
+        let set = self.start(FIVE_MINUTES).await;
+        let engine = set.open(conformance::FIRST).await.unwrap();
+        commit(&*engine, put("key", "value")).await.unwrap();
+        (set, engine)
+    }
 }
 
 /// The names of all objects that begin with `prefix`.
@@ -66,9 +74,7 @@ const FIVE_MINUTES: Duration = Duration::from_secs(300);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removed_database_stays_in_the_trash_and_can_be_moved_back() {
     for place in Place::both() {
-        let set = place.start(FIVE_MINUTES).await;
-        let engine = set.open(conformance::FIRST).await.unwrap();
-        commit(&*engine, put("key", "value")).await.unwrap();
+        let (set, engine) = place.start_with_a_row().await;
         engine.flush().await.unwrap();
         engine.close().await;
         let before = objects(&set, "range-1/").await;
@@ -103,9 +109,7 @@ async fn a_removed_database_stays_in_the_trash_and_can_be_moved_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_trash_is_emptied_after_a_while() {
     for place in Place::both() {
-        let set = place.start(FIVE_MINUTES).await;
-        let source = set.open(conformance::FIRST).await.unwrap();
-        commit(&*source, put("key", "value")).await.unwrap();
+        let (set, source) = place.start_with_a_row().await;
         let whole = KeyPart {
             source: conformance::FIRST,
             range: KeyRange::all(),

@@ -69,30 +69,34 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     if let Resource::BelowTable { has_one_key, .. } = request.resource {
         return below_table::run(call, request, has_one_key).await;
     }
-    match request.operation {
-        Operation::QueryTables => query_tables::run(call, request).await,
-        Operation::GetTable => get_table::run(call, request).await,
-        Operation::CreateTable => create_table::run(call, request).await,
-        Operation::DeleteTable => delete_table::run(call, request).await,
-        Operation::QueryEntities => query_entities::run(call, request).await,
-        Operation::GetEntity => get_entity::run(call, request).await,
-        Operation::InsertEntity => insert_entity::run(call, request).await,
-        Operation::UpdateEntity
-        | Operation::MergeEntity
-        | Operation::InsertOrReplaceEntity
-        | Operation::InsertOrMergeEntity => update_entity::run(call, request).await,
-        Operation::DeleteEntity => delete_entity::run(call, request).await,
-        Operation::EntityGroupTransaction => entity_group_transaction::run(call, request).await,
-        Operation::GetTableAcl => table_acl::get(call, request).await,
-        Operation::SetTableAcl => table_acl::set(call, request).await,
-        Operation::GetTableSettings => table_settings::get(call, request).await,
-        Operation::SetTableSettings => table_settings::set(call, request).await,
-        Operation::RenameTable => rename_table::run(call, request).await,
-        Operation::TruncateTable => truncate_table::run(call, request).await,
-        Operation::GetTableServiceProperties => service_properties::get(call, request).await,
-        Operation::SetTableServiceProperties => service_properties::set(call, request).await,
-        Operation::GetTableServiceStats => Ok(service_stats::run(call)),
-        Operation::Preflight => preflight::run(call, &request.target).await,
+    macro_rules! run {
+        ($($($operation:ident)|+ => $room:ident::$function:ident,)*) => {
+            match request.operation {
+                $($(Operation::$operation)|+ => $room::$function(call, request).await,)*
+                Operation::GetTableServiceStats => Ok(service_stats::run(call)),
+                Operation::Preflight => preflight::run(call, &request.target).await,
+            }
+        };
+    }
+    run! {
+        QueryTables => query_tables::run,
+        GetTable => get_table::run,
+        CreateTable => create_table::run,
+        DeleteTable => delete_table::run,
+        QueryEntities => query_entities::run,
+        GetEntity => get_entity::run,
+        InsertEntity => insert_entity::run,
+        UpdateEntity | MergeEntity | InsertOrReplaceEntity | InsertOrMergeEntity => update_entity::run,
+        DeleteEntity => delete_entity::run,
+        EntityGroupTransaction => entity_group_transaction::run,
+        GetTableAcl => table_acl::get,
+        SetTableAcl => table_acl::set,
+        GetTableSettings => table_settings::get,
+        SetTableSettings => table_settings::set,
+        RenameTable => rename_table::run,
+        TruncateTable => truncate_table::run,
+        GetTableServiceProperties => service_properties::get,
+        SetTableServiceProperties => service_properties::set,
     }
 }
 

@@ -78,8 +78,10 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     let service = service_by(&clock);
     let table = table(&service).await;
     let key = table.space.entity("p", "r");
-    let seconds =
-        || Duration::from_micros(window(&service).latency.percentile_us(99)).as_secs_f64();
+    let assert_latency = |expected: f64, problem: &str| {
+        let latency = Duration::from_micros(window(&service).latency.percentile_us(99));
+        assert!((latency.as_secs_f64() - expected).abs() < 0.1, "{problem}");
+    };
 
     let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
     let other = service.lock(std::slice::from_ref(&key)).await.unwrap();
@@ -87,10 +89,7 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(2));
     drop(other);
     write.await.unwrap();
-    assert!(
-        (seconds() - 2.0).abs() < 0.1,
-        "the latency includes the wait for the row's lock"
-    );
+    assert_latency(2.0, "the latency includes the wait for the row's lock");
 
     let changes = vec![insert(("p", "a"), 1), insert(("p", "b"), 1)];
     let mut write = pin!(service.change_entities(&table, changes));
@@ -100,10 +99,7 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(3));
     drop(all);
     write.await.unwrap();
-    assert!(
-        (seconds() - 3.0).abs() < 0.1,
-        "the latency includes the wait for admission"
-    );
+    assert_latency(3.0, "the latency includes the wait for admission");
 
     // An insert that fails, because the entity exists.
     let mut write = pin!(service.change_entity(&table, insert(("p", "r"), 1)));
@@ -112,9 +108,9 @@ async fn the_latency_of_a_write_is_measured_from_its_arrival() {
     clock.advance(Duration::from_secs(4));
     drop(all);
     write.await.unwrap_err();
-    assert!(
-        (seconds() - 4.0).abs() < 0.1,
-        "the latency of a refused request includes the wait for admission"
+    assert_latency(
+        4.0,
+        "the latency of a refused request includes the wait for admission",
     );
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::TableTargets;
 use partita_rt::ManualClock;
-use partita_service::{AccountLimit, BusyReason, Limited, Rates, Scope};
+use partita_service::{AccountLimit, BusyReason, Rates, Scope};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A service with targets, its clock and a table.
@@ -131,19 +131,13 @@ async fn a_partition_over_its_target_does_not_affect_others() {
     world.insert("hot", 19).await.unwrap_err();
     let limited = world.service.storage().limited(9);
     assert_eq!(limited.len(), 1);
-    let Limited {
-        scope,
-        account,
-        table,
-        partition_key,
-        throttled,
-    } = &limited[0];
+    let limited = &limited[0];
     assert_eq!(
-        (*scope, account.as_str(), *throttled),
+        (limited.scope, limited.account(), limited.throttled),
         (Scope::Partition, "account", 3)
     );
     assert_eq!(
-        (table.as_deref(), partition_key.as_deref()),
+        (limited.table(), limited.partition_key()),
         (Some("People"), Some("hot"))
     );
     let window = world.service.map().ranges()[0]

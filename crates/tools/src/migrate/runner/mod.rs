@@ -98,6 +98,9 @@ impl Watch for () {
     fn event(&self, _: &Event<'_>) {}
 }
 
+/// The migrations that a run has finished, or why it ended early.
+pub type Ran = Result<Vec<Done>, MigrateError>;
+
 /// A migration that a run has finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
@@ -187,7 +190,7 @@ impl Migrator {
         to: Option<u64>,
     ) -> Result<Vec<Planned<'a>>, MigrateError> {
         let records = self.records().await?;
-        planned(migrations, &records, direction, to)
+        plan::planned(migrations, &records, direction, to)
     }
 
     /// Applies every migration that has not run, in the order of versions, up to `to`. If the future is dropped, the
@@ -195,11 +198,7 @@ impl Migrator {
     ///
     /// # Errors
     /// [`MigrateError`].
-    pub async fn up(
-        &self,
-        migrations: &Migrations,
-        to: Option<u64>,
-    ) -> Result<Vec<Done>, MigrateError> {
+    pub async fn up(&self, migrations: &Migrations, to: Option<u64>) -> Ran {
         self.run(migrations, Direction::Up, to).await
     }
 
@@ -208,20 +207,11 @@ impl Migrator {
     ///
     /// # Errors
     /// [`MigrateError`]. If one of these migrations has no down steps, none is reverted.
-    pub async fn down(
-        &self,
-        migrations: &Migrations,
-        to: Option<u64>,
-    ) -> Result<Vec<Done>, MigrateError> {
+    pub async fn down(&self, migrations: &Migrations, to: Option<u64>) -> Ran {
         self.run(migrations, Direction::Down, to).await
     }
 
-    async fn run(
-        &self,
-        migrations: &Migrations,
-        direction: Direction,
-        to: Option<u64>,
-    ) -> Result<Vec<Done>, MigrateError> {
+    async fn run(&self, migrations: &Migrations, direction: Direction, to: Option<u64>) -> Ran {
         let created = create_if_missing(&self.versions).await;
         created.map_err(record::failed)?;
         let mut lease = Lease::take(&self.versions, &self.options.who, &self.options.lease).await?;
@@ -239,10 +229,10 @@ impl Migrator {
         direction: Direction,
         to: Option<u64>,
         lease: &mut Lease,
-    ) -> Result<Vec<Done>, MigrateError> {
+    ) -> Ran {
         let records = self.records().await?;
         let mut done = Vec::new();
-        for planned in planned(migrations, &records, direction, to)? {
+        for planned in plan::planned(migrations, &records, direction, to)? {
             self.watch.event(&Event::Migration(&planned));
             let found = plan::of(&records, planned.migration.version);
             self.run_one(&planned, found, lease).await?;
@@ -299,18 +289,6 @@ impl Migrator {
             record::write(&self.versions, &mut record).await?;
         }
         Ok(())
-    }
-}
-
-fn planned<'a>(
-    migrations: &'a Migrations,
-    records: &[Record],
-    direction: Direction,
-    to: Option<u64>,
-) -> Result<Vec<Planned<'a>>, MigrateError> {
-    match direction {
-        Direction::Up => plan::up(migrations, records, to),
-        Direction::Down => plan::down(migrations, records, to),
     }
 }
 

@@ -51,13 +51,26 @@ impl<'a> Planned<'a> {
     }
 }
 
+/// The migrations to run in this direction.
+pub(super) fn planned<'a>(
+    migrations: &'a Migrations,
+    records: &[Record],
+    direction: Direction,
+    to: Option<u64>,
+) -> Result<Vec<Planned<'a>>, MigrateError> {
+    check_same(migrations, records)?;
+    match direction {
+        Direction::Up => up(migrations, records, to),
+        Direction::Down => down(migrations, records, to),
+    }
+}
+
 /// The migrations to apply: those that are not applied, in the order of versions, up to `to`.
-pub(super) fn up<'a>(
+fn up<'a>(
     migrations: &'a Migrations,
     records: &[Record],
     to: Option<u64>,
 ) -> Result<Vec<Planned<'a>>, MigrateError> {
-    check_same(migrations, records)?;
     let mut planned = Vec::new();
     for record in records.iter().filter(|record| record.is_half_way()) {
         let (version, id) = (record.version, record.id.clone());
@@ -92,12 +105,11 @@ pub(super) fn up<'a>(
 }
 
 /// The migrations to revert: those above `to` that are applied, the newest first; without `to`, only the newest one.
-pub(super) fn down<'a>(
+fn down<'a>(
     migrations: &'a Migrations,
     records: &[Record],
     to: Option<u64>,
 ) -> Result<Vec<Planned<'a>>, MigrateError> {
-    check_same(migrations, records)?;
     if let Some(record) = records.iter().find(|it| it.state == State::Applying) {
         return Err(half_way(record));
     }

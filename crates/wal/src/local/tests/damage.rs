@@ -144,13 +144,7 @@ fn the_first_group_may_be_torn() {
 /// A damaged first group was acknowledged if the next segment holds later groups.
 #[test]
 fn a_damaged_first_group_before_a_later_segment_is_an_error() {
-    let (directory, wal) = new_log();
-    for id in 1..=4 {
-        append(&wal, id, 6_000).unwrap();
-    }
-    wal.release(RANGE, WalId(2));
-    maintain(&wal);
-    drop(wal);
+    let directory = log_with_two_released(4, 6_000);
     assert_eq!(ids(&directory.reopen()), [3, 4]);
 
     let path = segment_path(directory.path(), 3);

@@ -49,13 +49,7 @@ fn every_lost_file_is_noticed_and_named() {
 /// The segments before the only segment were released, so only the head shows that it existed.
 #[test]
 fn a_lost_only_segment_is_noticed() {
-    let (directory, wal) = new_log();
-    for id in 1..=3 {
-        append(&wal, id, 3_000).unwrap();
-    }
-    wal.release(RANGE, WalId(2));
-    maintain(&wal);
-    drop(wal);
+    let directory = log_with_two_released(3, 3_000);
     for path in directory.segments() {
         assert_noticed(&directory, &path);
     }

@@ -77,6 +77,17 @@ fn new_log() -> (Directory, LocalWal) {
     (directory, wal)
 }
 
+/// A closed WAL with records of `value_bytes` each, of which the first two were released.
+fn log_with_two_released(records: u64, value_bytes: usize) -> Directory {
+    let (directory, wal) = new_log();
+    for id in 1..=records {
+        append(&wal, id, value_bytes).unwrap();
+    }
+    wal.release(RANGE, WalId(2));
+    maintain(&wal);
+    directory
+}
+
 impl Subject for Directory {
     fn storage(&self) -> &dyn WalStorage {
         &self.storage
