@@ -162,9 +162,7 @@ impl Server {
                 open_ranges(&settings.store, objects, &clock, background.clone()).await?;
             start_scrub(&status, &cluster, files, &clock, &background);
             let storage = storage(&cluster, Arc::clone(&clock), &settings);
-            let in_flight = Arc::clone(&storage.memory);
-            let releasing = freed_memory::release_regularly(in_flight, background.shutdown());
-            background.spawn("release freed memory", releasing);
+            freed_memory::release_regularly(&storage.memory, &background);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(storage, limits, targets));
             service.start(&background);

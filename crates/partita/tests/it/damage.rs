@@ -118,23 +118,19 @@ fn refusal(data: &Path) -> String {
 /// without a message. The messages are those of `docs/check.md`.
 #[test]
 fn a_damaged_log_keeps_the_server_from_starting() {
-    let home = tempfile::tempdir().unwrap();
-    let data = home.path().join("data");
-    let mut server = start(&data);
-    let connection = server.line();
-    run(&connection, "table create rows");
-    let admin = server.admin();
-    run(&connection, &format!("admin flush 1 --admin {admin}"));
+    let mut world = World::new();
+    world.flush();
     for row in ["1", "2", "3"] {
-        run(&connection, &format!("entity insert rows p {row}"));
+        run(&world.connection, &format!("entity insert rows p {row}"));
     }
-    server.kill();
+    world.server.kill();
+    let data = &world.data;
     let segment = "00000000000000000001.log";
     for name in [segment, "head"] {
         let path = data.join("log").join(name);
         let whole = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let messages = refusal(&data);
+        let messages = refusal(data);
         let missing = format!("log/{name} is missing: ");
         assert!(
             messages.contains(&missing) && messages.contains("restore"),
@@ -148,11 +144,11 @@ fn a_damaged_log_keeps_the_server_from_starting() {
     let mut zeroed = whole.clone();
     zeroed[1024..1536].fill(0);
     std::fs::write(&path, zeroed).unwrap();
-    let messages = refusal(&data);
+    let messages = refusal(data);
     let damaged = format!("log/{segment} is damaged: an acknowledged record is damaged");
     assert!(messages.contains(&damaged), "{messages}");
     std::fs::write(&path, whole).unwrap();
-    let server = start(&data);
+    let server = start(data);
     for row in ["1", "2", "3"] {
         let entity = format!("rows(PartitionKey='p',RowKey='{row}')");
         let (head, body) = get(&server.table(), &entity, "");
