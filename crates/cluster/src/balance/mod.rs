@@ -37,7 +37,8 @@ pub struct BalanceSettings {
     pub hot_for: Duration,
     /// How long two neighbours must be below a quarter of all triggers before they are merged.
     pub cold_for: Duration,
-    /// The time during which a new range is not split by load.
+    /// How long a range is not split by load after the balancer first sees it, and how long its ranges are left alone
+    /// after a failed change.
     pub cool_down: Duration,
     /// The balancer splits no range while there are at least this many ranges.
     pub ranges_max: usize,

@@ -50,8 +50,8 @@ impl State {
         }
     }
 
-    /// Continues after the survey. A range that shares files with too many databases must be compacted first, so its
-    /// change is refused.
+    /// Continues a split or merge after [`Task::Survey`] has counted the databases that cannot be deleted because of its
+    /// ranges. A range with too many of them must be compacted first, so its change is refused.
     pub(super) fn surveyed(
         &mut self,
         job: JobId,

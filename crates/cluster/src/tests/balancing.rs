@@ -80,7 +80,7 @@ async fn hot_reads_are_split_from_a_growing_end_once() {
     const OLD: u64 = 10_000_000;
     let mut watched = Watched::start().await;
     let request = |at: u64| match at % 2 {
-        // Reads cycle through all old keys, with large steps.
+        // Reads are spread evenly over the old keys: they pass through them in large steps, again and again.
         0 => (Access::Read, at * 7_919 % OLD),
         _ => (Access::Insert, OLD + at),
     };

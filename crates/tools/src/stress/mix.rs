@@ -16,8 +16,8 @@ named_enum! {
         Get = "get",
         /// Insert Entity: a new row.
         Insert = "insert",
-        /// Insert Or Replace Entity: overwrites a row of the fill or, without a fill, a row of the run that may not
-        /// exist yet.
+        /// Insert Or Replace Entity: overwrites a row that was loaded before the run (`--rows`) or, without such rows, a
+        /// row of the run that may not exist yet.
         Upsert = "upsert",
         /// An entity group transaction of inserts.
         Batch = "batch",

@@ -67,7 +67,8 @@ async fn a_parent_is_removed(settings: Settings) {
             .path()
             .join(format!("store/range-{child}/compacted"));
         let mut made = HashSet::new();
-        // Repeated requests cause one compaction. The source stays listed for a while after that.
+        // `detach` is requested again and again, because `kept` counts the source for a while after its compaction.
+        // These requests must not compact each time.
         while engine.file_layout().kept > 0 {
             assert!(Instant::now() < deadline, "{:?}", engine.file_layout());
             engine.detach().await.unwrap();

@@ -1,5 +1,5 @@
-//! The pages over a real socket: every document is read into its type of `partita_wire::admin` and written again without a
-//! difference, and every field is described in the document for users. A file for each kind of page.
+//! The pages over a real socket: each JSON answer is read into its type of `partita_wire::admin` and written again
+//! without a difference, and `docs/admin-api.md` describes each field. A file for each kind of page.
 
 #![allow(
     clippy::disallowed_methods,

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 /// The number of a chunk, in the order in which chunks were read.
 pub(super) type ChunkId = u64;
 
-/// The chunks that are not yet completely written, each with its mark: the position of the source after the chunk.
+/// The oldest chunk with unwritten rows and all chunks after it, written or not. Each has its mark: the position of the
+/// source after the chunk.
 pub(super) struct Marks<M> {
     /// The id of the oldest chunk in `open`.
     first: ChunkId,
