@@ -58,7 +58,6 @@ pub(super) fn planned<'a>(
     direction: Direction,
     to: Option<u64>,
 ) -> Result<Vec<Planned<'a>>, MigrateError> {
-    check_same(migrations, records)?;
     match direction {
         Direction::Up => up(migrations, records, to),
         Direction::Down => down(migrations, records, to),
@@ -71,6 +70,7 @@ fn up<'a>(
     records: &[Record],
     to: Option<u64>,
 ) -> Result<Vec<Planned<'a>>, MigrateError> {
+    check_same(migrations, records)?;
     let mut planned = Vec::new();
     for record in records.iter().filter(|record| record.is_half_way()) {
         let (version, id) = (record.version, record.id.clone());
@@ -110,6 +110,7 @@ fn down<'a>(
     records: &[Record],
     to: Option<u64>,
 ) -> Result<Vec<Planned<'a>>, MigrateError> {
+    check_same(migrations, records)?;
     if let Some(record) = records.iter().find(|it| it.state == State::Applying) {
         return Err(half_way(record));
     }
