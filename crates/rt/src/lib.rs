@@ -13,6 +13,7 @@
 //! - [`memory`]: the memory that the process may use.
 //! - [`place`]: other directories and object stores, by path or URL.
 //! - [`data_dir`]: the data directory, with its lock, its format version and its object store.
+//! - [`store_layer`]: layers over object stores.
 
 pub mod clock;
 pub mod data_dir;
@@ -22,6 +23,7 @@ pub mod memory;
 pub mod net;
 pub mod place;
 pub mod random;
+pub mod store_layer;
 pub mod tasks;
 pub mod threads;
 pub mod world;

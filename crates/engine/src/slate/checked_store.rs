@@ -16,6 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream;
+use partita_rt::store_layer::Layer;
 use rustix::io::Errno;
 use slatedb::object_store::path::Path;
 use slatedb::object_store::{
@@ -26,7 +27,6 @@ use slatedb::object_store_tag::{ObjectStoreCallTag, TableStoreKind};
 use slatedb_common::retry::NonRetryable;
 
 use super::damage::{Damage, path_in_directory, version_of};
-use super::store_layer::Layer;
 use crate::RangeId;
 
 /// How long a compaction waits after it read a damaged file. SlateDB restarts a failed compaction at once. Without the
@@ -191,7 +191,7 @@ impl Layer for CheckedStore {
         &*self.store
     }
 
-    async fn get_opts(&self, file: &Path, options: GetOptions) -> Result<GetResult> {
+    async fn get(&self, file: &Path, options: GetOptions) -> Result<GetResult> {
         let Some(tag) = options.extensions.get::<ObjectStoreCallTag>() else {
             return self.store.get_opts(file, options).await;
         };
@@ -224,10 +224,10 @@ impl Layer for CheckedStore {
 
 #[cfg(test)]
 mod tests {
+    use partita_rt::store_layer::Layered;
     use slatedb::object_store::memory::InMemory;
     use slatedb::object_store_tag::SstType;
 
-    use super::super::store_layer::Layered;
     use super::*;
 
     /// The failure for an error of the operating system that an object store returns.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use partita_rt::store_layer::Layered;
 use slatedb::object_store::ObjectStore;
 
 use super::Settings;
@@ -14,7 +15,6 @@ use super::home::Home;
 use super::manifest_store::ManifestStore;
 use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
-use super::store_layer::Layered;
 use crate::RangeId;
 
 pub(super) struct Context {

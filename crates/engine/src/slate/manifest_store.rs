@@ -22,17 +22,17 @@ use bytes::{Buf, Bytes};
 use futures::StreamExt;
 use futures::stream;
 use parking_lot::Mutex;
+use partita_rt::store_layer::{Layer, Put};
 use slatedb::object_store::path::Path;
 use slatedb::object_store::{
-    Error, GetOptions, GetResult, GetResultPayload, ObjectStore, ObjectStoreExt, PutOptions,
-    PutPayload, PutResult, Result,
+    Error, GetOptions, GetResult, GetResultPayload, ObjectStore, ObjectStoreExt, PutPayload,
+    PutResult, Result,
 };
 use slatedb_common::retry::NonRetryable;
 
 use super::checked_store::Unreadable;
 use super::damage::path_in_directory;
 use super::names::DATABASE_PREFIX;
-use super::store_layer::Layer;
 
 /// The last bytes of a seal, which mark that an object has one. The checksum of four bytes precedes them.
 const SEAL: [u8; 8] = *b"PARTSEAL";
@@ -386,12 +386,8 @@ impl Layer for ManifestStore {
         &*self.store
     }
 
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
+    async fn put(&self, location: &Path, put: Put) -> Result<PutResult> {
+        let Put { payload, options } = put;
         let Some(object) = Sealed::parse(location) else {
             return self.store.put_opts(location, payload, options).await;
         };
@@ -402,7 +398,7 @@ impl Layer for ManifestStore {
         Ok(put)
     }
 
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+    async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let is_whole = options.range.is_none() && !options.head;
         let Some(object) = Sealed::parse(location).filter(|_| is_whole) else {
             return self.store.get_opts(location, options).await;
@@ -426,9 +422,9 @@ impl Layer for ManifestStore {
 
 #[cfg(test)]
 mod tests {
+    use partita_rt::store_layer::Layered;
     use slatedb::object_store::memory::InMemory;
 
-    use super::super::store_layer::Layered;
     use super::*;
 
     fn manifest(number: u64) -> Path {

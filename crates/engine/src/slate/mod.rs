@@ -53,7 +53,6 @@ mod scrub;
 mod settings;
 mod space;
 mod store_clock;
-mod store_layer;
 mod stored;
 mod stored_times;
 mod supervisor;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
+use partita_rt::store_layer::Layered;
 use slatedb::VersionedManifest;
 use slatedb::object_store::ObjectStore;
 use slatedb_common::{DefaultSystemClock, SystemClock};
 
 use super::core::Core;
 use super::manifest_store::ManifestStore;
-use super::store_layer::Layered;
 use super::{admin, file_layout, trash, within_store_deadline};
 use crate::{ChangeError, RangeId, StoredDatabase, StoredFiles, StoredRanges};
 

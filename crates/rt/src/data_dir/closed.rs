@@ -61,12 +61,6 @@ impl ClosedDataDir {
         &self.path
     }
 
-    /// The folder of the WAL.
-    #[must_use]
-    pub fn log_path(&self) -> PathBuf {
-        self.path.join("log")
-    }
-
     /// The object store in the directory; `None` if its folder is missing.
     #[must_use]
     pub fn store(&self) -> Option<Arc<dyn ObjectStore>> {

@@ -31,7 +31,9 @@ pub use building::Building;
 pub use closed::{ClosedDataDir, StoredFile};
 pub use error::Error;
 use lock::Lock;
-use open_files::OpenFileStore;
+use open_files::OpenFiles;
+
+use crate::store_layer::Layered;
 
 /// The format version that this binary writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -40,8 +42,14 @@ pub const FORMAT_VERSION: u32 = 1;
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    store: Arc<OpenFileStore>,
+    store: Arc<Layered<OpenFiles>>,
     _lock: Lock,
+}
+
+/// The folder of the WAL in the data directory at `path`.
+#[must_use]
+pub fn log_path(path: &Path) -> PathBuf {
+    path.join("log")
 }
 
 impl DataDir {
@@ -55,7 +63,7 @@ impl DataDir {
         let path = path.into();
         sync::create_dir(&path)?;
         let lock = Lock::take(&path)?;
-        let (store_path, log_path) = (path.join("store"), path.join("log"));
+        let (store_path, log_path) = (path.join("store"), log_path(&path));
         stamp::check_or_write(&path, store_path.exists() || log_path.exists())?;
         sync::create_dir(&store_path)?;
         sync::create_dir(&log_path)?;
@@ -67,7 +75,7 @@ impl DataDir {
         Ok(Self {
             path,
             // Without syncs a power cut can leave a file's name without its bytes, and then the database does not open.
-            store: Arc::new(OpenFileStore::new(store.with_fsync(true))),
+            store: Arc::new(Layered(OpenFiles::new(store.with_fsync(true)))),
             _lock: lock,
         })
     }
@@ -81,7 +89,7 @@ impl DataDir {
     /// The folder of the WAL.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        self.path.join("log")
+        log_path(&self.path)
     }
 
     /// Removes the empty folders that remain after the objects under `prefix` of the store are deleted. Object stores
@@ -111,7 +119,7 @@ impl DataDir {
 
     /// Sets how many data files stay open, at most 4,096, for a process that knows its limit of open files.
     pub fn keep_open(&self, files_max: usize) {
-        self.store.set_files_max(files_max);
+        self.store.0.set_files_max(files_max);
     }
 }
 

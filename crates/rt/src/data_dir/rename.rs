@@ -23,7 +23,7 @@ impl DataDir {
         }
         fs::create_dir_all(new_parent)?;
         fs::rename(&from, &to)?;
-        self.store.close_folder(folder);
+        self.store.0.close_folder(folder);
         for folder in [new_parent, old_parent, &store] {
             File::open(folder)?.sync_all()?;
         }

@@ -147,11 +147,9 @@ fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, Pl
     let endpoints = ["aws_endpoint_url_s3", "aws_endpoint_url", "aws_endpoint"];
     check_tls(url, environment, &endpoints, "aws_allow_http")?;
     let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
-    let builder = AmazonS3Builder::new()
-        .with_config(timeout, REQUEST_TIMEOUT)
-        .with_retry(retries())
-        .with_url(url.as_str());
     let set = |builder: AmazonS3Builder, key, value: &str| builder.with_config(key, value);
+    let builder = AmazonS3Builder::new().with_url(url.as_str());
+    let builder = set(builder.with_retry(retries()), timeout, REQUEST_TIMEOUT);
     Ok(configured(builder, environment, "aws_", set))
 }
 

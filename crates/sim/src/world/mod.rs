@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
 use object_store::ObjectStore;
+use partita_rt::store_layer::Layered;
 use partita_server::{Environment, Server};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -87,11 +88,11 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
         .min_message_latency(Duration::from_micros(100))
         .max_message_latency(scenario.message_latency_max)
         .build();
-    let store: Arc<dyn ObjectStore> = Arc::new(SimulatedStore::new(
+    let store: Arc<dyn ObjectStore> = Arc::new(Layered(SimulatedStore::new(
         trace.clone(),
         scenario.seed.stream("store"),
         scenario.store_latency_max,
-    ));
+    )));
     let outcome = Rc::new(std::cell::RefCell::new(Outcome::default()));
     let (progress, observed) = watch::channel(Progress::default());
     let (stopped, mut is_stopped) = watch::channel(false);

@@ -1,6 +1,5 @@
 //! The object store of a simulation: in memory, with latency, every call in the trace.
 
-use std::fmt::{Display, Formatter};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,13 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectStore,
+    PutMultipartOptions, PutResult, RenameOptions, Result,
 };
+use partita_rt::store_layer::{Layer, Listing, Paths, Put};
 
 use crate::trace::Trace;
 
@@ -60,36 +59,13 @@ impl Calls {
     }
 }
 
-impl Display for SimulatedStore {
-    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SimulatedStore")
-    }
-}
-
 #[async_trait]
-impl ObjectStore for SimulatedStore {
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
-        let bytes = payload.content_length();
-        let call = format!("put {location} {bytes} {:?}", options.mode);
-        self.calls.begin(&call).await;
-        self.objects.put_opts(location, payload, options).await
+impl Layer for SimulatedStore {
+    fn below(&self) -> &dyn ObjectStore {
+        &self.objects
     }
 
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.calls.begin(&format!("put parts {location}")).await;
-        self.objects.put_multipart_opts(location, options).await
-    }
-
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+    async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let verb = if options.head { "head" } else { "get" };
         let call = format!("{verb} {location} {:?}", options.range);
         self.calls.begin(&call).await;
@@ -103,10 +79,24 @@ impl ObjectStore for SimulatedStore {
         self.objects.get_ranges(location, ranges).await
     }
 
-    fn delete_stream(
+    async fn put(&self, location: &Path, put: Put) -> Result<PutResult> {
+        let Put { payload, options } = put;
+        let bytes = payload.content_length();
+        let call = format!("put {location} {bytes} {:?}", options.mode);
+        self.calls.begin(&call).await;
+        self.objects.put_opts(location, payload, options).await
+    }
+
+    async fn put_parts(
         &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.calls.begin(&format!("put parts {location}")).await;
+        self.objects.put_multipart_opts(location, options).await
+    }
+
+    fn delete(&self, locations: Paths) -> Paths {
         let calls = Arc::clone(&self.calls);
         let locations = locations.then(move |location| {
             let calls = Arc::clone(&calls);
@@ -120,28 +110,27 @@ impl ObjectStore for SimulatedStore {
         self.objects.delete_stream(locations.boxed())
     }
 
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.calls.trace.note("store", &format!("list {prefix:?}"));
-        self.objects.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        let call = format!("list {prefix:?} after {offset}");
+    fn list(&self, prefix: Option<&Path>, after: Option<&Path>) -> Listing {
+        let call = format!("list {prefix:?} after {after:?}");
         self.calls.trace.note("store", &call);
-        self.objects.list_with_offset(prefix, offset)
+        match after {
+            None => self.objects.list(prefix),
+            Some(after) => self.objects.list_with_offset(prefix, after),
+        }
     }
 
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+    async fn list_folder(&self, prefix: Option<&Path>) -> Result<ListResult> {
         self.calls.begin(&format!("list folders {prefix:?}")).await;
         self.objects.list_with_delimiter(prefix).await
     }
 
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+    async fn copy(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.calls.begin(&format!("copy {from} {to}")).await;
         self.objects.copy_opts(from, to, options).await
+    }
+
+    async fn rename(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.calls.begin(&format!("rename {from} {to}")).await;
+        self.objects.rename_opts(from, to, options).await
     }
 }

@@ -117,6 +117,24 @@ impl World {
             commit(&*self.engine, batch).await.unwrap();
         }
     }
+
+    /// Writes 5,000 rows, flushes them, and deletes all but the last ten.
+    async fn delete_most_rows(&self) {
+        self.write(0..5_000, |_| Some("value".into())).await;
+        self.engine.flush().await.unwrap();
+        self.write(0..4_990, |_| None).await;
+    }
+
+    /// Expects that one round compacts the deleted rows, and leaves the ten others.
+    async fn expect_a_compaction(&self) {
+        self.engine.reclaim().await.unwrap();
+        self.settle().await;
+        assert_eq!(self.stored().await, (10, 0));
+        assert_eq!(self.requested(), [1.0, 0.0]);
+        let left = rows(&*self.engine, KeyRange::all(), 100).await;
+        assert_eq!(left.len(), 10);
+        assert_eq!(left[0].0, 4_990_u32.to_be_bytes().as_slice());
+    }
 }
 
 fn settings() -> Settings {
@@ -157,17 +175,9 @@ fn bytes(folder: &Path) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deleted_rows_are_compacted_in_the_next_round() {
     let world = World::open(settings()).await;
-    world.write(0..5_000, |_| Some("value".into())).await;
-    world.engine.flush().await.unwrap();
-    world.write(0..4_990, |_| None).await;
+    world.delete_most_rows().await;
     assert_eq!(world.stored().await, (5_000, 0));
-    world.engine.reclaim().await.unwrap();
-    world.settle().await;
-    assert_eq!(world.stored().await, (10, 0));
-    assert_eq!(world.requested(), [1.0, 0.0]);
-    let left = rows(&*world.engine, KeyRange::all(), 100).await;
-    assert_eq!(left.len(), 10);
-    assert_eq!(left[0].0, 4_990_u32.to_be_bytes().as_slice());
+    world.expect_a_compaction().await;
     world.set.close().await;
 }
 
@@ -175,17 +185,10 @@ async fn deleted_rows_are_compacted_in_the_next_round() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deletions_before_a_restart_are_compacted_in_the_first_round() {
     let world = World::open(settings()).await;
-    world.write(0..5_000, |_| Some("value".into())).await;
-    world.engine.flush().await.unwrap();
-    world.write(0..4_990, |_| None).await;
+    world.delete_most_rows().await;
     let world = world.reopen(settings()).await;
     assert_eq!(world.stored().await, (5_000, 0), "nothing was flushed");
-    world.engine.reclaim().await.unwrap();
-    world.settle().await;
-    assert_eq!(world.stored().await, (10, 0));
-    assert_eq!(world.requested(), [1.0, 0.0]);
-    let left = rows(&*world.engine, KeyRange::all(), 100).await;
-    assert_eq!(left.len(), 10);
+    world.expect_a_compaction().await;
     world.set.close().await;
 }
 

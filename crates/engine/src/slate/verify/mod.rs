@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::TryStreamExt;
+use partita_rt::store_layer::Layered;
 use partita_wal::WalId;
 use slatedb::object_store::ObjectStore;
 use slatedb::object_store::path::Path;
@@ -22,7 +23,6 @@ use super::damage::path_in_directory;
 use super::manifest_store::{self, FoundWitness, ManifestStore, WITNESS};
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
-use super::store_layer::Layered;
 use super::{admin, pin, store_error};
 use crate::{ChangeError, Meter, PinId, RangeId};
 

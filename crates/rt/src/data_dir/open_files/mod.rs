@@ -2,34 +2,30 @@
 //!
 //! A read of an object store in a directory opens the file, reads its properties, reads the bytes and closes it, on two
 //! threads for blocking work. A block of a data file that is in the page cache is copied in a microsecond or two, and
-//! all other work of such a read took a hundred. So this store keeps data files open, a bounded number of them, and
+//! all other work of such a read took a hundred. So this layer keeps data files open, a bounded number of them, and
 //! reads a block on the calling thread if the page cache has it ([`open_file`]).
 //!
 //! A data file is written once and never changed. So an open file stays valid until
-//! - this store deletes, renames or overwrites it, or its folder is renamed: then it is closed at once, because the
+//! - this layer deletes, renames or overwrites it, or its folder is renamed: then it is closed at once, because the
 //!   disk keeps the bytes of a deleted file as long as it is open;
 //! - something else replaces it, such as an operator who restores a damaged file. A `head` compares the open file with
 //!   the one of that name, and closes it if they differ. Checks of a file begin with a `head`.
 
 mod open_file;
 
-use std::fmt::{self, Display};
-use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, RenameOptions, Result,
+    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, MultipartUpload,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutResult, RenameOptions, Result,
 };
 use quick_cache::sync::Cache;
 
 use self::open_file::OpenFile;
+use crate::store_layer::{Layer, Paths, Put};
 
 /// The extension of data files.
 const DATA_FILE: &str = "sst";
@@ -44,20 +40,20 @@ const FILES_GUESS: usize = 512;
 /// The number of files that are kept open unless the owner of the directory allows another number.
 const FILES_DEFAULT: usize = 64;
 
-/// An object store on a directory that keeps data files open.
+/// A layer over the object store of a directory that keeps data files open.
 #[derive(Debug)]
-pub(super) struct OpenFileStore {
+pub(super) struct OpenFiles {
     store: Arc<dyn ObjectStore>,
-    files: Arc<OpenFiles>,
+    files: Arc<FilesByName>,
 }
 
 /// The open files, by their names in the store.
-type OpenFiles = Cache<Path, Arc<OpenFile>>;
+type FilesByName = Cache<Path, Arc<OpenFile>>;
 
-impl OpenFileStore {
+impl OpenFiles {
     /// Keeps data files of `store` open if `store` returns them as files ([`GetResultPayload::File`]).
     pub(super) fn new(store: impl ObjectStore) -> Self {
-        let files = OpenFiles::new(FILES_GUESS);
+        let files = FilesByName::new(FILES_GUESS);
         files.set_capacity(FILES_DEFAULT as u64);
         Self {
             store: Arc::new(store),
@@ -119,15 +115,13 @@ fn read_error(source: impl std::error::Error + Send + Sync + 'static) -> Error {
     }
 }
 
-impl Display for OpenFileStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(&self.store, f)
-    }
-}
-
 #[async_trait]
-impl ObjectStore for OpenFileStore {
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+impl Layer for OpenFiles {
+    fn below(&self) -> &dyn ObjectStore {
+        &*self.store
+    }
+
+    async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         if !is_data_file(location) {
             return self.store.get_opts(location, options).await;
         }
@@ -156,18 +150,14 @@ impl ObjectStore for OpenFileStore {
         })
     }
 
-    async fn put_opts(
-        &self,
-        location: &Path,
-        payload: PutPayload,
-        options: PutOptions,
-    ) -> Result<PutResult> {
+    async fn put(&self, location: &Path, put: Put) -> Result<PutResult> {
+        let Put { payload, options } = put;
         let put = self.store.put_opts(location, payload, options).await;
         self.files.remove(location);
         put
     }
 
-    async fn put_multipart_opts(
+    async fn put_parts(
         &self,
         location: &Path,
         options: PutMultipartOptions,
@@ -177,14 +167,7 @@ impl ObjectStore for OpenFileStore {
         self.store.put_multipart_opts(location, options).await
     }
 
-    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.store.get_ranges(location, ranges).await
-    }
-
-    fn delete_stream(
-        &self,
-        locations: BoxStream<'static, Result<Path>>,
-    ) -> BoxStream<'static, Result<Path>> {
+    fn delete(&self, locations: Paths) -> Paths {
         let files = Arc::clone(&self.files);
         let deleted = self.store.delete_stream(locations);
         // Not before the deletion, because a read may open the file until then.
@@ -192,29 +175,13 @@ impl ObjectStore for OpenFileStore {
         closed.boxed()
     }
 
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list(prefix)
-    }
-
-    fn list_with_offset(
-        &self,
-        prefix: Option<&Path>,
-        offset: &Path,
-    ) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+    async fn copy(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         let copied = self.store.copy_opts(from, to, options).await;
         self.files.remove(to);
         copied
     }
 
-    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+    async fn rename(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
         let renamed = self.store.rename_opts(from, to, options).await;
         self.files.remove(from);
         self.files.remove(to);

@@ -1,4 +1,7 @@
+use std::ops::Range;
 use std::path::PathBuf;
+
+use bytes::Bytes;
 
 use super::*;
 use crate::DataDir;
@@ -34,7 +37,7 @@ impl World {
     }
 
     fn open_files(&self) -> usize {
-        self.data.store.files.len()
+        self.data.store.0.files.len()
     }
 }
 
