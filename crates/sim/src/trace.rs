@@ -99,15 +99,15 @@ mod tests {
 
     #[test]
     fn lines_are_written_counted_and_hashed() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("trace");
-        let (one, other) = (Trace::new(Some(&path)).unwrap(), Trace::new(None).unwrap());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let one = Trace::new(Some(file.path())).unwrap();
+        let other = Trace::new(None).unwrap();
         for trace in [&one, &other] {
             trace.note("client", "asks");
             trace.note("server", "answers");
         }
         assert_eq!(one.finish().unwrap(), other.finish().unwrap());
-        let text = std::fs::read_to_string(path).unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
         assert_eq!(text, "0.000000 client asks\n0.000000 server answers\n");
         other.note("server", "answers");
         assert_ne!(one.finish().unwrap(), other.finish().unwrap());

@@ -31,6 +31,6 @@ pub use error::{AppendError, OpenWalError, RoomError};
 #[cfg(any(test, feature = "conformance"))]
 pub use fault::AppendFault;
 pub use range_id::RangeId;
-pub use record::{Record, RecordHeader, RecordSize, WalId};
+pub use record::{Record, RecordHeader, RecordSize, RecordSizes, WalId};
 pub use row::{MalformedRows, Row, RowOf, RowRef, Rows};
 pub use wal::{Resume, VerifiedFile, Wal, WalFuture, WalStorage};

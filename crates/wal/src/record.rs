@@ -32,6 +32,9 @@ pub struct RecordSize {
     pub payload_bytes: usize,
 }
 
+/// The sizes of the records of a group, before they are encoded.
+pub type RecordSizes<'a> = &'a mut dyn Iterator<Item = RecordSize>;
+
 /// A record read back. Its rows are decoded on demand.
 #[derive(Clone, Debug)]
 pub struct Record {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, Either, Ready};
 
 use crate::{
-    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RoomError, RowRef, WalId,
+    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RecordSizes, RoomError,
+    RowRef, WalId,
 };
 
 /// A future that an implementation may return completed, without an allocation or a thread switch.
@@ -75,10 +76,7 @@ pub trait Wal: Send + Sync + 'static {
 
     /// Reserves space for the next group, whose records are at most as large as `records`. Writes no record. A local
     /// WAL blocks the thread.
-    fn make_room(
-        &self,
-        records: &mut dyn Iterator<Item = RecordSize>,
-    ) -> WalFuture<'_, Result<(), RoomError>>;
+    fn make_room(&self, records: RecordSizes<'_>) -> WalFuture<'_, Result<(), RoomError>>;
 
     /// Adds a record to the group. The rows are copied; `size` is exact. Writes nothing yet. A refused record leaves
     /// the group unchanged.

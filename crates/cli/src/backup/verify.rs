@@ -102,10 +102,10 @@ fn summary(verified: &Verified) -> String {
         0 => "the backup is complete".to_owned(),
         damaged => format!("{} damaged", many(damaged, "file is", "files are")),
     };
+    let files = many(verified.files, "file", "files");
+    let rows = many(verified.rows, "row", "rows");
     format!(
-        "{}, {}, {} read: {judgement}",
-        many(verified.files, "file", "files"),
-        many(verified.rows, "row", "rows"),
-        bytes(verified.bytes),
+        "{files}, {rows}, {} read: {judgement}",
+        bytes(verified.bytes)
     )
 }

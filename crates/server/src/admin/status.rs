@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
 use partita_engine::{Distribution, Stats};
-use partita_range::RowMemory;
+use partita_range::{CacheStats, KeyFilterStats, RowMemory};
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
     BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
@@ -239,22 +239,34 @@ fn of_row_memory<T: Default>(server: &ServerStatus, stats: fn(&RowMemory) -> T) 
 }
 
 fn entity_cache(server: &ServerStatus) -> EntityCache {
-    let cache = of_row_memory(server, RowMemory::cache_stats);
+    let stats = of_row_memory(server, RowMemory::cache_stats);
+    let CacheStats {
+        hits,
+        misses,
+        rows,
+        bytes,
+        bytes_max,
+    } = stats;
     EntityCache {
-        hits: cache.hits,
-        misses: cache.misses,
-        rows: cache.rows,
-        bytes: cache.bytes,
-        bytes_max: cache.bytes_max,
+        hits,
+        misses,
+        rows,
+        bytes,
+        bytes_max,
     }
 }
 
 fn key_filter(server: &ServerStatus) -> KeyFilter {
-    let filter = of_row_memory(server, RowMemory::key_filter_stats);
+    let stats = of_row_memory(server, RowMemory::key_filter_stats);
+    let KeyFilterStats {
+        keys,
+        bytes,
+        absent,
+    } = stats;
     KeyFilter {
-        keys: filter.keys,
-        bytes: filter.bytes,
-        absent: filter.absent,
+        keys,
+        bytes,
+        absent,
     }
 }
 

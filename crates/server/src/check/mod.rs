@@ -146,7 +146,7 @@ struct Check {
 impl Check {
     /// Reads the log. `None` if it is damaged.
     async fn log(&mut self, directory: &ClosedDataDir) -> Result<Option<StoredLog>, Error> {
-        let path = directory.log_path();
+        let path = data_dir::log_path(directory.path());
         if !path.is_dir() {
             return Ok(Some(StoredLog {
                 is_new: true,

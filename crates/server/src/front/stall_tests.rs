@@ -145,6 +145,13 @@ async fn a_body_announced_too_large_is_refused_at_once() {
     server.stop().await;
 }
 
+/// Closes a connection, and waits until its memory is given back.
+async fn disconnect(stream: TcpStream, server: &Server) {
+    drop(stream);
+    let is_free = || memory_in_use(server) == 0;
+    until(server, "the memory is not given back", is_free).await;
+}
+
 #[tokio::test]
 async fn a_body_takes_memory_as_it_arrives() {
     let server = with_table_and(&[("memory-in-flight", "16MiB")]).await;
@@ -164,11 +171,7 @@ async fn a_body_takes_memory_as_it_arrives() {
     })
     .await;
     assert!(memory_in_use(&server) <= 2 << 20);
-    drop(stream);
-    until(&server, "the memory is not given back", || {
-        memory_in_use(&server) == 0
-    })
-    .await;
+    disconnect(stream, &server).await;
     server.stop().await;
 }
 
@@ -192,11 +195,7 @@ async fn a_long_head_takes_memory_as_long_as_its_connection_keeps_the_buffer() {
         .unwrap();
     assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 404 "));
     assert!(memory_in_use(&server) <= 128 << 10);
-    drop(stream);
-    until(&server, "the memory is not given back", || {
-        memory_in_use(&server) == 0
-    })
-    .await;
+    disconnect(stream, &server).await;
     server.stop().await;
 }
 

@@ -37,6 +37,9 @@ pub struct Progress {
     pub bytes: u64,
 }
 
+/// Gets the progress now and then.
+pub type Note<'a> = &'a (dyn Fn(Progress) + Sync);
+
 /// Why writing or reading a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {

@@ -14,7 +14,7 @@ use partita_range::RangeId;
 use partita_rt::data_dir::Building;
 
 use super::part::row_bytes;
-use super::{BackupError, Progress};
+use super::{BackupError, Note, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord, ServingRecord};
 
@@ -173,7 +173,7 @@ pub(super) async fn fill_directory(
     directory: &Path,
     starts: impl Iterator<Item = Bytes>,
     rows: impl RowSource,
-    note: &(dyn Fn(Progress) + Sync),
+    note: Note<'_>,
 ) -> Result<Progress, BackupError> {
     let refused = |error: &dyn std::error::Error| BackupError::Directory(error.to_string());
     let building = Building::begin(directory).map_err(|error| refused(&error))?;
@@ -208,7 +208,7 @@ pub(super) async fn fill_directory(
 async fn fill(
     store: NewStore,
     mut rows: impl RowSource,
-    note: &(dyn Fn(Progress) + Sync),
+    note: Note<'_>,
 ) -> Result<Progress, BackupError> {
     let mut progress = Progress::default();
     loop {
@@ -232,7 +232,7 @@ async fn fill(
 pub fn unpack<'a>(
     snapshot: &'a SnapshotReader,
     directory: &'a Path,
-    note: &'a (dyn Fn(Progress) + Sync),
+    note: Note<'a>,
 ) -> BoxFuture<'a, Result<Progress, BackupError>> {
     Box::pin(async move {
         let ranges = snapshot.record().ranges.iter();

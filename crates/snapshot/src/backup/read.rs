@@ -11,7 +11,7 @@ use partita_rt::place;
 use super::manifest::{Manifest, Origin, sha256};
 use super::new_store::{RowSource, fill_directory};
 use super::part::Part;
-use super::{BackupError, CHECKSUMS, MANIFEST, Progress};
+use super::{BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 
 /// A finished backup.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Backup {
 pub fn restore<'a>(
     backup: &'a Backup,
     directory: &'a Path,
-    note: &'a (dyn Fn(Progress) + Sync),
+    note: Note<'a>,
 ) -> BoxFuture<'a, Result<Progress, BackupError>> {
     Box::pin(async move {
         let starts = backup.manifest.starts.iter();

@@ -11,7 +11,7 @@ use partita_rt::place;
 
 use super::manifest::{Begun, Manifest, pretty, sha256};
 use super::part::Part;
-use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
+use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 
 /// A missing or damaged file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Verified {
 /// [`BackupError::NotThere`]; [`BackupError::Store`].
 pub fn verify<'a>(
     store: &'a dyn ObjectStore,
-    note: &'a (dyn Fn(Progress) + Sync),
+    note: Note<'a>,
 ) -> BoxFuture<'a, Result<Verified, BackupError>> {
     Box::pin(async move {
         let mut verified = Verified::default();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::manifest::{Begun, Manifest, Origin, PartEntry, part_name, pretty, sha256};
 use super::part::{Part, row_bytes};
-use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Progress};
+use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
 /// Bytes of keys and values after which a part ends. A resumed backup copies at most about this much again. A part is
@@ -42,7 +42,7 @@ pub struct Written {
 pub fn write<'a>(
     snapshot: &'a SnapshotReader,
     store: &'a Arc<dyn ObjectStore>,
-    note: &'a (dyn Fn(Progress) + Sync),
+    note: Note<'a>,
 ) -> BoxFuture<'a, Result<Written, BackupError>> {
     Box::pin(async move { write_parts(snapshot, store, PART_BYTES, note).await })
 }
@@ -52,7 +52,7 @@ pub(super) async fn write_parts(
     snapshot: &SnapshotReader,
     store: &Arc<dyn ObjectStore>,
     part_bytes: usize,
-    note: &(dyn Fn(Progress) + Sync),
+    note: Note<'_>,
 ) -> Result<Written, BackupError> {
     let origin = Origin::of(snapshot.record());
     begin(&**store, &origin).await?;

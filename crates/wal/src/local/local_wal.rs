@@ -19,8 +19,8 @@ use super::writer::Writer;
 use super::{Disk, Options, verify_open};
 use crate::retention::{Retained, Retention};
 use crate::{
-    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, Resume, RoomError,
-    RowRef, VerifiedFile, Wal, WalFuture, WalId,
+    AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RecordSizes, Resume,
+    RoomError, RowRef, VerifiedFile, Wal, WalFuture, WalId,
 };
 
 /// An open WAL. Maintenance runs on another thread, so the fields are shared.
@@ -440,10 +440,7 @@ impl Wal for LocalWal {
         self.0.recovered.lock().keys().copied().collect()
     }
 
-    fn make_room(
-        &self,
-        records: &mut dyn Iterator<Item = RecordSize>,
-    ) -> WalFuture<'_, Result<(), RoomError>> {
+    fn make_room(&self, records: RecordSizes<'_>) -> WalFuture<'_, Result<(), RoomError>> {
         let bytes = records.map(format::framed_bytes_max).sum();
         Either::Left(ready(self.0.make_room(bytes)))
     }

@@ -12,8 +12,8 @@ use super::{Kept, Options, Segment};
 use crate::retention::{Retained, Retention};
 use crate::row::{ROW_HEADER_BYTES_MAX, encode_rows};
 use crate::{
-    AppendError, AppendFault, RangeId, Record, RecordHeader, RecordSize, RoomError, RowRef, Wal,
-    WalFuture, WalId,
+    AppendError, AppendFault, RangeId, Record, RecordHeader, RecordSize, RecordSizes, RoomError,
+    RowRef, Wal, WalFuture, WalId,
 };
 
 /// An open WAL. Lock order: `state`, then the storage.
@@ -68,10 +68,7 @@ impl MemoryWal {
         }
     }
 
-    fn try_make_room(
-        &self,
-        records: &mut dyn Iterator<Item = RecordSize>,
-    ) -> Result<(), RoomError> {
+    fn try_make_room(&self, records: RecordSizes<'_>) -> Result<(), RoomError> {
         let bytes: u64 = records.map(encoded_bytes_max).sum();
         if bytes > u64::from(u32::MAX) {
             return Err(RoomError::TooLarge);
@@ -160,10 +157,7 @@ impl Wal for MemoryWal {
         self.state.lock().recovered.keys().copied().collect()
     }
 
-    fn make_room(
-        &self,
-        records: &mut dyn Iterator<Item = RecordSize>,
-    ) -> WalFuture<'_, Result<(), RoomError>> {
+    fn make_room(&self, records: RecordSizes<'_>) -> WalFuture<'_, Result<(), RoomError>> {
         Either::Left(ready(self.try_make_room(records)))
     }
 
