@@ -26,7 +26,18 @@ pub const JSON: &str = "application/json;odata=minimalmetadata;streaming=true;ch
 ///
 /// # Errors
 /// When the port cannot be opened, or a connection cannot be accepted.
-pub async fn serve<S, F>(ready: impl FnOnce(SocketAddr), answer: S) -> anyhow::Result<()>
+pub fn serve<S, F>(ready: impl FnOnce(SocketAddr), answer: S) -> anyhow::Result<()>
+where
+    S: Fn(http::request::Parts, Bytes) -> F + Clone + Send + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_io()
+        .build()?;
+    runtime.block_on(accept(ready, answer))
+}
+
+async fn accept<S, F>(ready: impl FnOnce(SocketAddr), answer: S) -> anyhow::Result<()>
 where
     S: Fn(http::request::Parts, Bytes) -> F + Clone + Send + 'static,
     F: Future<Output = Answer> + Send + 'static,

@@ -128,18 +128,6 @@ impl ServerProcess {
         self.status_mib("VmHWM:")
     }
 
-    /// Like [`Self::terminate`], but the error names the id of the process.
-    ///
-    /// # Errors
-    /// When the signal cannot be sent.
-    pub fn stop(&mut self) -> anyhow::Result<()> {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status()?;
-        ensure!(sent.success(), "kill -TERM {pid}: {sent}");
-        self.child.wait()?;
-        Ok(())
-    }
-
     fn status_mib(&self, name: &str) -> anyhow::Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let kib = status
@@ -157,7 +145,7 @@ impl ServerProcess {
     pub fn terminate(&mut self) -> anyhow::Result<()> {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status()?;
-        ensure!(sent.success(), "cannot send SIGTERM to the server");
+        ensure!(sent.success(), "kill -TERM {pid}: {sent}");
         self.child.wait()?;
         Ok(())
     }

@@ -28,10 +28,10 @@ use partita_load::Random;
 use serde_json::Value;
 
 use crate::checkers::{TABLE, fail_with_log};
-use crate::kill_test::{KillTest, KillTestArguments};
+use crate::kill_test::KillTest;
 use crate::preload::Preload;
 use crate::pressure::nemesis::{self, NemesisActions};
-use crate::setup;
+use crate::setup::{self, SeededTest};
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
@@ -61,11 +61,11 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 14)]
     rounds: u64,
     #[command(flatten)]
-    test: KillTestArguments,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    arguments.test.run("clocks", |test| {
+    KillTest::run(&arguments.test, "clocks", |test| {
         let preload = Preload::new(&test.directory, &test.directory.join("disk"))?;
         let run = Run {
             test,

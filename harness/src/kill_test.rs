@@ -1,4 +1,4 @@
-//! What tests with kills share: options, and the data directory and its checking clients, which are kept over all
+//! What tests with kills share: the data directory and its checking clients, which are kept over all
 //! rounds.
 
 use std::path::PathBuf;
@@ -10,17 +10,7 @@ use partita_bench::{Account, ServerProcess, create_table};
 use partita_load::Random;
 
 use crate::checkers::{Checkers, TABLE};
-use crate::setup::{ServerProgram, scratch};
-
-/// Options of a test with kills.
-#[derive(Debug, clap::Args)]
-pub(crate) struct KillTestArguments {
-    /// Seed of operations and actions; random by default, and printed
-    #[arg(long)]
-    seed: Option<u64>,
-    #[command(flatten)]
-    pub(crate) server: ServerProgram,
-}
+use crate::setup::{SeededTest, scratch};
 
 /// The state that outlives the server's processes.
 pub(crate) struct KillTest {
@@ -32,19 +22,19 @@ pub(crate) struct KillTest {
     pub(crate) slowest_start: Duration,
 }
 
-impl KillTestArguments {
+impl KillTest {
     /// Runs the rounds of a test on an empty folder, which is kept when the test fails.
     pub(crate) fn run(
-        &self,
+        arguments: &SeededTest,
         name: &str,
-        rounds: impl FnOnce(KillTest) -> anyhow::Result<()>,
+        rounds: impl FnOnce(Self) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let seed = self.seed.unwrap_or_else(|| u64::from(std::process::id()));
+        let seed = arguments.seed();
         let directory = scratch(name)?;
         let mut random = Random::new(seed);
         let account = Account::well_known();
-        let outcome = rounds(KillTest {
-            program: self.server.path()?,
+        let outcome = rounds(Self {
+            program: arguments.server.path()?,
             directory: directory.path().to_owned(),
             checkers: Checkers::new(&account, &mut random),
             account,
@@ -57,9 +47,7 @@ impl KillTestArguments {
         }
         outcome.with_context(|| format!("--seed {seed}"))
     }
-}
 
-impl KillTest {
     /// Records how long a server took to start.
     pub(crate) fn started(&mut self, server: ServerProcess) -> ServerProcess {
         self.slowest_start = self.slowest_start.max(server.ready_after());

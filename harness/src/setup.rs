@@ -27,6 +27,23 @@ impl ServerProgram {
     }
 }
 
+/// Options of a test whose steps a seed determines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SeededTest {
+    /// Seed of the test's steps; random by default, and printed
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) server: ServerProgram,
+}
+
+impl SeededTest {
+    /// The seed: the given one, or the id of this process.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| u64::from(std::process::id()))
+    }
+}
+
 /// A folder below the project's `target`, on the project's disk. Deleted when dropped.
 pub(crate) fn scratch(name: &str) -> anyhow::Result<TempDir> {
     let parent = project::root().join("target").join(name);

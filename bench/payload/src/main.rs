@@ -86,10 +86,7 @@ fn main() -> anyhow::Result<()> {
     });
     let ready =
         |addr| println!("payload: Table service is successfully listening at http://{addr}");
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_io()
-        .build()?;
-    runtime.block_on(ceiling::serve(ready, move |head, body| {
+    ceiling::serve(ready, move |head, body| {
         let server = Arc::clone(&server);
         async move {
             server.answer(&head, &body).await.unwrap_or_else(|error| {
@@ -97,5 +94,5 @@ fn main() -> anyhow::Result<()> {
                 ceiling::answer(StatusCode::BAD_REQUEST, text, "text/plain")
             })
         }
-    }))
+    })
 }

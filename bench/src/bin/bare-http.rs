@@ -43,14 +43,11 @@ fn main() -> anyhow::Result<()> {
         batch: canned::batch().into(),
     });
     let ready = |addr| println!("bare: Table service is successfully listening at http://{addr}");
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_io()
-        .build()?;
-    runtime.block_on(ceiling::serve(ready, move |head, body| {
+    ceiling::serve(ready, move |head, body| {
         let canned = Arc::clone(&canned);
         async move {
             std::hint::black_box(body);
             canned.answer(&head.method, head.uri.path())
         }
-    }))
+    })
 }

@@ -82,20 +82,18 @@ unsafe extern "C" fn openat64(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn read(fd: c_int, bytes: *mut c_void, count: size_t) -> ssize_t {
-    if fails_read(fd) {
-        return -1;
-    }
     // SAFETY: see above.
-    status_size(unsafe { libc::syscall(libc::SYS_read, fd, bytes, count) })
+    read_unless_failing(fd, || unsafe {
+        libc::syscall(libc::SYS_read, fd, bytes, count)
+    })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn readv(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    if fails_read(fd) {
-        return -1;
-    }
     // SAFETY: see above.
-    status_size(unsafe { libc::syscall(libc::SYS_readv, fd, parts, count) })
+    read_unless_failing(fd, || unsafe {
+        libc::syscall(libc::SYS_readv, fd, parts, count)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -105,11 +103,9 @@ unsafe extern "C" fn pread64(
     count: size_t,
     offset: off64_t,
 ) -> ssize_t {
-    if fails_read(fd) {
-        return -1;
-    }
     // SAFETY: see above.
-    status_size(unsafe { libc::syscall(libc::SYS_pread64, fd, bytes, count, offset) })
+    let call = || unsafe { libc::syscall(libc::SYS_pread64, fd, bytes, count, offset) };
+    read_unless_failing(fd, call)
 }
 
 #[unsafe(no_mangle)]
@@ -120,13 +116,11 @@ unsafe extern "C" fn preadv64v2(
     offset: off64_t,
     flags: c_int,
 ) -> ssize_t {
-    if fails_read(fd) {
-        return -1;
-    }
     // The kernel takes the offset in two arguments; on 64-bit machines the first one holds all of it.
     // SAFETY: see above.
-    let read = unsafe { libc::syscall(libc::SYS_preadv2, fd, parts, count, offset, 0_i64, flags) };
-    status_size(read)
+    let call =
+        || unsafe { libc::syscall(libc::SYS_preadv2, fd, parts, count, offset, 0_i64, flags) };
+    read_unless_failing(fd, call)
 }
 
 #[unsafe(no_mangle)]
@@ -230,13 +224,8 @@ unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     };
     // SAFETY: see above.
     let paths = unsafe { (watched(libc::AT_FDCWD, from), watched(libc::AT_FDCWD, to)) };
-    let (Some((setup, from)), Some((_, to))) = paths else {
-        return call();
-    };
-    if setup.fails_at(Operation::Rename, &to) {
-        return -1;
-    }
-    setup.change(call, |_| Record::Renamed { from, to })
+    let record = |from, to| Record::Renamed { from, to };
+    change_two(paths, Operation::Rename, call, record)
 }
 
 #[unsafe(no_mangle)]
@@ -252,13 +241,8 @@ unsafe extern "C" fn linkat(
         || status(unsafe { libc::syscall(libc::SYS_linkat, from_dir, from, to_dir, to, flags) });
     // SAFETY: see above.
     let paths = unsafe { (watched(from_dir, from), watched(to_dir, to)) };
-    let (Some((setup, from)), Some((_, to))) = paths else {
-        return call();
-    };
-    if setup.fails_at(Operation::Link, &to) {
-        return -1;
-    }
-    setup.change(call, |_| Record::Linked { from, to })
+    let record = |from, to| Record::Linked { from, to };
+    change_two(paths, Operation::Link, call, record)
 }
 
 #[unsafe(no_mangle)]
@@ -429,6 +413,14 @@ unsafe fn remove(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
     setup.change(call, |_| Record::Removed { path })
 }
 
+/// The result of a system call that reads, or of a failing read.
+fn read_unless_failing(fd: c_int, call: impl FnOnce() -> c_long) -> ssize_t {
+    if fails_read(fd) {
+        return -1;
+    }
+    status_size(call())
+}
+
 /// Whether the control file makes this read fail.
 fn fails_read(fd: c_int) -> bool {
     let Some(setup) = setup::get().filter(|setup| setup.has_control()) else {
@@ -437,8 +429,27 @@ fn fails_read(fd: c_int) -> bool {
     setup.inode(fd).is_some() && setup.fails(Operation::Read, || paths::of_fd(fd)).is_some()
 }
 
+/// The setup, and the absolute path of a call inside the watched folder.
+type Watched = (&'static Setup, Vec<u8>);
+
+/// Makes and records a call with two paths. It fails if the setup says so for the second one.
+fn change_two(
+    paths: (Option<Watched>, Option<Watched>),
+    operation: Operation,
+    call: impl FnOnce() -> c_int,
+    record: impl FnOnce(Vec<u8>, Vec<u8>) -> Record<'static>,
+) -> c_int {
+    let (Some((setup, from)), Some((_, to))) = paths else {
+        return call();
+    };
+    if setup.fails_at(operation, &to) {
+        return -1;
+    }
+    setup.change(call, |_| record(from, to))
+}
+
 /// The absolute path of `path`, if files there are watched.
-unsafe fn watched(dir: c_int, path: *const c_char) -> Option<(&'static Setup, Vec<u8>)> {
+unsafe fn watched(dir: c_int, path: *const c_char) -> Option<Watched> {
     let setup = setup::get()?;
     if path.is_null() {
         return None;

@@ -18,8 +18,8 @@ use anyhow::{Context, ensure};
 use partita_bench::{ServerProcess, partita_command};
 
 use crate::checkers::fail_with_log;
-use crate::kill_test::{KillTest, KillTestArguments};
-use crate::setup::{self, scratch};
+use crate::kill_test::KillTest;
+use crate::setup::{self, SeededTest, scratch};
 
 /// Longest time from start to ready after a kill.
 const READY_MAX: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
     #[command(flatten)]
-    test: KillTestArguments,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return sustained::run(&program, directory.path(), Duration::from_secs(seconds));
     }
     let rounds = |mut test: KillTest| test.rounds(arguments.rounds);
-    arguments.test.run("crash", rounds)
+    KillTest::run(&arguments.test, "crash", rounds)
 }
 
 impl KillTest {

@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use self::store::{DROPPED, Store, TABLE, entity};
 use self::ways::{Damage, Kind};
-use crate::setup::{self, ServerProgram, scratch};
+use crate::setup::{self, SeededTest, scratch};
 
 /// Damage files of a store, and check that each is refused, reported, repaired or harmless
 #[derive(Debug, clap::Args)]
@@ -37,20 +37,15 @@ pub(crate) struct Arguments {
     /// Damaged files
     #[arg(long, default_value_t = 1_000)]
     cases: usize,
-    /// Seed of files and damages; random by default, and printed
-    #[arg(long)]
-    seed: Option<u64>,
     /// Cases at the same time
     #[arg(long, default_value_t = 2)]
     threads: usize,
     #[command(flatten)]
-    server: ServerProgram,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let seed = arguments
-        .seed
-        .unwrap_or_else(|| u64::from(std::process::id()));
+    let seed = arguments.test.seed();
     let directory = scratch("damage")?;
     let outcome = run_in(arguments, seed, directory.path());
     if outcome.is_err() {
@@ -61,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn run_in(arguments: &Arguments, seed: u64, parent: &Path) -> anyhow::Result<()> {
-    let (program, account) = (arguments.server.path()?, Account::well_known());
+    let (program, account) = (arguments.test.server.path()?, Account::well_known());
     let mut random = Random::new(seed);
     let began = Instant::now();
     let store = Store::build(&program, parent, &account, &mut random)?;

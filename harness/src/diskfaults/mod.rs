@@ -26,9 +26,9 @@ use partita_load::Random;
 
 use self::scenarios::Scenario;
 use crate::checkers::{TABLE, fail_with_log};
-use crate::kill_test::{KillTest, KillTestArguments};
+use crate::kill_test::KillTest;
 use crate::powercut::CutDisk;
-use crate::setup;
+use crate::setup::{self, SeededTest};
 
 /// How long unused files are kept: short, so that files are deleted during the test.
 const GARBAGE_AGE: &str = "4s";
@@ -46,11 +46,11 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 22)]
     rounds: u64,
     #[command(flatten)]
-    test: KillTestArguments,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    arguments.test.run("diskfaults", |mut test| {
+    KillTest::run(&arguments.test, "diskfaults", |mut test| {
         test.checkers.expect_a_failing_disk();
         let disk = CutDisk::new(&test)?;
         let run = Run {

@@ -25,7 +25,7 @@ use partita_bench::{Account, create_table, park_for, partita_command};
 use partita_load::Random;
 
 use self::inputs::{Answer, Generator, Input};
-use crate::setup::{self, ServerProgram, scratch};
+use crate::setup::{self, SeededTest, scratch};
 
 /// The table that must not change.
 const KEPT: &str = "kept";
@@ -65,11 +65,8 @@ pub(crate) struct Arguments {
     /// Number of inputs
     #[arg(long, default_value_t = 500)]
     inputs: usize,
-    /// Seed of the inputs; random by default, and printed
-    #[arg(long)]
-    seed: Option<u64>,
     #[command(flatten)]
-    server: ServerProgram,
+    test: SeededTest,
 }
 
 /// What the clients found.
@@ -96,15 +93,13 @@ impl Findings {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let seed = arguments
-        .seed
-        .unwrap_or_else(|| u64::from(std::process::id()));
+    let seed = arguments.test.seed();
     send_all(arguments, seed).with_context(|| format!("--seed {seed}"))
 }
 
 fn send_all(arguments: &Arguments, seed: u64) -> anyhow::Result<()> {
     let began = Instant::now();
-    let program = arguments.server.path()?;
+    let program = arguments.test.server.path()?;
     let directory = scratch("hostile")?;
     let mut command = partita_command(&program, directory.path());
     command.args(SETTINGS);

@@ -32,10 +32,10 @@ use partita_load::Random;
 use self::disk::Disk;
 pub(crate) use self::disk::Style;
 use crate::checkers::fail_with_log;
-use crate::kill_test::{KillTest, KillTestArguments};
+use crate::kill_test::KillTest;
 use crate::preload::Preload;
 use crate::pressure::nemesis::{self, NemesisActions};
-use crate::setup;
+use crate::setup::{self, SeededTest};
 
 /// How long unused files are kept: short, so that files are deleted during the test.
 const GARBAGE_AGE: &str = "4s";
@@ -53,11 +53,11 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 25)]
     rounds: u64,
     #[command(flatten)]
-    test: KillTestArguments,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    arguments.test.run("powercut", |test| {
+    KillTest::run(&arguments.test, "powercut", |test| {
         let disk = CutDisk::new(&test)?;
         let run = Run {
             test,
@@ -163,7 +163,7 @@ impl Run {
             Ok(())
         })?;
         if !kills {
-            server.stop()?;
+            server.terminate()?;
         }
         let mut faults = self.test.checkers.take_faults();
         faults.append(&mut self.actions.faults);

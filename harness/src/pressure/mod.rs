@@ -28,8 +28,8 @@ use partita_load::Random;
 
 use self::nemesis::NemesisActions;
 use crate::checkers::fail_with_log;
-use crate::kill_test::{KillTest, KillTestArguments};
-use crate::setup;
+use crate::kill_test::KillTest;
+use crate::setup::{self, SeededTest};
 
 /// How long unused files are kept: longer than the server takes for a page of a scan on a busy machine.
 const GARBAGE_AGE: &str = "4s";
@@ -52,12 +52,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check_times: bool,
     #[command(flatten)]
-    test: KillTestArguments,
+    test: SeededTest,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    arguments.test.run("pressure", |test| {
+    KillTest::run(&arguments.test, "pressure", |test| {
         let run = Run {
             test,
             is_planted: false,
