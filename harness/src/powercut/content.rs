@@ -127,7 +127,6 @@ mod tests {
 
     #[test]
     fn a_content_is_like_a_file() {
-        let file = tempfile::NamedTempFile::new().unwrap();
         let mut content = Content::default();
         let mut bytes = Vec::new();
         let mut random = partita_load::Random::new(3);
@@ -153,9 +152,11 @@ mod tests {
             }
             assert_eq!(content.len(), bytes.len() as u64);
         }
-        content.store(file.path()).unwrap();
-        assert!(std::fs::read(file.path()).unwrap() == bytes);
-        let loaded = Content::load(file.path()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        content.store(&path).unwrap();
+        assert!(std::fs::read(&path).unwrap() == bytes);
+        let loaded = Content::load(&path).unwrap();
         assert_eq!(loaded.difference(&content), None);
         content.write(7, &[bytes[7] ^ 1]);
         assert_eq!(loaded.difference(&content), Some(7));
