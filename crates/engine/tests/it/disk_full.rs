@@ -17,7 +17,7 @@ use super::{commit, open};
 struct Mount(PathBuf);
 
 impl Mount {
-    fn new(path: &Path, mib: u32) -> Option<Self> {
+    fn new(path: &Path, mib: usize) -> Option<Self> {
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={mib}m"), "partita-test"])
             .arg(path)
@@ -34,16 +34,23 @@ impl Drop for Mount {
     }
 }
 
+/// The size of the file system.
+const DISK_MIB: usize = 240;
+
+/// The size of the file that is removed to make space: as much again as the rows take until the disk is full, and six
+/// segments of the WAL. With less, the flush of these rows can fill the disk again, and the last start would wait.
+const BALLAST_MIB: usize = 140;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_writes_and_serves_reads() {
     let directory = tempfile::tempdir().unwrap();
-    let Some(_mount) = Mount::new(directory.path(), 160) else {
+    let Some(_mount) = Mount::new(directory.path(), DISK_MIB) else {
         println!("skipped: mounting a small file system is not allowed here");
         return;
     };
     let (set, engine) = open(directory.path()).await;
     let ballast = directory.path().join("ballast");
-    std::fs::write(&ballast, vec![1; 60 << 20]).unwrap();
+    std::fs::write(&ballast, vec![1; BALLAST_MIB << 20]).unwrap();
 
     let mut written = 0_u32;
     let refused = fill(&*engine, &mut written).await;
