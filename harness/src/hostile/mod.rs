@@ -3,8 +3,8 @@
 //! A seed determines the [`inputs`]: malformed request lines, headers, chunked bodies, batches, filters, JSON and XML,
 //! wrong signatures, pipelines, bytes that come slowly, and ordinary requests with changed bytes. Eight clients send them.
 //!
-//! - Every complete input is answered: with a status that blames the request (400 to 499, or 501 NotImplemented), or as
-//!   a read.
+//! - Every complete input is answered: with a status that blames the request (400 to 499, 501 NotImplemented, or 505
+//!   for HTTP/2), or as a read.
 //! - Nothing changes: the rows and ETags of all tables are those from before. Inputs that may write go to a table of their
 //!   own.
 //! - The server serves an ordinary client all the time, and its memory stays bounded.
@@ -287,7 +287,7 @@ fn talk(addr: SocketAddr, input: &Input, bytes: &mut Vec<u8>) -> std::io::Result
 /// Counts the answer, and checks it.
 fn judge(input: &Input, number: usize, exchange: &Exchange, findings: &Mutex<Findings>) {
     let statuses = exchange.statuses();
-    let is_refusal = |status: &u16| matches!(status, 400..=499 | 501);
+    let is_refusal = |status: &u16| matches!(status, 400..=499 | 501 | 505);
     let is_success = |status: &u16| matches!(status, 200..=299);
     let fault = match input.answer {
         _ if exchange.timed_out => Some("neither answered nor closed"),
