@@ -83,7 +83,7 @@ impl Meter for Scrub {
     }
 }
 
-/// Runs the scrub, with the parts of the server that it reads.
+/// The task of the scrub, and the parts of the server that it reads.
 pub(crate) struct Scrubber {
     pub(crate) scrub: Arc<Scrub>,
     pub(crate) cluster: Arc<Cluster>,

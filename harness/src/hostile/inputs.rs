@@ -143,14 +143,7 @@ impl Generator {
             b"/ HTTP/1.1\r\nHost: a\r\n\r\n",
         ];
         let line = *pick(random, &lines);
-        // hyper closes a connection that begins with the preface of HTTP/2, because such a client cannot read an answer
-        // of HTTP/1.
-        let answer = if line.starts_with(b"PRI") {
-            Answer::Any
-        } else {
-            Answer::Refused
-        };
-        (line.to_vec(), answer)
+        (line.to_vec(), Answer::Refused)
     }
 
     fn url(&self, random: &mut Random) -> (Vec<u8>, Answer) {

@@ -87,7 +87,7 @@ pub(super) struct Scan {
     missing: BTreeSet<String>,
     /// The last key that was read.
     last: Option<(String, String)>,
-    /// The query options of the next page.
+    /// The query options with the token of the next page; empty for the first page.
     token: String,
 }
 

@@ -1,6 +1,7 @@
 //! A memory cgroup for a server under test.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where the system shows the cgroups of version 1 that limit memory.
 const ROOT: &str = "/sys/fs/cgroup/memory";
@@ -17,7 +18,9 @@ impl MemoryGroup {
     /// Why none can be created: without permission, or with version 2, where a group with processes cannot have groups with
     /// limits below it.
     pub(crate) fn create(bytes: u64) -> Result<Self, String> {
-        let name = format!("partita-test-{}", std::process::id());
+        static CREATED: AtomicU32 = AtomicU32::new(0);
+        let number = CREATED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("partita-test-{}-{number}", std::process::id());
         let group = Self {
             directory: own_group()?.join(name),
         };

@@ -33,7 +33,7 @@ const CACHE_BYTES: u64 = 16 << 20;
 
 /// The maximum number of rows read from a snapshot at a time.
 const READ_ROWS: usize = 4096;
-/// The size in bytes at which one read from a snapshot ends.
+/// A read from a snapshot ends when its rows have this number of bytes.
 const READ_BYTES: usize = 8 << 20;
 
 /// A store that is being filled. It has no map until [`NewStore::finish`]; a server that opens it earlier would create

@@ -104,11 +104,11 @@ pub struct BackupResult {
     pub parts: u64,
     /// Number of these files that an earlier, interrupted run had copied.
     pub kept: u64,
-    /// Rows.
+    /// Number of rows in the backup.
     pub rows: u64,
-    /// Bytes of these rows.
+    /// Size of these rows in bytes, by the service's formula.
     pub row_bytes: u64,
-    /// Bytes of the files.
+    /// Size of the backup's files in bytes.
     pub bytes: u64,
     /// A remaining step for the operator; absent if no step remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -85,7 +85,7 @@ fn steps_from_a_stack_give_the_table_order() {
     let opaque = query(|options| options.page_rows = 2);
     let (rows, queries) = depth_first(&people, &opaque);
     assert_eq!((keys(&rows), queries), (PEOPLE.to_vec(), 10));
-    // Tokens that contain the next row show that no rows with the prefixes N and S remain, which saves four queries.
+    // A token that names the next row shows that no rows with the prefixes N and S remain, which saves four queries.
     let read = query(|options| {
         options.page_rows = 2;
         options.tokens = Tokens::NextRow;

@@ -55,7 +55,7 @@ pub struct ExportOptions {
     pub part_rows_max: u64,
     /// Approximate size of the rows per part by the service's formula, in bytes.
     pub part_bytes_max: u64,
-    /// Whether to resume a stopped export. If there is none, a new export starts.
+    /// Whether to resume the export that was stopped in this directory. Without one, a new export starts.
     pub resume: bool,
     /// Whether to only count rows, without writing files.
     pub dry_run: bool,
