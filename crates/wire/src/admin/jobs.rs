@@ -106,7 +106,7 @@ pub struct BackupResult {
     pub kept: u64,
     /// Number of rows in the backup.
     pub rows: u64,
-    /// Size of these rows in bytes, by the service's formula.
+    /// Size of the stored keys and values of these rows in bytes.
     pub row_bytes: u64,
     /// Size of the backup's files in bytes.
     pub bytes: u64,
