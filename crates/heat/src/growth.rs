@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(super) const TABLES_MAX: usize = 16;
 /// The number of inserts in an epoch.
 const EPOCH_INSERTS: u32 = 1_024;
-/// The minimum number of inserts at which the end of a window also ends the epoch.
+/// The end of a window also ends an epoch that has at least this number of inserts.
 const EPOCH_INSERTS_MIN: u32 = 64;
 /// The minimum number of inserts for a result. The number of inserts is halved with every window, so 13 inserts per
 /// second reach this minimum.

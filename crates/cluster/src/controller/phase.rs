@@ -64,9 +64,9 @@ pub(super) enum Phase {
 /// How a job continues after a save, whether the record was stored or not.
 #[derive(Debug)]
 pub(super) enum AfterSave {
-    /// The start opens the ranges; without the record it fails.
+    /// Open the ranges; if the record was not stored, the start fails.
     Open,
-    /// Carry out the change that the record begins; without the record it is refused.
+    /// Carry out the change that the record begins; if the record was not stored, the change is refused.
     Change(RangeChange),
     /// Continue after a rollback.
     RolledBack(Then),

@@ -113,7 +113,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts: LEVEL0_COUNT_MAX,
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
-        // Under load a compaction reads a file of level 0 seconds after it was written, and compresses its rows.
+        // Files of level 0 are not compressed: under load a compaction reads each a few seconds after it was written,
+        // and compresses its rows then.
         compression_codec: None,
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,

@@ -89,7 +89,7 @@ impl Values {
         parse(&value.text).ok_or_else(|| value.invalid(format!("expected {want}")))
     }
 
-    /// The meaning of the value, which is one of `words`; `want` lists them for the error.
+    /// Looks up the value among `words`, and returns what it stands for. `want` names the words in the error.
     pub(crate) fn word<T: Clone>(
         &self,
         setting: &'static Setting,

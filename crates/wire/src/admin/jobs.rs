@@ -123,6 +123,6 @@ pub struct RestoredTable {
     /// Its name now.
     #[serde(rename = "as")]
     pub into: String,
-    /// Rows.
+    /// Number of restored rows.
     pub rows: u64,
 }

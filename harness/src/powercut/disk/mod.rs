@@ -32,9 +32,10 @@ pub(crate) enum Style {
     Everything,
     /// All changes up to a moment, the last one torn: a disk that keeps the order of all writes.
     Moment,
-    /// The first changes of names, and of each file the first writes, the last one torn: a file system with a journal.
+    /// The oldest changes of names, and the oldest writes to each file, of which the last one is torn: a file system with
+    /// a journal.
     Ordered,
-    /// Any changes of names, and of each file any pages, or its new length without data.
+    /// Some changes of names, and of each file some pages, or only its new length: a disk that keeps no order.
     Mixed,
 }
 

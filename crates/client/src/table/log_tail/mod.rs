@@ -77,7 +77,7 @@ impl LogTail {
         }
     }
 
-    /// Replaces the machine's clock. The result is another appender: its order is independent of rows that were
+    /// Replaces the machine's clock. The result is a new appender: its rows are not ordered after those that this one
     /// appended before.
     #[must_use]
     pub fn with_clock(self, clock: impl Fn() -> DateTime + Send + Sync + 'static) -> Self {

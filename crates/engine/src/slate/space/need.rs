@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use crate::slate::settings::SpaceSettings;
 
-/// A database at rest is compacted when its bytes exceed 1.3 times (this many tenths of) the estimated bytes after the
-/// compaction.
+/// A database at rest is compacted when it takes more than this many tenths of the bytes that it would take after the
+/// compaction, as estimated.
 const TENTHS_MAX: u64 = 13;
 
 /// The pause after a full compaction if the next one would remove all rows, as a multiple of the compaction's duration.

@@ -33,13 +33,13 @@ impl Text<'_> {
     }
 }
 
-/// A table of a file.
+/// A TOML table of a migration file.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'t> {
     pub(super) text: Text<'t>,
     pub(super) table: &'t DeTable<'t>,
     pub(super) span: Span,
-    /// Where the table is in the file, for errors: such as `up, number 1`. Empty for the whole file.
+    /// The position of this TOML table as errors name it, such as `up, number 1`. Empty for the whole file.
     pub(super) place: String,
 }
 
