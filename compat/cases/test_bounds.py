@@ -53,6 +53,23 @@ def test_waiting_has_an_end(ours, flag, sent):
     connection.close()
 
 
+def test_a_head_over_the_limit_and_http_2_are_refused(ours):
+    # Azure answers both with an HTML page of its front end, so these answers are not the service's.
+    endpoint = Endpoint(ours("--header-bytes-max", "8KiB").url)
+    table = Table(endpoint, "kept")
+    table.create()
+    signed = text_of(signed_lines(endpoint, "GET", "/Tables", extra=["x-filler: "]))
+    fill = 8192 - len(signed)
+    for more, status in ((0, 200), (1, 431)):
+        head = signed.replace(b"x-filler: ", b"x-filler: " + b"x" * (fill + more))
+        answer = endpoint.sibling().connection.exchange(head)
+        assert answer.status == status, answer
+    for rest in (b"", b"\0\0\0\x04\0\0\0\0\0"):
+        answer = endpoint.sibling().connection.exchange(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + rest)
+        assert (answer.status, answer.body) == (505, b""), answer
+    expect_ok(table.query(), 200)
+
+
 def test_reader_that_does_not_read(ours):
     # The first connection occupies the only slot. A second one is served when the server has closed the first.
     endpoint = Endpoint(ours("--stall-timeout", "1s", "--connections-max", "1").url)

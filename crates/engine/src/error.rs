@@ -76,7 +76,7 @@ pub enum OpenError {
     /// The WAL is damaged or lacks a file in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
-    /// The file system failed.
+    /// A call to the file system failed while the WAL was opened.
     #[error("cannot open the WAL")]
     Io(#[from] std::io::Error),
     /// The store failed, or a database in it is damaged.
