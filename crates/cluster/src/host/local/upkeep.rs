@@ -30,7 +30,8 @@ impl LocalHost {
         if let Err(error) = range.engine().reclaim().await {
             tracing::debug!(%error, range = %id, "cannot return the space of deleted rows");
         }
-        // After all garbage was collected, there can be new garbage only if a compaction has written a file or has left none.
+        // After all garbage was collected, there can be new garbage only if a compaction has written a file or has left
+        // none.
         let done = (layout.kept == 0).then_some((layout.newest_rewritten, layout.files == 0));
         if done.is_some() && self.collected.lock().get(&id) == done.as_ref() {
             return;
