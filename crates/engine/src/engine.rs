@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{ChangeError, Health, Permit, ReadError, WriteError};
+use crate::{ChangeError, Health, Permit, ReadError, Rows, WriteError};
 
 /// Ordered byte keys with atomic, durable batches. Used as `Arc<dyn Engine>`.
 ///
@@ -113,11 +113,7 @@ pub trait Scan: Send {
     ///
     /// # Errors
     /// See [`ReadError`]. After an error the scan is over.
-    async fn next(
-        &mut self,
-        rows_max: usize,
-        bytes_max: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, ReadError>;
+    async fn next(&mut self, rows_max: usize, bytes_max: usize) -> Result<Rows, ReadError>;
 }
 
 /// A contiguous part of the key space.

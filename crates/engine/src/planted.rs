@@ -18,8 +18,8 @@ use partita_rt::Tasks;
 
 use crate::pipeline::{Intake, Queued};
 use crate::{
-    Batch, ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Scan,
-    ScanHint, Write, WriteError,
+    Batch, ChangeError, Collected, Engine, FileLayout, Health, KeyRange, Permit, ReadError, Rows,
+    Scan, ScanHint, Write, WriteError,
 };
 
 /// How long `read-not-durable` shows a batch to reads before it submits the batch to the engine.
@@ -186,11 +186,7 @@ struct PlantedScan {
 
 #[async_trait]
 impl Scan for PlantedScan {
-    async fn next(
-        &mut self,
-        rows_max: usize,
-        bytes_max: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+    async fn next(&mut self, rows_max: usize, bytes_max: usize) -> Result<Rows, ReadError> {
         loop {
             let more = self.scan.next(rows_max, bytes_max).await?;
             if more.is_empty() {
@@ -202,7 +198,7 @@ impl Scan for PlantedScan {
                 self.last = rows.pop();
             }
             if !rows.is_empty() {
-                return Ok(rows);
+                return Ok(rows.into_iter().collect());
             }
         }
     }

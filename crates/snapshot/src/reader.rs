@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use partita_engine::{KeyRange, PinnedRows, ReadError, Scan, ScanHint};
+use partita_engine::{KeyRange, PinnedRows, ReadError, Rows, Scan, ScanHint};
 use partita_range::{Bounds, keys_within};
 
 use super::SnapshotRecord;
@@ -77,11 +77,7 @@ impl SnapshotScan {
     ///
     /// # Errors
     /// [`ReadError`]; the scan has ended.
-    pub async fn next(
-        &mut self,
-        rows_max: usize,
-        bytes_max: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+    pub async fn next(&mut self, rows_max: usize, bytes_max: usize) -> Result<Rows, ReadError> {
         loop {
             if let Some(scan) = &mut self.current {
                 let rows = scan.next(rows_max, bytes_max).await?;
@@ -91,7 +87,7 @@ impl SnapshotScan {
                 self.current = None;
             }
             let Some((at, keys)) = self.rest.pop_front() else {
-                return Ok(Vec::new());
+                return Ok(Rows::default());
             };
             if let Some((_, pinned)) = self.reader.ranges.get(at) {
                 self.current = Some(pinned.scan(keys, ScanHint::walk()).await?);

@@ -131,7 +131,8 @@ pub(super) async fn a_scan_is_one_snapshot(engine: Arc<dyn Engine>) {
         .scan(KeyRange::all(), ScanHint::page(50))
         .await
         .unwrap();
-    let mut seen = scan.next(10, usize::MAX).await.unwrap();
+    let first = scan.next(10, usize::MAX).await.unwrap();
+    let mut seen: Vec<(Bytes, Bytes)> = first.into_iter().collect();
     for number in 0_u8..50 {
         let batch = if number.is_multiple_of(2) {
             delete(vec![number])

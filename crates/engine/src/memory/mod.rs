@@ -256,23 +256,17 @@ impl MemoryScan {
 
 #[async_trait]
 impl Scan for MemoryScan {
-    async fn next(
-        &mut self,
-        rows_max: usize,
-        bytes_max: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+    async fn next(&mut self, rows_max: usize, bytes_max: usize) -> Result<crate::Rows, ReadError> {
+        let mut page = crate::Rows::default();
         let Some(range) = self.rest.take() else {
-            return Ok(Vec::new());
+            return Ok(page);
         };
         if let Some(error) = self.faults.scan(&range) {
             return Err(error);
         }
-        let mut page = Vec::new();
-        let mut bytes = 0;
         for (key, value) in self.rows.range((range.start.clone(), range.end.clone())) {
-            page.push((key.clone(), value.clone()));
-            bytes += key.len() + value.len();
-            if page.len() >= rows_max || bytes >= bytes_max {
+            page.push(key, value.clone());
+            if page.len() >= rows_max || page.bytes() >= bytes_max {
                 let rest = KeyRange {
                     start: Bound::Excluded(key.clone()),
                     end: range.end.clone(),

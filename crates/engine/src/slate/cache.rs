@@ -44,9 +44,9 @@ impl BlockCache {
     }
 
     pub(super) fn count_into(&self, stats: &mut Stats) {
-        stats.cache_hits = self.hits.load(Ordering::Relaxed);
-        stats.cache_misses = self.misses.load(Ordering::Relaxed);
-        stats.cache_bytes = self.entries.weight();
+        stats.cache_hits += self.hits.load(Ordering::Relaxed);
+        stats.cache_misses += self.misses.load(Ordering::Relaxed);
+        stats.cache_bytes += self.entries.weight();
     }
 
     fn find(&self, key: &CachedKey) -> Option<CachedEntry> {

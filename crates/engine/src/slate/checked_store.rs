@@ -23,7 +23,7 @@ use slatedb::object_store::{
     Error, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
     ObjectStoreExt, Result,
 };
-use slatedb::object_store_tag::{ObjectStoreCallTag, TableStoreKind};
+use slatedb::object_store_tag::{ObjectStoreCallTag, RetryReason, TableStoreKind};
 use slatedb_common::retry::NonRetryable;
 
 use super::damage::{Damage, path_in_directory, version_of};
@@ -196,9 +196,12 @@ impl Layer for CheckedStore {
             return self.store.get_opts(file, options).await;
         };
         let caller = tag.kind;
-        if tag.retry.is_some() {
-            let problem = "its content does not match its checksum".to_owned();
-            self.note(file, problem, caller).await;
+        if let Some(reason) = &tag.retry {
+            let problem = match reason {
+                RetryReason::CrcMismatch => "its content does not match its checksum",
+                _ => "its content has a format that is unknown to this version",
+            };
+            self.note(file, problem.to_owned(), caller).await;
         }
         match self.read(file, options).await {
             Ok(found) => Ok(found),
@@ -318,7 +321,7 @@ mod tests {
     async fn a_failed_checksum_is_noted() {
         let (store, damage, file) = store().await;
         let mut tag = ObjectStoreCallTag::new(TableStoreKind::Main, SstType::Compacted);
-        tag.retry = Some(slatedb::object_store_tag::RetryReason::CrcMismatch);
+        tag.retry = Some(RetryReason::CrcMismatch);
         let options = GetOptions {
             extensions: tag.into(),
             ..tagged(0..10, TableStoreKind::Main)

@@ -13,14 +13,24 @@ use super::checked_store::CheckedStore;
 use super::damage::Damage;
 use super::home::Home;
 use super::manifest_store::ManifestStore;
+use super::read::{Files, KeptFiles, ReadCache};
+use super::settings::Reads;
 use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
 use crate::RangeId;
 
+/// The bytes of the cache that compactions use.
+const COMPACTION_CACHE_BYTES: u64 = 8 << 20;
+
 pub(super) struct Context {
     pub(super) home: Home,
     pub(super) settings: Settings,
+    /// The cache of SlateDB's reads. Small when Partita's reader reads: then only compactions use it.
     pub(super) cache: Arc<BlockCache>,
+    /// The cache of Partita's reader.
+    pub(super) read_cache: Arc<ReadCache>,
+    /// The files that Partita's reader reads.
+    pub(super) files: Arc<Files>,
     /// The clock of all databases. With a separate clock for each, the clock of a clone could be behind that of its
     /// source.
     pub(super) clock: Arc<StoreClock>,
@@ -34,13 +44,25 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(mut home: Home, settings: Settings) -> Self {
+        let (own, slatedb) = match settings.reads {
+            Reads::Own => {
+                let compactions = COMPACTION_CACHE_BYTES.min(settings.cache_bytes / 4);
+                (settings.cache_bytes - compactions, compactions)
+            }
+            Reads::SlateDb => (0, settings.cache_bytes),
+        };
+        let read_cache = Arc::new(ReadCache::new(own));
+        let files = Arc::new(Files::new(Arc::clone(&read_cache)));
         home.store = Arc::new(Layered(ManifestStore::new(home.store)));
+        home.store = Arc::new(Layered(KeptFiles::new(home.store, Arc::clone(&files))));
         Self {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
             damage: Arc::new(Damage::new(Arc::clone(&home.clock))),
             home,
             space_counts: SpaceCounts::default(),
-            cache: Arc::new(BlockCache::new(settings.cache_bytes)),
+            cache: Arc::new(BlockCache::new(slatedb)),
+            read_cache,
+            files,
             settings,
             known: Mutex::default(),
         }

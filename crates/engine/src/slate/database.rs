@@ -13,10 +13,11 @@ use tokio::task::JoinHandle;
 use super::context::Context;
 use super::detach::DetachRequest;
 use super::names::database_path;
+use super::read::Reader;
 use super::settings::{compaction, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
-use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
+use super::{FLUSH_DEADLINE, Reads, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
 
 /// An open database.
@@ -26,6 +27,10 @@ pub(super) struct Database {
     pub(super) metrics: Arc<DefaultMetricsRecorder>,
     pub(super) detach: DetachRequest,
     pub(super) space: Space,
+    /// Partita's reader of the rows. It has none if SlateDB reads them.
+    pub(super) reader: Arc<Reader>,
+    /// Keeps the reader at the newest manifest.
+    _following: Option<AbortOnDrop<()>>,
 }
 
 impl Database {
@@ -47,9 +52,11 @@ impl Database {
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+        let reader = Arc::new(Reader::new(context, range));
         let notes = ReplayNotes {
             clock: Arc::clone(&context.clock),
             deletes: Arc::default(),
+            reader: (context.settings.reads == Reads::Own).then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
         let store = || context.store_of(range);
@@ -71,14 +78,22 @@ impl Database {
         // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;
+        let db = db.map_err(open_error)?;
+        let following = (context.settings.reads == Reads::Own).then(|| {
+            reader.set_manifest(&db.manifest());
+            let following = Arc::clone(&reader).follow(db.clone());
+            AbortOnDrop(runtimes.store.spawn(following))
+        });
         let space = Space::default();
         space.count_deletes(deletes.load(Ordering::Relaxed));
         let database = Self {
             range,
-            db: db.map_err(open_error)?,
+            db,
             metrics,
             detach,
             space,
+            reader,
+            _following: following,
         };
         context.known.lock().insert(range);
         if resume == Resume::AfterFailure {

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::TryFutureExt;
 
 use super::commit::RangeIntake;
 use super::core::Core;
 use super::database::Database;
 use super::open_range::OpenRange;
 use super::{
-    FLUSH_DEADLINE, cloning, file_layout, garbage, scan, space, within_read_deadline,
-    within_store_deadline,
+    FLUSH_DEADLINE, Reads, cloning, file_layout, garbage, read_error, scan, space,
+    within_read_deadline, within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
@@ -59,12 +60,21 @@ impl Engine for SlateEngine {
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
         let database = self.core.readable(&self.open)?;
-        within_read_deadline(database.db.get_with_options(key, &self.core.reads)).await
+        match self.core.context.settings.reads {
+            Reads::Own => within_read_deadline(database.reader.get(key)).await,
+            Reads::SlateDb => {
+                let reading = database.db.get_with_options(key, &self.core.reads);
+                within_read_deadline(reading.map_err(read_error)).await
+            }
+        }
     }
 
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
         let database = self.core.readable(&self.open)?;
-        scan::start(&database.db, range, hint).await
+        match self.core.context.settings.reads {
+            Reads::Own => Ok(database.reader.scan(&range, hint)),
+            Reads::SlateDb => scan::start(&database.db, range, hint).await,
+        }
     }
 
     fn file_layout(&self) -> FileLayout {

@@ -250,6 +250,7 @@ impl EngineSet for SlateEngineSet {
     fn stats(&self) -> Stats {
         let mut stats = self.core.counts.read(self.core.health.get());
         self.core.context.cache.count_into(&mut stats);
+        self.core.context.read_cache.count_into(&mut stats);
         if let Some(wal) = self.core.wal() {
             stats.log_bytes = wal.wal.live_bytes();
         }

@@ -35,29 +35,30 @@ pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
 
 /// The keys of each file, clipped to those that the database shows.
 pub(super) fn key_ranges(manifest: &VersionedManifest) -> Vec<KeyRange> {
-    let views = manifest.all_sst_views();
-    let ranges = views.filter_map(|view| {
-        let first = view.sst.info.first_entry.clone()?;
-        let last = view.sst.info.last_entry.clone();
-        let mut range = KeyRange {
-            start: Bound::Included(first.clone()),
-            end: Bound::Included(last.clone().unwrap_or_else(|| first.clone())),
-        };
-        if let Some(visible) = view.visible_range() {
-            if let Bound::Included(start) | Bound::Excluded(start) = visible.start_bound()
-                && *start > first
-            {
-                range.start = visible.start_bound().cloned();
-            }
-            if let Bound::Included(end) | Bound::Excluded(end) = visible.end_bound()
-                && last.is_some_and(|last| *end <= last)
-            {
-                range.end = visible.end_bound().cloned();
-            }
+    manifest.all_sst_views().filter_map(key_range).collect()
+}
+
+/// The keys of a file, clipped to those that the database shows; `None` if it shows none.
+pub(super) fn key_range(view: &SsTableView) -> Option<KeyRange> {
+    let first = view.sst.info.first_entry.clone()?;
+    let last = view.sst.info.last_entry.clone();
+    let mut range = KeyRange {
+        start: Bound::Included(first.clone()),
+        end: Bound::Included(last.clone().unwrap_or_else(|| first.clone())),
+    };
+    if let Some(visible) = view.visible_range() {
+        if let Bound::Included(start) | Bound::Excluded(start) = visible.start_bound()
+            && *start >= first
+        {
+            range.start = visible.start_bound().cloned();
         }
-        (!range.is_empty()).then_some(range)
-    });
-    ranges.collect()
+        if let Bound::Included(end) | Bound::Excluded(end) = visible.end_bound()
+            && last.is_some_and(|last| *end <= last)
+        {
+            range.end = visible.end_bound().cloned();
+        }
+    }
+    (!range.is_empty()).then_some(range)
 }
 
 /// The name of the newest flushed file in the manifest: a file in level 0, or the last file that a compaction consumed.

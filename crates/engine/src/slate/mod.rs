@@ -47,6 +47,7 @@ mod names;
 mod newest_manifest;
 mod open_range;
 mod pin;
+mod read;
 mod removal;
 mod scan;
 mod scrub;
@@ -75,7 +76,7 @@ pub use engine_set::SlateEngineSet;
 pub use home::Home;
 pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};
 pub use partita_wal::{OpenWalError, WalId};
-pub use settings::{Settings, SpaceSettings};
+pub use settings::{Reads, Settings, SpaceSettings};
 pub use stored::stored_ranges;
 pub use verify::{CheckedDatabase, FileFault, FileKind, Verifier};
 
@@ -102,11 +103,10 @@ struct Runtimes {
 /// Limits the time of a read: the store retries forever, but callers give up. The timer is set only when the read does
 /// not complete at once.
 async fn within_read_deadline<T>(
-    read: impl Future<Output = Result<T, slatedb::Error>> + Send,
+    read: impl Future<Output = Result<T, ReadError>> + Send,
 ) -> Result<T, ReadError> {
     match tokio::time::timeout(READ_DEADLINE, read).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(read_error(error)),
+        Ok(answer) => answer,
         Err(_elapsed) => Err(ReadError::Unavailable("the store timed out".into())),
     }
 }

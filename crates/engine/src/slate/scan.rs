@@ -1,12 +1,12 @@
-//! Reading rows in order.
+//! Reading rows in order through SlateDB.
 
 use async_trait::async_trait;
-use bytes::Bytes;
+use futures::TryFutureExt;
 use slatedb::config::{DurabilityLevel, ScanOptions};
 use slatedb::{DbIterator, DbReadOps};
 
-use super::within_read_deadline;
-use crate::{KeyRange, ReadError, Scan, ScanHint};
+use super::{read_error, within_read_deadline};
+use crate::{KeyRange, ReadError, Rows, Scan, ScanHint};
 
 /// Read-ahead for a page: about the bytes that a page of 1,000 rows needs from each file. More would decode unused
 /// blocks (measured: 1 MiB halves the pages per second).
@@ -44,31 +44,25 @@ pub(super) async fn start(
         cache_blocks: hint.cache,
         ..ScanOptions::default()
     };
-    let rows =
-        within_read_deadline(db.scan_with_options((range.start, range.end), &options)).await?;
+    let starting = db.scan_with_options((range.start, range.end), &options);
+    let rows = within_read_deadline(starting.map_err(read_error)).await?;
     Ok(Box::new(SlateScan { rows: Some(rows) }))
 }
 
 #[async_trait]
 impl Scan for SlateScan {
-    async fn next(
-        &mut self,
-        rows_max: usize,
-        bytes_max: usize,
-    ) -> Result<Vec<(Bytes, Bytes)>, ReadError> {
+    async fn next(&mut self, rows_max: usize, bytes_max: usize) -> Result<Rows, ReadError> {
         let Some(mut rows) = self.rows.take() else {
-            return Ok(Vec::new());
+            return Ok(Rows::default());
         };
-        let mut page = Vec::with_capacity(rows_max.min(1_000));
-        let mut bytes = 0;
+        let mut page = Rows::with_capacity(rows_max.min(1_000));
         // One deadline for the whole page: a timer for each row would cost more than reading the row.
         let ended = within_read_deadline(async {
-            while page.len() < rows_max.max(1) && bytes < bytes_max {
-                let Some(row) = rows.next().await? else {
+            while page.len() < rows_max.max(1) && page.bytes() < bytes_max.max(1) {
+                let Some(row) = rows.next().await.map_err(read_error)? else {
                     return Ok(true);
                 };
-                bytes += row.key.len() + row.value.len();
-                page.push((row.key, row.value));
+                page.push(&row.key, row.value);
             }
             Ok(false)
         })

@@ -29,6 +29,18 @@ pub struct Settings {
     pub detach_at_once_bytes: u64,
     /// When the space of deleted and overwritten rows is returned.
     pub space: SpaceSettings,
+    /// What reads the files.
+    pub reads: Reads,
+}
+
+/// What reads the files of the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// Partita's reader.
+    #[default]
+    Own,
+    /// SlateDB, which is slower: for comparison, and as a way back if Partita's reader has a fault.
+    SlateDb,
 }
 
 /// When the space of deleted and overwritten rows is returned; [`crate::Engine::reclaim`] checks it.
@@ -63,6 +75,7 @@ impl Default for Settings {
             garbage_age: Duration::from_secs(300),
             detach_at_once_bytes: 128 << 20,
             space: SpaceSettings::default(),
+            reads: Reads::default(),
         }
     }
 }

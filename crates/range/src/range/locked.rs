@@ -136,7 +136,7 @@ impl Locked {
             .await?;
         let found = scan.next(rows_max, SCAN_BYTES_MAX).await?;
         let whole = found.len() < rows_max && scan.next(1, 1).await?.is_empty();
-        let behind = found.last().map(|(key, _)| key.clone());
+        let behind = found.last_key().map(Bytes::copy_from_slice);
         let mut found = found.into_iter().peekable();
         missing.retain(|&at| {
             let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) else {

@@ -277,14 +277,14 @@ impl Range {
                 scanning_since = began;
             }
             let rows = scan.next(FILTER_ROWS, FILTER_BYTES).await?;
-            let Some((last, _)) = rows.last() else {
+            let Some(last) = rows.last_key() else {
                 return Ok(());
             };
-            keys.start = Bound::Excluded(last.clone());
+            keys.start = Bound::Excluded(Bytes::copy_from_slice(last));
             if self.retired.load(Ordering::Acquire) {
                 return Err(ReadError::Closed);
             }
-            for (key, _) in &rows {
+            for (key, _) in rows.iter() {
                 self.memory.keys.add(key);
             }
             tokio::time::sleep(began.elapsed() * 3).await;

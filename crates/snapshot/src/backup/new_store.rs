@@ -244,6 +244,7 @@ pub fn unpack<'a>(
 
 impl RowSource for SnapshotScan {
     async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, BackupError> {
-        Ok(SnapshotScan::next(self, READ_ROWS, READ_BYTES).await?)
+        let rows = SnapshotScan::next(self, READ_ROWS, READ_BYTES).await?;
+        Ok(rows.into_iter().collect())
     }
 }

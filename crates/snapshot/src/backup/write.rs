@@ -191,6 +191,7 @@ impl Writer<'_> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while bytes < self.part_bytes {
             let more = scan.next(CHUNK_ROWS, self.part_bytes - bytes).await?;
+            let more: Vec<(Bytes, Bytes)> = more.into_iter().collect();
             if more.is_empty() {
                 break;
             }

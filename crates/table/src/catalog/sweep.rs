@@ -80,7 +80,8 @@ async fn records(service: &Service, at: Bytes) -> Result<Vec<(Bytes, Bytes)>, Er
     let end = KeyKind::DROPPED_TABLE.end();
     let keys = KeyRange::half_open(at, end);
     let mut scan = range.scan(keys, ScanHint::walk()).await?;
-    Ok(scan.next(CHUNK_ROWS, CHUNK_BYTES).await?)
+    let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+    Ok(rows.into_iter().collect())
 }
 
 /// Removes the rows of a dropped table. Returns whether it needs another round.

@@ -4,7 +4,7 @@ use super::{CHUNK_BYTES, CHUNK_ROWS};
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_cluster::Route;
-use partita_engine::{Batch, KeyRange, Scan, ScanHint};
+use partita_engine::{Batch, KeyRange, Rows, Scan, ScanHint};
 use partita_model::TableSpace;
 
 /// The number of rows after which a walk takes a new engine snapshot. Old snapshots would keep ranges open that a split
@@ -40,14 +40,14 @@ impl<'a> TableWalk<'a> {
     }
 
     /// The next rows; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<(Bytes, Bytes)>>, Error> {
+    pub(super) async fn next(&mut self) -> Result<Option<Rows>, Error> {
         while let Some(at) = &self.at {
             let mut open = match self.open.take() {
                 Some(open) => open,
                 None => snapshot(self.service, at.clone(), &self.end).await?,
             };
             let rows = open.scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            let Some((last, _)) = rows.last() else {
+            let Some(last) = rows.last_key() else {
                 let range_end = open.route.end().filter(|end| **end < self.end);
                 self.at = range_end.cloned();
                 continue;

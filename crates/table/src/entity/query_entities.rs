@@ -330,7 +330,14 @@ impl<'a> PageReader<'a> {
         // Charged only now, so that a row that does not fit is charged to the next page.
         self.meter.row(&row.key, bytes);
         self.bytes_kept += bytes_on_page;
-        self.rows.push(row);
+        self.rows.push(match self.residual {
+            // A copy: a row keeps the block that it was read from in memory, and a filter may take one row of each.
+            Some(_) => RowData {
+                key: Bytes::copy_from_slice(&row.key),
+                value: Bytes::copy_from_slice(&row.value),
+            },
+            None => row,
+        });
         Ok(None)
     }
 

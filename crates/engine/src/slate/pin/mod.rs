@@ -27,7 +27,8 @@ use super::admin::admin;
 use super::commit::CommitQueue;
 use super::core::Core;
 use super::names::database_path;
-use super::{FLUSH_DEADLINE, scan, store_error};
+use super::read::Reader;
+use super::{FLUSH_DEADLINE, Reads, scan, store_error};
 use crate::{
     ChangeError, FileUse, KeyRange, PinId, Pinned, PinnedRows, RangeId, ReadError, Scan, ScanHint,
 };
@@ -120,6 +121,14 @@ pub(super) async fn open(
     pin: &PinId,
 ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
     let checkpoint = find(core, range, pin).await?;
+    if core.context.settings.reads == Reads::Own {
+        let admin = admin(core, range);
+        let manifest = admin.read_manifest(Some(checkpoint.manifest_id)).await;
+        let manifest = manifest.map_err(store_error)?;
+        let manifest = manifest.ok_or(ChangeError::NotPinned(range))?;
+        let reader = Reader::of_manifest(&core.context, range, &manifest);
+        return Ok(Arc::new(reader));
+    }
     let cache = Arc::clone(&core.context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
     let options = DbReaderOptions {
         // All rows of a pin are in files, and SlateDB cannot read Partita's WAL.
@@ -166,6 +175,15 @@ pub(super) async fn files(
     Ok(files)
 }
 
+/// A pin that Partita's reader reads. The checkpoint protects its files.
+#[async_trait]
+impl PinnedRows for Reader {
+    async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
+        Ok(Self::scan(self, &range, hint))
+    }
+}
+
+/// A pin that SlateDB reads.
 struct SlatePin {
     reader: DbReader,
 }

@@ -75,7 +75,8 @@ async fn first_value(set: &SlateEngineSet, pin: &PinId) -> Bytes {
         .unwrap();
     let rows = scan.next(usize::MAX, usize::MAX).await.unwrap();
     assert_eq!(rows.len(), ROWS as usize);
-    rows[0].1.slice(..1)
+    let (_, value) = rows.get(0).unwrap();
+    Bytes::copy_from_slice(&value[..1])
 }
 
 /// The files of a pin survive garbage collection and a restart. They are removed after the unpin.

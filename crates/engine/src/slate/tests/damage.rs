@@ -115,6 +115,17 @@ async fn a_changed_bit_is_corrupt_and_named() {
     check(flip, "checksum").await;
 }
 
+/// The last byte of a data file is the version of its format.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_another_version_is_corrupt_and_named() {
+    let raise = |file: &Path, whole: &[u8]| {
+        let mut bytes = whole.to_vec();
+        *bytes.last_mut().unwrap() += 1;
+        std::fs::write(file, bytes).unwrap();
+    };
+    check(raise, "format").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_removed_file_is_corrupt_and_named() {
     check(|file, _| std::fs::remove_file(file).unwrap(), "missing").await;
@@ -196,6 +207,11 @@ async fn a_scrub_names_a_damaged_file_before_a_read_meets_it() {
     let whole = flip(&file, 100);
     let engine = open_in(directory.path()).await;
     assert_eq!(engine.set.damaged_files(), []);
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while engine.stats().cache_bytes == 0 {
+        assert!(Instant::now() < deadline, "the index is not read");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     let cached = engine.stats().cache_bytes;
     let pass = engine.set.scrub(Arc::new(NoMeter)).await;
     let found = (pass.files, pass.damaged, pass.log.len());

@@ -1,3 +1,4 @@
+mod both_readers;
 mod clocks;
 mod damage;
 mod detaching;

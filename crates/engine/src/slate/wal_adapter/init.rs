@@ -13,6 +13,7 @@ use super::group_barrier::GroupBarrier;
 use super::rows;
 use super::writer::RangeWriter;
 use crate::RangeId;
+use crate::slate::read::Reader;
 use crate::slate::store_clock::StoreClock;
 
 /// Bytes of rows in one step of a replay.
@@ -36,10 +37,15 @@ pub(in crate::slate) struct ReplayNotes {
     pub(in crate::slate) clock: Arc<StoreClock>,
     /// The number of deletions, which are in memory after the replay.
     pub(in crate::slate) deletes: Arc<AtomicU64>,
+    /// What reads the rows, now and when further rows are durable; `None` if SlateDB reads them.
+    pub(in crate::slate) reader: Option<Arc<Reader>>,
 }
 
 impl ReplayNotes {
-    fn note(&self, rows: &[RowEntry]) {
+    fn note(&self, rows: &[RowEntry], last: WalId) {
+        if let Some(reader) = &self.reader {
+            reader.add(rows, last);
+        }
         if let Some(newest) = rows.iter().filter_map(|row| row.create_ts).max() {
             self.clock.pass(newest);
         }
@@ -99,6 +105,7 @@ impl WriterInit for RangeInit {
             Arc::clone(&self.barrier),
             self.range,
             last,
+            self.notes.reader.clone(),
         );
         Ok(WriterInitResult {
             replay_iterator: Box::new(Replay {
@@ -133,7 +140,7 @@ impl WalIterator for Replay {
                 entries.push(rows::entry(row, record.header.seq));
             }
         }
-        self.notes.note(&entries);
+        self.notes.note(&entries, self.last);
         let last_consumed_wal_file_id = self.last.0;
         Ok((!entries.is_empty()).then_some(WalRows {
             rows: entries,

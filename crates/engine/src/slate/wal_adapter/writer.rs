@@ -13,6 +13,7 @@ use slatedb::wal::{
 
 use super::group_barrier::GroupBarrier;
 use crate::RangeId;
+use crate::slate::read::Reader;
 
 /// Writes the batches of one database.
 pub(super) struct RangeWriter {
@@ -21,6 +22,8 @@ pub(super) struct RangeWriter {
     range: RangeId,
     last: WalId,
     status: Arc<Status>,
+    /// What reads the rows; `None` if SlateDB reads them.
+    reader: Option<Arc<Reader>>,
 }
 
 impl RangeWriter {
@@ -29,6 +32,7 @@ impl RangeWriter {
         barrier: Arc<GroupBarrier>,
         range: RangeId,
         last: WalId,
+        reader: Option<Arc<Reader>>,
     ) -> Self {
         let status = WalStatus {
             closed_reason: None,
@@ -46,6 +50,7 @@ impl RangeWriter {
                 wal: Mutex::new(status),
                 listeners: Mutex::default(),
             }),
+            reader,
         }
     }
 }
@@ -108,6 +113,10 @@ impl WalWriter for RangeWriter {
             return Err(error);
         }
         self.last = wal_id;
+        // Before the batch is completed: a read that follows the completion must see the rows.
+        if let Some(reader) = &self.reader {
+            reader.add(rows, wal_id);
+        }
         self.status.change(|status| {
             status.last_flushed_wal_id = wal_id.0;
             status.last_flushed_seq = Some(seq);

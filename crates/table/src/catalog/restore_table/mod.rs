@@ -14,7 +14,7 @@ use super::{CHUNK_BYTES, CHUNK_ROWS, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service, Table};
 use bytes::Bytes;
-use partita_engine::Batch;
+use partita_engine::{Batch, Rows};
 use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
@@ -97,7 +97,7 @@ impl Service {
     ) -> Result<Restored, Error> {
         let old = name_key(account, table);
         let mut found = snapshot.scan(&old, Some(&key_after(&old)));
-        let row = found.next(1, CHUNK_BYTES).await?.pop();
+        let row = found.next(1, CHUNK_BYTES).await?.into_iter().next();
         let (_, row) = row.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
         // Entities that had expired at the time of the snapshot are not restored, because with a new Timestamp they
@@ -244,12 +244,12 @@ impl<'s> SnapshotRows<'s> {
     }
 
     /// The next rows; empty at the end.
-    async fn next(&mut self) -> Result<Vec<(Bytes, Bytes)>, Error> {
+    async fn next(&mut self) -> Result<Rows, Error> {
         let mut patience = Patience::default();
         loop {
             match self.scan.next(CHUNK_ROWS, CHUNK_BYTES).await {
                 Ok(rows) => {
-                    if let Some((last, _)) = rows.last() {
+                    if let Some(last) = rows.last_key() {
                         self.at = key_after(last);
                     }
                     return Ok(rows);
@@ -300,7 +300,7 @@ impl Drop for Restoring<'_> {
 }
 
 /// The smallest key after `key`.
-fn key_after(key: &Bytes) -> Bytes {
+fn key_after(key: &[u8]) -> Bytes {
     let mut after = key.to_vec();
     after.push(0);
     after.into()
