@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 10] = [
+const BUGS: [&str; 9] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -18,7 +18,6 @@ const BUGS: [&str; 10] = [
     "split-drops-tail",
     "read-not-durable",
     "cache-keeps-old",
-    "filter-forgets",
 ];
 
 /// Activate each planted bug in turn and check that the pressure test catches it

@@ -25,7 +25,7 @@ use std::time::Duration;
 pub struct ClusterParts {
     /// The databases.
     pub engines: Arc<dyn EngineSet>,
-    /// The cache and key filter that the ranges share.
+    /// The cache that the ranges share.
     pub memory: Arc<RowMemory>,
     /// The store of the partition map.
     pub map: Arc<dyn MapStore>,
@@ -107,7 +107,7 @@ impl Cluster {
         &self.driver.parts().host
     }
 
-    /// The cache and key filter that the ranges share.
+    /// The cache that the ranges share.
     #[must_use]
     pub fn memory(&self) -> &Arc<RowMemory> {
         self.host.memory()

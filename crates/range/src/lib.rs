@@ -15,13 +15,11 @@
 //! - a row is changed only under its lock, and the lock is held until the change is durable (or its outcome is
 //!   unknown);
 //! - so the row read under a lock is durable, and a crash cannot invalidate a response that is based on it;
-//! - the cache holds only durable rows, never older than the last acknowledged write;
-//! - the key filter reports "absent" only for keys that were never submitted to the engine.
+//! - the cache holds only durable rows, never older than the last acknowledged write.
 
 mod cache;
 mod follow;
 mod gate;
-mod key_filter;
 mod lock_table;
 #[cfg(feature = "planted-bugs")]
 mod planted;
@@ -35,4 +33,4 @@ pub use partita_heat::Bounds;
 pub use range::{
     FLUSH_MARKER_KEY, Follower, InTransit, Locked, Range, RequestStats, keys_within, submit,
 };
-pub use row_memory::{KeyFilterStats, RowMemory};
+pub use row_memory::RowMemory;

@@ -1,7 +1,7 @@
-//! Planted bugs in the cache, the key filter and the locks of a range, see [`partita_engine::planted`]. Each type
+//! Planted bugs in the cache and the locks of a range, see [`partita_engine::planted`]. Each type
 //! replaces the type that it wraps.
 
-use crate::{cache, key_filter, lock_table};
+use crate::{cache, lock_table};
 use bytes::Bytes;
 use partita_engine::planted::is_active;
 use std::ops::Deref;
@@ -27,29 +27,6 @@ impl EntityCache {
 
 impl Deref for EntityCache {
     type Target = cache::EntityCache;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-/// `filter-forgets`: a write does not add its key to the key filter.
-pub(crate) struct KeyFilter(key_filter::KeyFilter);
-
-impl KeyFilter {
-    pub(crate) fn new() -> Self {
-        Self(key_filter::KeyFilter::new())
-    }
-
-    pub(crate) fn add(&self, key: &[u8]) {
-        if !is_active("filter-forgets") {
-            self.0.add(key);
-        }
-    }
-}
-
-impl Deref for KeyFilter {
-    type Target = key_filter::KeyFilter;
 
     fn deref(&self) -> &Self::Target {
         &self.0

@@ -186,7 +186,7 @@ impl ServerStatus {
         Some(self.cluster()?.engines().stats())
     }
 
-    /// Entity cache and key filter, once the data is open.
+    /// The entity cache, once the data is open.
     pub(crate) fn row_memory(&self) -> Option<&RowMemory> {
         Some(self.cluster()?.memory())
     }

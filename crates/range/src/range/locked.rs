@@ -4,19 +4,13 @@ use super::{Range, RequestStats};
 use crate::gate::Pass;
 use crate::lock_table::Locks;
 use bytes::Bytes;
-use partita_engine::{Batch, KeyRange, ReadError, ScanHint, WriteError};
+use partita_engine::{Batch, ReadError, WriteError};
 use partita_heat::Access;
 use partita_rt::{Clock, SystemClock};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// The minimum number of keys for a scan instead of single reads: opening a scan costs as much as several reads.
-const SCAN_KEYS_MIN: usize = 8;
-/// The maximum bytes of the scan in [`Locked::read_many`]: other rows between the keys may be large.
-pub(super) const SCAN_BYTES_MAX: usize = 256 << 10;
 
 /// Locked keys of a range. Dropping it releases the locks without a change.
 #[derive(Debug)]
@@ -71,7 +65,6 @@ impl Locked {
         // A row that is not cached is not added to the cache, because it is about to change.
         let row = match self.range.memory.cache.get(key) {
             Some(row) => Some(row),
-            None if self.range.is_surely_absent(key) => None,
             None => self.range.engine.get(key).await?,
         };
         if row.is_none() {
@@ -82,73 +75,14 @@ impl Locked {
 
     /// The current rows of several keys under lock, in their order. Cancel safe.
     ///
-    /// A look-up of an absent key costs about as much as of an existing key, and the keys of a transaction are usually
-    /// neighbours, so one short scan finds the existing rows. Keys beyond the end of the scan, because of other rows in
-    /// between, are looked up one by one.
-    ///
     /// # Errors
     /// [`ReadError`].
     pub async fn read_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let cache = &self.range.memory.cache;
-        let mut rows: Vec<Option<Bytes>> = keys.iter().map(|key| cache.get(key)).collect();
-        let mut missing = Vec::new();
-        for (at, (key, row)) in keys.iter().zip(&rows).enumerate() {
-            if row.is_none() && !self.range.is_surely_absent(key) {
-                missing.push(at);
-            }
-        }
-        if missing.len() >= SCAN_KEYS_MIN {
-            self.scan_for(keys, &mut missing, &mut rows).await?;
-        }
-        for at in missing {
-            if let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) {
-                *row = self.range.engine.get(key).await?;
-            }
-        }
-        if rows.iter().any(Option::is_none) {
-            self.found_absent.store(true, Ordering::Relaxed);
+        let mut rows = Vec::with_capacity(keys.len());
+        for key in keys {
+            rows.push(self.read(key).await?);
         }
         Ok(rows)
-    }
-
-    /// Scans a few rows, starting at the first missing key. Removes from `missing` the keys that the scan passed, found
-    /// or not.
-    async fn scan_for(
-        &self,
-        keys: &[Bytes],
-        missing: &mut Vec<usize>,
-        rows: &mut [Option<Bytes>],
-    ) -> Result<(), ReadError> {
-        missing.sort_unstable_by_key(|&at| keys.get(at));
-        let key_of = |at: Option<&usize>| at.and_then(|&at| keys.get(at)).cloned();
-        let (Some(first), Some(last)) = (key_of(missing.first()), key_of(missing.last())) else {
-            return Ok(());
-        };
-        let range = KeyRange {
-            start: Bound::Included(first),
-            end: Bound::Included(last),
-        };
-        let rows_max = missing.len() * 2;
-        let mut scan = self
-            .range
-            .engine
-            .scan(range, ScanHint::page(rows_max))
-            .await?;
-        let found = scan.next(rows_max, SCAN_BYTES_MAX).await?;
-        let whole = found.len() < rows_max && scan.next(1, 1).await?.is_empty();
-        let behind = found.last_key().map(Bytes::copy_from_slice);
-        let mut found = found.into_iter().peekable();
-        missing.retain(|&at| {
-            let (Some(key), Some(row)) = (keys.get(at), rows.get_mut(at)) else {
-                return false;
-            };
-            while found.next_if(|(there, _)| there < key).is_some() {}
-            if let Some((_, value)) = found.peek().filter(|(there, _)| there == key) {
-                *row = Some(value.clone());
-            }
-            !whole && behind.as_ref().is_none_or(|behind| key > behind)
-        });
-        Ok(())
     }
 
     /// Makes all of the batch durable, or nothing of it. This lock must include every key of the batch.
@@ -191,11 +125,6 @@ impl Locked {
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..RequestStats::default()
         };
-        // Adds the keys to the filter before the engine stores the rows, so that no reader treats an existing key as
-        // absent.
-        for write in writes.iter().filter(|write| write.value.is_some()) {
-            memory.keys.add(&write.key);
-        }
         permit.submit(
             batch,
             Box::new(move |result| {

@@ -21,19 +21,9 @@ use std::convert::Infallible;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// The maximum number of rows that [`Range::build_key_filter`] reads at a time: about a millisecond of work.
-const FILTER_ROWS: usize = 1024;
-/// The maximum bytes of the rows that [`Range::build_key_filter`] reads at a time.
-const FILTER_BYTES: usize = 1 << 20;
-/// How long [`Range::build_key_filter`] reads one snapshot. After that it takes a new one, because a compaction may
-/// have replaced the snapshot's files, which are deleted some minutes later.
-const FILTER_SCAN_AGE: Duration = Duration::from_secs(60);
-/// The pause before [`Range::build_key_filter`] retries an unavailable engine.
-const FILTER_RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// The key of flush markers, which are written only as deletions. No table or entity key begins with this byte.
 pub const FLUSH_MARKER_KEY: &[u8] = b"\0mark";
 
@@ -50,11 +40,7 @@ pub struct Range {
     locks: Arc<LockTable>,
     memory: Arc<RowMemory>,
     heat: Heat,
-    /// Whether the key filter holds all keys of this range.
-    key_filter_complete: AtomicBool,
     gate: Arc<Gate>,
-    /// Whether the range was replaced in the partition map.
-    retired: AtomicBool,
     /// Dropped with the range, which closes the receiver.
     _alive: Option<oneshot::Sender<Infallible>>,
 }
@@ -95,19 +81,9 @@ impl Range {
             locks: LockTable::new(),
             memory,
             heat: Heat::new(Instant::now()),
-            key_filter_complete: AtomicBool::new(false),
             gate: Arc::default(),
-            retired: AtomicBool::new(false),
             _alive: None,
         }
-    }
-
-    /// Sets whether the key filter already holds all keys of the range. That is true if the filter is complete for the
-    /// ranges that this range was cloned from.
-    #[must_use]
-    pub fn with_key_filter_complete(mut self, known: bool) -> Self {
-        self.key_filter_complete = AtomicBool::new(known);
-        self
     }
 
     /// Sets a sender that is dropped with the range: its receiver is closed when the last reader ends.
@@ -121,12 +97,6 @@ impl Range {
     #[must_use]
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
-    }
-
-    /// Whether the key filter holds all its keys.
-    #[must_use]
-    pub fn is_key_filter_complete(&self) -> bool {
-        self.key_filter_complete.load(Ordering::Acquire)
     }
 
     /// Its heat.
@@ -177,11 +147,6 @@ impl Range {
         }
     }
 
-    /// Marks the frozen range as replaced: its background work stops.
-    pub fn retire(&self) {
-        self.retired.store(true, Ordering::Release);
-    }
-
     /// Whether the range refuses writes.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
@@ -225,9 +190,6 @@ impl Range {
         if let Some(row) = self.memory.cache.get(key) {
             return Ok(Some(row));
         }
-        if self.is_surely_absent(key) {
-            return Ok(None);
-        }
         // Not cached if the range is frozen: it may already be replaced, and the new range may have written a newer
         // row.
         self.memory
@@ -238,57 +200,6 @@ impl Range {
                 async || self.engine.get(key).await,
             )
             .await
-    }
-
-    /// Whether the key filter proves that the row is absent, also among running writes.
-    fn is_surely_absent(&self, key: &[u8]) -> bool {
-        let absent = self.is_key_filter_complete() && !self.memory.keys.may_contain(key);
-        if absent {
-            self.memory.absent.fetch_add(1, Ordering::Relaxed);
-        }
-        absent
-    }
-
-    /// Reads all keys of the range into the key filter, so that absent keys need no look-up. Pauses for three quarters
-    /// of the time, to leave capacity for requests, and retries while the engine is unavailable. Cancel safe: after a
-    /// cancel absent keys are still looked up.
-    ///
-    /// # Errors
-    /// [`ReadError::Closed`], also once the range is retired; [`ReadError::Corrupt`].
-    pub async fn build_key_filter(&self) -> Result<(), ReadError> {
-        while let Err(error) = self.read_keys().await {
-            if !matches!(error, ReadError::Unavailable(_)) {
-                return Err(error);
-            }
-            tokio::time::sleep(FILTER_RETRY_PAUSE).await;
-        }
-        self.key_filter_complete.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    async fn read_keys(&self) -> Result<(), ReadError> {
-        let mut keys = keys_within(&self.bounds);
-        let mut scan = self.engine.scan(keys.clone(), ScanHint::walk()).await?;
-        let mut scanning_since = Instant::now();
-        loop {
-            let began = Instant::now();
-            if began - scanning_since > FILTER_SCAN_AGE {
-                scan = self.engine.scan(keys.clone(), ScanHint::walk()).await?;
-                scanning_since = began;
-            }
-            let rows = scan.next(FILTER_ROWS, FILTER_BYTES).await?;
-            let Some(last) = rows.last_key() else {
-                return Ok(());
-            };
-            keys.start = Bound::Excluded(Bytes::copy_from_slice(last));
-            if self.retired.load(Ordering::Acquire) {
-                return Err(ReadError::Closed);
-            }
-            for (key, _) in rows.iter() {
-                self.memory.keys.add(key);
-            }
-            tokio::time::sleep(began.elapsed() * 3).await;
-        }
     }
 
     /// The rows of a key range, as one snapshot of durable state. Does not fill the entity cache.

@@ -257,7 +257,6 @@ fn metrics_page(server: &ServerStatus) -> String {
         scrub_bytes: server.scrub.bytes(),
         scrub: server.scrub.results(),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
-        key_filter: memory.map(RowMemory::key_filter_stats).unwrap_or_default(),
         process: metrics::process_stats(),
     };
     metrics::page(&server.metrics.read(), &around)

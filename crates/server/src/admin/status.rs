@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
 use partita_engine::{Distribution, Stats};
-use partita_range::{CacheStats, KeyFilterStats, RowMemory};
+use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
-    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
-    LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats, Percentiles,
-    RangeSummary, RequestCounts, ScrubStatus, Status, StoreInfo,
+    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
+    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, RangeSummary,
+    RequestCounts, ScrubStatus, Status, StoreInfo,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -68,7 +68,6 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         ),
         scrub: Some(scrub(server)),
         entity_cache: entity_cache(server),
-        key_filter: key_filter(server),
         process: process_stats(),
     }
 }
@@ -253,20 +252,6 @@ fn entity_cache(server: &ServerStatus) -> EntityCache {
         rows,
         bytes,
         bytes_max,
-    }
-}
-
-fn key_filter(server: &ServerStatus) -> KeyFilter {
-    let stats = of_row_memory(server, RowMemory::key_filter_stats);
-    let KeyFilterStats {
-        keys,
-        bytes,
-        absent,
-    } = stats;
-    KeyFilter {
-        keys,
-        bytes,
-        absent,
     }
 }
 

@@ -82,9 +82,6 @@ definitions! {
     ENTITY_CACHE_HITS = Counter "partita_entity_cache_hits_total" "Entities found in memory.";
     ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
     ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";
-    KEY_FILTER_ABSENT = Counter "partita_key_filter_absent_total" "Look-ups of absent entities that needed no search.";
-    KEY_FILTER_KEYS = Gauge "partita_key_filter_keys" "Keys in the key filter.";
-    KEY_FILTER_BYTES = Gauge "partita_key_filter_bytes" "Memory held by the key filter.";
 
     RESIDENT_BYTES = Gauge "process_resident_memory_bytes" "Memory of the process.";
     CPU = Counter "process_cpu_seconds_total" "Processor time of the process.";

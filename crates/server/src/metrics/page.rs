@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, UNIX_EPOCH};
 
 use partita_engine::{Distribution, Stats};
-use partita_range::{CacheStats, KeyFilterStats};
+use partita_range::CacheStats;
 use partita_service::BusyReason;
 use partita_wire::admin::ProcessStats;
 
@@ -34,7 +34,6 @@ pub(crate) struct Surroundings {
     /// The results of the scrub's complete passes.
     pub(crate) scrub: Results,
     pub(crate) entity_cache: CacheStats,
-    pub(crate) key_filter: KeyFilterStats,
     pub(crate) process: Option<ProcessStats>,
 }
 
@@ -65,9 +64,6 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
     page.single(&d::ENTITY_CACHE_BYTES, around.entity_cache.bytes);
-    page.single(&d::KEY_FILTER_ABSENT, around.key_filter.absent);
-    page.single(&d::KEY_FILTER_KEYS, around.key_filter.keys);
-    page.single(&d::KEY_FILTER_BYTES, around.key_filter.bytes);
     if let Some(stats) = &around.engine {
         engine_metrics(&mut page, stats);
     }
@@ -296,10 +292,6 @@ mod tests {
                 misses: 2,
                 ..CacheStats::default()
             },
-            key_filter: KeyFilterStats {
-                absent: 3,
-                ..KeyFilterStats::default()
-            },
             process: process_stats(),
         };
         page(&metrics.read(), &around)
@@ -356,7 +348,6 @@ mod tests {
             "partita_damaged_files 1",
             "partita_scrub_bytes_total 5",
             "partita_entity_cache_misses_total 2",
-            "partita_key_filter_absent_total 3",
             "partita_engine_db_ops_total{op_kind=\"get\"} 4",
             "partita_engine_db_ops_total{op_kind=\"put\"} 4",
             "partita_engine_l0{op_kind=\"\"} 4",

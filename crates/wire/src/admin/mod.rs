@@ -38,9 +38,9 @@ pub use snapshots::{
     SnapshotSummary, SnapshotTable, UnreadableSnapshot,
 };
 pub use status::{
-    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, KeyFilter,
-    LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats, Percentiles,
-    ProcessStats, RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo,
+    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
+    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, ProcessStats,
+    RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo,
 };
 
 use serde::{Deserialize, Deserializer};

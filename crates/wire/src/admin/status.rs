@@ -50,8 +50,6 @@ pub struct Status {
     pub scrub: Option<ScrubStatus>,
     /// The cache of entities.
     pub entity_cache: EntityCache,
-    /// The key filter.
-    pub key_filter: KeyFilter,
     /// The process; `None` if the operating system does not report it.
     pub process: Option<ProcessStats>,
 }
@@ -311,17 +309,6 @@ pub struct EntityCache {
     pub rows: u64,
     pub bytes: u64,
     pub bytes_max: u64,
-}
-
-/// The key filter: detects most absent keys without a read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyFilter {
-    /// Keys in the filter.
-    pub keys: u64,
-    /// The memory of the filter, in bytes.
-    pub bytes: u64,
-    /// Look-ups of absent entities that the filter answered, without a read.
-    pub absent: u64,
 }
 
 /// The process.

@@ -84,7 +84,7 @@ impl LocalHost {
             Err(why) => return Err(rolled_back(why)),
         };
         let followers: Vec<Follower> = old.iter().map(Range::follow).collect();
-        let opened = match self.create(change, &old).await {
+        let opened = match self.create(change).await {
             Ok(opened) => opened,
             Err(failed) => {
                 drop(followers);
@@ -119,17 +119,9 @@ impl LocalHost {
     }
 
     /// Step 4: clones and opens the new ranges.
-    async fn create(
-        &self,
-        change: &RangeChange,
-        old: &[Arc<Range>],
-    ) -> Result<Vec<OpenRange>, CreateFailed> {
-        let key_filter_complete = old.iter().all(|range| range.is_key_filter_complete());
+    async fn create(&self, change: &RangeChange) -> Result<Vec<OpenRange>, CreateFailed> {
         // Clones in parallel, and waits for all of them even if one fails: only a finished clone can be rolled back.
-        let creating = change
-            .new
-            .iter()
-            .map(|new| self.create_one(new, key_filter_complete));
+        let creating = change.new.iter().map(|new| self.create_one(new));
         let (mut opened, mut failed) = (Vec::new(), None);
         for created in join_all(creating).await {
             match (created, &failed) {
@@ -147,11 +139,7 @@ impl LocalHost {
         }
     }
 
-    async fn create_one(
-        &self,
-        new: &NewRange,
-        key_filter_complete: bool,
-    ) -> Result<OpenRange, CreateFailed> {
+    async fn create_one(&self, new: &NewRange) -> Result<OpenRange, CreateFailed> {
         let creating = async {
             let cloned = self
                 .parts
@@ -159,7 +147,7 @@ impl LocalHost {
                 .clone_parts(new.spec.id, &new.parts)
                 .await;
             cloned.map_err(ChangeRefused::failed)?;
-            let opened = self.open_range(&new.spec, key_filter_complete).await;
+            let opened = self.open_range(&new.spec).await;
             opened.map_err(ChangeRefused::failed)
         };
         match timeout(CREATE_MAX, creating).await {

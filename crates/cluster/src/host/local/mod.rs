@@ -17,7 +17,7 @@ use crate::map::{MapRecord, MapStore, PartitionMap, Served};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use partita_engine::{ChangeError, EngineSet, FileUse, OpenError, PinId, Pinned, ReadError};
+use partita_engine::{ChangeError, EngineSet, FileUse, OpenError, PinId, Pinned};
 use partita_range::{Range, RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ pub struct LocalHost {
 pub struct LocalHostParts {
     /// The databases of this process.
     pub engines: Arc<dyn EngineSet>,
-    /// The cache and key filter that the ranges share.
+    /// The cache that the ranges share.
     pub memory: Arc<RowMemory>,
     /// The store of the partition map, which decides changes.
     pub store: Arc<dyn MapStore>,
@@ -84,7 +84,7 @@ impl LocalHost {
         &self.map
     }
 
-    /// The cache and key filter that the ranges share.
+    /// The cache that the ranges share.
     #[must_use]
     pub fn memory(&self) -> &Arc<RowMemory> {
         &self.parts.memory
@@ -108,17 +108,12 @@ impl LocalHost {
     }
 
     /// Opens the database of a range.
-    async fn open_range(
-        &self,
-        spec: &RangeSpec,
-        key_filter_complete: bool,
-    ) -> Result<OpenRange, OpenError> {
+    async fn open_range(&self, spec: &RangeSpec) -> Result<OpenRange, OpenError> {
         let engine = self.parts.engines.open(spec.id).await?;
         let (alive, released) = oneshot::channel();
         let memory = Arc::clone(&self.parts.memory);
-        let range = Range::new(spec.id, spec.bounds.clone(), engine, memory)
-            .with_key_filter_complete(key_filter_complete)
-            .with_drop_signal(alive);
+        let range =
+            Range::new(spec.id, spec.bounds.clone(), engine, memory).with_drop_signal(alive);
         let served = Served {
             epoch: spec.epoch,
             range: Arc::new(range),
@@ -126,13 +121,12 @@ impl LocalHost {
         Ok(OpenRange { served, released })
     }
 
-    /// Replaces old ranges by new ranges in the map, and builds the key filters of the new ranges.
+    /// Replaces old ranges by new ranges in the map.
     fn serve(&self, old: &[Arc<Range>], new: Vec<OpenRange>) {
         let mut served = Vec::with_capacity(new.len());
         for range in new {
             let id = range.served.range.id();
             self.released.lock().insert(id, range.released);
-            self.build_key_filter(&range.served.range);
             served.push(range.served);
         }
         self.map
@@ -146,7 +140,6 @@ impl LocalHost {
         let released = self.released.lock().remove(&old.id());
         let (engines, closed) = (Arc::clone(&self.parts.engines), Arc::clone(&self.closed));
         let shutdown = self.parts.tasks.shutdown();
-        old.retire();
         self.keep_last_window(&old);
         drop(old);
         self.parts.tasks.spawn("retire a range", async move {
@@ -163,29 +156,6 @@ impl LocalHost {
             // until its files are deleted.
             engines.drop_unknown().await;
             closed.notify_one();
-        });
-    }
-
-    /// Builds the key filter of a range in the background, unless it is complete.
-    fn build_key_filter(&self, range: &Arc<Range>) {
-        if range.is_key_filter_complete() {
-            return;
-        }
-        let (range, shutdown) = (Arc::clone(range), self.parts.tasks.shutdown());
-        self.parts.tasks.spawn("build a key filter", async move {
-            let id = range.id();
-            let built = tokio::select! {
-                built = range.build_key_filter() => built,
-                () = shutdown.requested() => return,
-            };
-            match built {
-                Ok(()) => tracing::debug!(range = %id, "the key filter is complete"),
-                Err(ReadError::Closed) => {}
-                Err(error) => {
-                    let error: &dyn std::error::Error = &error;
-                    tracing::warn!(error, range = %id, "cannot build the key filter; every insert reads the database");
-                }
-            }
         });
     }
 
@@ -207,7 +177,7 @@ impl Host for LocalHost {
         let mut opened = Vec::with_capacity(assignments.len());
         for assignment in &assignments {
             let range = assignment.range.id;
-            let open = self.open_range(&assignment.range, false).await;
+            let open = self.open_range(&assignment.range).await;
             opened.push(open.map_err(|source| HostError::Open { range, source })?);
         }
         self.parts.engines.drop_unknown().await;
