@@ -374,6 +374,7 @@ async fn open_ranges(
                 cache_bytes: store.block_cache_bytes,
                 in_flight_bytes_max: pipeline_bytes(available),
                 garbage_age: store.garbage_age,
+                reads: store.reader,
                 ..slate::Settings::default()
             };
             let opened = SlateEngineSet::in_home(home, settings).await;

@@ -56,6 +56,8 @@ settings! {
             "Memory for the block cache of the store; `auto` is an eighth of the available memory, at most 256MiB";
         ENTITY_CACHE_BYTES = "store.entity-cache-bytes", "entity-cache-bytes", One("BYTES"), "auto",
             "Memory for the cache of recently read entities; `auto` is a sixteenth of the available memory, at most 128MiB";
+        READER = "store.reader", "reader", One("NAME"), "partita",
+            "What reads the files of the store: `partita`, or `slatedb`, which is slower, to compare or if Partita's reader has a fault";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused files are kept for scans that started earlier; removed databases stay in the trash as long, at most 3m";
         SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",

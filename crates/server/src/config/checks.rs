@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
+use partita_engine::slate::Reads;
 
 use super::accounts::{self, Account, AccountKey};
 use super::parts::{
@@ -89,6 +90,11 @@ fn store(values: &Values) -> Result<Store, Error> {
         location: directory,
         block_cache_bytes: size_or_share(values, &c::BLOCK_CACHE_BYTES, 8, 0..=256 << 20)?,
         entity_cache_bytes: size_or_share(values, &c::ENTITY_CACHE_BYTES, 16, 0..=128 << 20)?,
+        reader: values.word(
+            &c::READER,
+            "`partita` or `slatedb`",
+            &[("partita", Reads::Own), ("slatedb", Reads::SlateDb)],
+        )?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
         scrub_rate: any_size(values, &c::SCRUB_RATE)?,
         backup_places: backup_places(values)?,

@@ -66,6 +66,8 @@ pub struct Store {
     pub block_cache_bytes: u64,
     /// Memory for the entity cache, in bytes.
     pub entity_cache_bytes: u64,
+    /// What reads the files of the store.
+    pub reader: partita_engine::slate::Reads,
     /// How long unused files are kept for scans that started earlier. Removed databases stay in the trash as long, at
     /// most three minutes.
     pub garbage_age: Duration,

@@ -87,6 +87,18 @@ fn defaults_serve_this_machine() {
 }
 
 #[test]
+fn the_reader_can_be_selected() {
+    use partita_engine::slate::Reads;
+
+    let settings = settings(Layers::default()).unwrap();
+    assert_eq!(settings.store.reader, Reads::Own);
+    let given = from_flags(&[("reader", "slatedb")]);
+    assert_eq!(given.store.reader, Reads::SlateDb);
+    let text = refused(&[("reader", "other")]);
+    assert!(text.contains("`partita` or `slatedb`"), "{text}");
+}
+
+#[test]
 fn memory_follows_the_machine_or_the_setting() {
     let settings = settings(Layers::default()).unwrap();
     assert!((32 << 20..=1 << 30).contains(&settings.limits.memory_in_flight));

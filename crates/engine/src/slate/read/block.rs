@@ -166,6 +166,11 @@ impl Row {
 /// Reads a number of at most 32 bits in groups of 7 bits, the lowest first.
 #[inline]
 fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
+    let first = *bytes.get(*at)?;
+    if first < 0x80 {
+        *at += 1;
+        return Some(usize::from(first));
+    }
     let mut number = 0;
     for shift in (0..35).step_by(7) {
         let byte = *bytes.get(*at)?;
