@@ -12,7 +12,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::block::Block;
-use super::file::FileMeta;
+use super::file_meta::FileMeta;
 use crate::{ReadError, Stats};
 
 /// Overhead bytes of an entry: key, slot in the map, and the allocator.

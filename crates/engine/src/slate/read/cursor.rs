@@ -7,7 +7,7 @@ use bytes::Bytes;
 use slatedb::object_store::ObjectStore;
 
 use super::block::{Block, BlockCursor};
-use super::file::FileMeta;
+use super::file_meta::FileMeta;
 use super::version::Run;
 use crate::{KeyRange, ReadError};
 

@@ -16,6 +16,7 @@ use slatedb_common::retry::should_retry;
 
 use super::block::{BadBlock, Block, unpack};
 use super::cache::{Key, ReadCache};
+use super::file_meta::FileMeta;
 use super::filter::Filter;
 use super::index::BlockIndex;
 use crate::ReadError;
@@ -42,20 +43,6 @@ pub(super) struct DataFile {
     /// The metadata, if it stays in memory for as long as the file is read.
     kept: OnceLock<Arc<FileMeta>>,
     cache: Arc<ReadCache>,
-}
-
-/// What is known of a file besides its rows.
-#[derive(Debug)]
-pub(super) struct FileMeta {
-    pub(super) index: BlockIndex,
-    pub(super) filter: Option<Filter>,
-}
-
-impl FileMeta {
-    /// The bytes of memory that it takes.
-    pub(super) fn bytes(&self) -> usize {
-        self.index.bytes() + self.filter.as_ref().map_or(0, Filter::bytes)
-    }
 }
 
 impl fmt::Debug for DataFile {

@@ -24,6 +24,7 @@ mod block;
 mod cache;
 mod cursor;
 mod file;
+mod file_meta;
 mod files;
 mod filter;
 mod index;
@@ -44,7 +45,7 @@ use slatedb::object_store::ObjectStore;
 use slatedb::{Db, RowEntry, VersionedManifest};
 
 use self::block::BlockCursor;
-use self::file::FileMeta;
+use self::file_meta::FileMeta;
 use self::filter::KeyHash;
 use self::version::{Part, Version};
 use super::context::Context;
