@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 9] = [
+const BUGS: [&str; 14] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -18,6 +18,11 @@ const BUGS: [&str; 9] = [
     "split-drops-tail",
     "read-not-durable",
     "cache-keeps-old",
+    "reader-older-row-wins",
+    "reader-ignores-deletions",
+    "reader-skips-last-block",
+    "reader-shows-hidden-rows",
+    "reader-drops-memtable",
 ];
 
 /// Activate each planted bug in turn and check that the pressure test catches it

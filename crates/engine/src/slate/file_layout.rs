@@ -42,10 +42,7 @@ pub(super) fn key_ranges(manifest: &VersionedManifest) -> Vec<KeyRange> {
 pub(super) fn key_range(view: &SsTableView) -> Option<KeyRange> {
     let first = view.sst.info.first_entry.clone()?;
     let last = view.sst.info.last_entry.clone();
-    let mut range = KeyRange {
-        start: Bound::Included(first.clone()),
-        end: Bound::Included(last.clone().unwrap_or_else(|| first.clone())),
-    };
+    let mut range = whole_key_range(view)?;
     if let Some(visible) = view.visible_range() {
         if let Bound::Included(start) | Bound::Excluded(start) = visible.start_bound()
             && *start >= first
@@ -59,6 +56,16 @@ pub(super) fn key_range(view: &SsTableView) -> Option<KeyRange> {
         }
     }
     (!range.is_empty()).then_some(range)
+}
+
+/// The keys of a file, also those that the database does not show.
+pub(super) fn whole_key_range(view: &SsTableView) -> Option<KeyRange> {
+    let first = view.sst.info.first_entry.clone()?;
+    let last = view.sst.info.last_entry.clone();
+    Some(KeyRange {
+        end: Bound::Included(last.unwrap_or_else(|| first.clone())),
+        start: Bound::Included(first),
+    })
 }
 
 /// The name of the newest flushed file in the manifest: a file in level 0, or the last file that a compaction consumed.

@@ -21,8 +21,8 @@ pub struct Settings {
     pub batch_bytes_max: usize,
     /// The largest commit group in bytes, unless a single batch is larger.
     pub group_bytes_max: usize,
-    /// The age at which replaced files are deleted. Running scans may still read such a file; a scan that runs longer
-    /// than this may fail. Removed databases are deleted at this age too, or at three minutes if that is earlier.
+    /// The age at which replaced files are deleted, unless a scan of Partita's reader needs them. SlateDB's own reads,
+    /// such as those of a compaction, may fail when they take longer than this. Removed databases are deleted at this age too, or at three minutes if that is earlier.
     pub garbage_age: Duration,
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.

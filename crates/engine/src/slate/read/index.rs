@@ -21,34 +21,47 @@ pub(super) struct BlockIndex {
 }
 
 impl BlockIndex {
-    /// `blocks_end`: where the last block ends. `None` if the index is not in order.
+    /// The blocks of `index`, of which the last ends at `blocks_end`. `None` if they are not in order.
     pub(super) fn new(index: &SstIndex, blocks_end: u64) -> Option<Self> {
-        let keys = || index.iter().skip(1).map(|(_, key)| key);
+        let blocks: Vec<(u64, &[u8])> = index.iter().collect();
+        Self::of(&blocks, blocks_end)
+    }
+
+    /// See [`BlockIndex::new`]; each block is given by its offset and its stored key.
+    fn of(blocks: &[(u64, &[u8])], blocks_end: u64) -> Option<Self> {
+        let keys = || blocks.iter().skip(1).map(|(_, key)| *key);
+        if !keys().is_sorted() {
+            return None;
+        }
         // The keys are in order, so what the first and the last have in common, all have.
-        let (first, last) = (
-            keys().next().unwrap_or_default(),
-            keys().last().unwrap_or_default(),
-        );
+        let first = keys().next().unwrap_or_default();
+        let last = keys().next_back().unwrap_or_default();
         let common = first.iter().zip(last).take_while(|(a, b)| a == b).count();
-        let prefix = first.get(..common).unwrap_or_default();
-        let (mut rests, mut ends) = (Vec::new(), Vec::with_capacity(index.len()));
-        let mut before: &[u8] = &[];
+        let (mut rests, mut ends) = (Vec::new(), Vec::with_capacity(blocks.len()));
         for key in keys() {
-            if key < before {
-                return None;
-            }
-            before = key;
             rests.extend_from_slice(key.get(common..)?);
             ends.push(u32::try_from(rests.len()).ok()?);
         }
-        let mut offsets: Vec<u64> = index.iter().map(|(offset, _)| offset).collect();
+        let mut offsets: Vec<u64> = blocks.iter().map(|(offset, _)| *offset).collect();
         offsets.push(blocks_end);
         offsets.is_sorted().then(|| Self {
-            prefix: prefix.into(),
+            prefix: first.get(..common).unwrap_or_default().into(),
             rests: rests.into(),
             ends: ends.into(),
             offsets: offsets.into(),
         })
+    }
+
+    /// Without its last block.
+    #[cfg(feature = "planted-bugs")]
+    pub(super) fn without_last_block(mut self) -> Self {
+        if self.offsets.len() > 2 {
+            let offsets = self.offsets.split_last().map(|(_, rest)| rest.into());
+            let ends = self.ends.split_last().map(|(_, rest)| rest.into());
+            self.offsets = offsets.unwrap_or_default();
+            self.ends = ends.unwrap_or_default();
+        }
+        self
     }
 
     /// Where a block is in the file; `None` after the last block.
@@ -98,5 +111,49 @@ impl BlockIndex {
     pub(super) fn bytes(&self) -> usize {
         let ends = size_of_val(&*self.ends) + size_of_val(&*self.offsets);
         self.prefix.len() + self.rests.len() + ends + size_of::<Self>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key() -> impl Strategy<Value = Vec<u8>> {
+        // Few bytes, so that keys equal each other and are prefixes of each other.
+        proptest::collection::vec(0_u8..3, 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_block_with_a_key_is_found(
+            keys in proptest::collection::btree_set(key(), 0..12),
+            prefix in key(),
+            wanted in key(),
+            has_prefix in any::<bool>(),
+        ) {
+            let keys: BTreeSet<Vec<u8>> = keys.iter().map(|key| [&prefix[..], key].concat()).collect();
+            let wanted = if has_prefix { [prefix, wanted].concat() } else { wanted };
+            let stored = std::iter::once(&[][..]).chain(keys.iter().map(Vec::as_slice));
+            let blocks: Vec<(u64, &[u8])> = (0..).step_by(10).zip(stored).collect();
+            let index = BlockIndex::of(&blocks, 1_000).unwrap();
+            let before = keys.iter().filter(|key| **key < wanted).count();
+            prop_assert_eq!(index.find(&wanted), before);
+            let last = blocks.len() - 1;
+            prop_assert_eq!(index.block(last), Some(10 * last as u64..1_000));
+            prop_assert_eq!(index.block(last + 1), None);
+        }
+    }
+
+    #[test]
+    fn an_index_out_of_order_is_refused() {
+        let blocks: [(u64, &[u8]); 3] = [(0, b""), (10, b"b"), (20, b"a")];
+        assert!(BlockIndex::of(&blocks, 30).is_none());
+        let blocks: [(u64, &[u8]); 2] = [(10, b""), (0, b"b")];
+        assert!(BlockIndex::of(&blocks, 30).is_none());
+        assert!(BlockIndex::of(&[(10, b"")], 0).is_none());
     }
 }

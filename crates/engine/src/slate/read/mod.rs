@@ -30,6 +30,8 @@ mod filter;
 mod index;
 mod memtable;
 mod merge;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod scan;
 mod version;
 
@@ -100,6 +102,8 @@ impl Reader {
 
     /// Adds the rows of a WAL record that is durable. Records come in order.
     pub(super) fn add(&self, rows: &[RowEntry], record: WalId) {
+        #[cfg(feature = "planted-bugs")]
+        let rows = &planted::rows(rows)[..];
         let Some(newest) = rows.iter().map(|row| row.seq).max() else {
             return;
         };
@@ -123,6 +127,8 @@ impl Reader {
     pub(super) fn set_manifest(&self, manifest: &VersionedManifest) {
         let runs = version::runs(&self.files, &self.folder, manifest);
         let flushed = WalId(manifest.replay_after_wal_id());
+        #[cfg(feature = "planted-bugs")]
+        let flushed = planted::flushed(flushed);
         let before = {
             let _change = self.change.lock();
             let version = self.version.load();
@@ -156,12 +162,15 @@ impl Reader {
         }
     }
 
-    /// Reads the metadata of the files into memory. A reader that needs it earlier reads it, too.
+    /// Reads the metadata of the files, the newest first, as long as it may stay in memory. A reader that needs it
+    /// earlier reads it, too.
     async fn warm(&self) {
         let version = self.version.load_full();
         for file in version.files() {
             // The read that needs the file reports the error.
-            let _ = file.meta(&self.store).await;
+            if file.meta(&self.store).await.is_ok() && file.kept_meta().is_none() {
+                return;
+            }
         }
     }
 

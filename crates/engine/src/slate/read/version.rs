@@ -43,6 +43,8 @@ impl Run {
     fn of<'v>(views: impl Iterator<Item = &'v SsTableView>, opener: &Opener<'_>) -> Self {
         let parts = views.filter_map(|view| {
             let keys = file_layout::key_range(view)?;
+            #[cfg(feature = "planted-bugs")]
+            let keys = super::planted::keys(view, keys);
             let file = opener.open(view);
             Some(Part { file, keys })
         });
@@ -107,10 +109,11 @@ pub(super) fn runs(files: &Files, folder: &str, manifest: &VersionedManifest) ->
     let level0 = level0.map(|view| Run::of(std::iter::once(view), &opener));
     let sorted = manifest.compacted().iter();
     let sorted = sorted.map(|run| Run::of(run.sst_views().iter(), &opener));
-    level0
-        .chain(sorted)
-        .filter(|run| !run.parts.is_empty())
-        .collect()
+    let runs = level0.chain(sorted).filter(|run| !run.parts.is_empty());
+    let runs: Vec<Run> = runs.collect();
+    #[cfg(feature = "planted-bugs")]
+    let runs = super::planted::runs(runs);
+    runs.into()
 }
 
 impl Version {

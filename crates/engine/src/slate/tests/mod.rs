@@ -169,6 +169,25 @@ async fn conforms() {
     .await;
 }
 
+/// The reads of `--reader slatedb`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms_when_slatedb_reads() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    conformance::run(async || {
+        count += 1;
+        let directory = parent.path().join(count.to_string());
+        let data = Arc::new(DataDir::open(&directory).unwrap());
+        let settings = Settings {
+            reads: Reads::SlateDb,
+            ..Settings::default()
+        };
+        let set = SlateEngineSet::new(data, settings).await;
+        Arc::new(set.unwrap()) as Arc<dyn EngineSet>
+    })
+    .await;
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
