@@ -299,29 +299,31 @@ fn begins_before(start: &Bound<Bytes>, end: &Bound<Bytes>) -> bool {
 }
 
 fn later_start<'b>(a: &'b Bound<Bytes>, b: &'b Bound<Bytes>) -> &'b Bound<Bytes> {
-    match (a, b) {
-        (Bound::Unbounded, _) => b,
-        (_, Bound::Unbounded) => a,
-        (
-            Bound::Included(one) | Bound::Excluded(one),
-            Bound::Included(other) | Bound::Excluded(other),
-        ) => {
-            let is_a = one > other || (one == other && matches!(a, Bound::Excluded(_)));
-            if is_a { a } else { b }
-        }
-    }
+    narrower(a, b, |a, b| a > b)
 }
 
 fn earlier_end<'b>(a: &'b Bound<Bytes>, b: &'b Bound<Bytes>) -> &'b Bound<Bytes> {
-    match (a, b) {
-        (Bound::Unbounded, _) => b,
-        (_, Bound::Unbounded) => a,
-        (
-            Bound::Included(one) | Bound::Excluded(one),
-            Bound::Included(other) | Bound::Excluded(other),
-        ) => {
-            let is_a = one < other || (one == other && matches!(a, Bound::Excluded(_)));
-            if is_a { a } else { b }
-        }
+    narrower(a, b, |a, b| a < b)
+}
+
+/// The bound that leaves fewer keys. `is_narrower` compares two different keys of bounds.
+fn narrower<'b>(
+    a: &'b Bound<Bytes>,
+    b: &'b Bound<Bytes>,
+    is_narrower: fn(&Bytes, &Bytes) -> bool,
+) -> &'b Bound<Bytes> {
+    let key = |bound: &'b Bound<Bytes>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    };
+    match (key(a), key(b)) {
+        (None, _) => b,
+        (_, None) => a,
+        (Some(one), Some(other)) if one == other => match a {
+            Bound::Excluded(_) => a,
+            _ => b,
+        },
+        (Some(one), Some(other)) if is_narrower(one, other) => a,
+        _ => b,
     }
 }
