@@ -43,6 +43,19 @@ pub trait Engine: Send + Sync + 'static {
     /// See [`ReadError`]; any read can be retried.
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError>;
 
+    /// The values of several keys, in their order; `None` for a key without a row. Cancel safe. Not one snapshot: a write
+    /// may be seen by one of the keys only, unless the caller holds their locks.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
+        let mut values = Vec::with_capacity(keys.len());
+        for key in keys {
+            values.push(self.get(key).await?);
+        }
+        Ok(values)
+    }
+
     /// Starts reading the rows of `range` in key order, as one snapshot taken now. Cancel safe.
     ///
     /// # Errors

@@ -69,6 +69,17 @@ impl Engine for SlateEngine {
         }
     }
 
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
+        let database = self.core.readable(&self.open)?;
+        match self.core.context.settings.reads {
+            Reads::Own => within_read_deadline(database.reader.get_many(keys)).await,
+            Reads::SlateDb => {
+                let gets = keys.iter().map(|key| self.get(key));
+                within_read_deadline(futures::future::try_join_all(gets)).await
+            }
+        }
+    }
+
     async fn scan(&self, range: KeyRange, hint: ScanHint) -> Result<Box<dyn Scan>, ReadError> {
         let database = self.core.readable(&self.open)?;
         match self.core.context.settings.reads {

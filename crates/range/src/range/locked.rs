@@ -78,9 +78,19 @@ impl Locked {
     /// # Errors
     /// [`ReadError`].
     pub async fn read_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let mut rows = Vec::with_capacity(keys.len());
-        for key in keys {
-            rows.push(self.read(key).await?);
+        // Rows that are not cached are not added to the cache, because they are about to change.
+        let cache = &self.range.memory.cache;
+        let mut rows: Vec<_> = keys.iter().map(|key| cache.get(key)).collect();
+        let is_missing = |(_, row): &(&Bytes, &mut Option<Bytes>)| row.is_none();
+        let missing = keys.iter().zip(&mut rows).filter(is_missing);
+        let (missing, places): (Vec<Bytes>, Vec<_>) =
+            missing.map(|(key, place)| (key.clone(), place)).unzip();
+        let read = self.range.engine.get_many(&missing).await?;
+        if read.iter().any(Option::is_none) {
+            self.found_absent.store(true, Ordering::Relaxed);
+        }
+        for (place, row) in places.into_iter().zip(read) {
+            *place = row;
         }
         Ok(rows)
     }

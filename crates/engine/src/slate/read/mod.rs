@@ -49,7 +49,7 @@ use slatedb::{Db, RowEntry, VersionedManifest};
 use self::block::BlockCursor;
 use self::file_meta::FileMeta;
 use self::filter::KeyHash;
-use self::version::{Part, Version};
+use self::version::{Part, Run, Version};
 use super::context::Context;
 use super::names::database_path;
 use crate::{RangeId, ReadError};
@@ -194,25 +194,70 @@ impl Reader {
             }
         }
         for run in version.runs.iter() {
-            let Some(part) = run.part_of(key) else {
-                continue;
-            };
-            let read;
-            let meta = match part.file.kept_meta() {
-                Some(meta) => meta,
-                None => {
-                    read = Box::pin(part.file.meta(&self.store)).await?;
-                    &read
-                }
-            };
-            if meta.filter.as_ref().is_some_and(|it| !it.may_contain(hash)) {
-                continue;
-            }
-            if let Some(found) = self.get_in(part, meta, key).await? {
+            if let Some(found) = self.get_in_run(run, key, hash).await? {
                 return Ok(found);
             }
         }
         Ok(None)
+    }
+
+    /// The values of several keys, in their order, at one instant.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`]. Has no deadline.
+    pub(super) async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
+        let (version, seq) = self.snapshot();
+        let mut found = vec![None; keys.len()];
+        let wanted = keys.iter().zip(&mut found);
+        let mut wanted: Vec<_> = wanted
+            .map(|(key, found)| (key, KeyHash::of(key), found))
+            .collect();
+        for memtable in &version.memtables {
+            wanted.retain_mut(|(key, hash, found)| match memtable.get(key, *hash, seq) {
+                Some(row) => {
+                    **found = row;
+                    false
+                }
+                None => true,
+            });
+        }
+        // One run after the other, so that its filter is asked for all keys while the processor's caches have it.
+        for run in version.runs.iter() {
+            let mut rest = Vec::with_capacity(wanted.len());
+            for (key, hash, found) in wanted {
+                match self.get_in_run(run, key, hash).await? {
+                    Some(row) => *found = row,
+                    None => rest.push((key, hash, found)),
+                }
+            }
+            wanted = rest;
+        }
+        Ok(found)
+    }
+
+    /// The newest version of a row in a run: `Some(None)` if it is a deletion, `None` if the run has none.
+    #[inline]
+    async fn get_in_run(
+        &self,
+        run: &Run,
+        key: &[u8],
+        hash: KeyHash,
+    ) -> Result<Option<Option<Bytes>>, ReadError> {
+        let Some(part) = run.part_of(key) else {
+            return Ok(None);
+        };
+        let read;
+        let meta = match part.file.kept_meta() {
+            Some(meta) => meta,
+            None => {
+                read = Box::pin(part.file.meta(&self.store)).await?;
+                &read
+            }
+        };
+        if meta.filter.as_ref().is_some_and(|it| !it.may_contain(hash)) {
+            return Ok(None);
+        }
+        self.get_in(part, meta, key).await
     }
 
     /// The newest version of a row in a file: `Some(None)` if it is a deletion, `None` if the file has none.
