@@ -19,13 +19,10 @@ use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
 use crate::RangeId;
 
-/// The bytes of the cache that compactions use.
-const COMPACTION_CACHE_BYTES: u64 = 8 << 20;
-
 pub(super) struct Context {
     pub(super) home: Home,
     pub(super) settings: Settings,
-    /// The cache of SlateDB's reads. Small when Partita's reader reads: then only compactions use it.
+    /// The cache of SlateDB's reads; empty when Partita's reader reads.
     pub(super) cache: Arc<BlockCache>,
     /// The cache of Partita's reader.
     pub(super) read_cache: Arc<ReadCache>,
@@ -45,10 +42,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(mut home: Home, settings: Settings) -> Self {
         let (own, slatedb) = match settings.reads {
-            Reads::Own => {
-                let compactions = COMPACTION_CACHE_BYTES.min(settings.cache_bytes / 4);
-                (settings.cache_bytes - compactions, compactions)
-            }
+            Reads::Own => (settings.cache_bytes, 0),
             Reads::SlateDb => (0, settings.cache_bytes),
         };
         let read_cache = Arc::new(ReadCache::new(own));

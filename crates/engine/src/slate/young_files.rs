@@ -26,6 +26,7 @@ use async_trait::async_trait;
 use slatedb::{GarbageCollectorBuilder, GcFilter, ObjectMetadata};
 
 use super::context::Context;
+use super::read_manifest::ReadManifest;
 use super::settings;
 use super::store_clock::StoreClock;
 
@@ -33,30 +34,41 @@ use super::store_clock::StoreClock;
 /// file with a later time was written while the wall clock was wrong.
 const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The garbage collector of a database.
-pub(super) fn collector(context: &Context, database: String) -> GarbageCollectorBuilder<String> {
-    let age = context.settings.garbage_age;
+/// The garbage collector of a database. It keeps the manifests that its compactor has not read.
+pub(super) fn collector(
+    context: &Context,
+    database: String,
+    read: &Arc<ReadManifest>,
+) -> GarbageCollectorBuilder<String> {
     let young_files = YoungFiles {
         clock: Arc::clone(&context.clock),
-        age,
+        age: context.settings.garbage_age,
+        data_age: context.settings.data_age(),
+        read: Arc::clone(read),
     };
     let store = Arc::clone(&context.home.store);
     GarbageCollectorBuilder::new(database, store)
         .with_system_clock(Arc::clone(&context.clock) as _)
-        .with_options(settings::garbage_collection(age))
+        .with_options(settings::garbage_collection(&context.settings))
         .with_gc_filter(Arc::new(young_files))
 }
 
 /// Keeps files from deletion that are younger than they look; see the module.
 struct YoungFiles {
     clock: Arc<StoreClock>,
+    /// The age of manifests and states of compactions.
     age: Duration,
+    /// The age of data files.
+    data_age: Duration,
+    read: Arc<ReadManifest>,
 }
 
 impl YoungFiles {
     fn is_old(&self, file: &ObjectMetadata, wall: SystemTime) -> bool {
+        let is_data = file.location.extension() == Some("sst");
+        let wanted = if is_data { self.data_age } else { self.age };
         match wall.duration_since(file.last_modified.into()) {
-            Ok(age) => age > self.age,
+            Ok(age) => age > wanted,
             Err(ahead) => ahead.duration() > SKEW_MAX,
         }
     }
@@ -69,7 +81,7 @@ impl GcFilter for YoungFiles {
             return HashSet::new();
         }
         let wall = self.clock.wall();
-        candidates.retain(|file| self.is_old(file, wall));
+        candidates.retain(|file| self.is_old(file, wall) && !self.read.is_unread(&file.location));
         candidates
     }
 }

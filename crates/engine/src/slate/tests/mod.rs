@@ -1,5 +1,6 @@
 mod both_readers;
 mod clocks;
+mod compression;
 mod damage;
 mod detaching;
 mod log_length;
