@@ -96,6 +96,16 @@ pub fn status(admin: SocketAddr) -> anyhow::Result<String> {
     Ok(body.to_string())
 }
 
+/// The page of metrics, in the text format of Prometheus.
+///
+/// # Errors
+/// When the port does not answer, or not as documented.
+pub fn metrics(admin: SocketAddr) -> anyhow::Result<String> {
+    let (status, page) = exchange(admin, "GET", "/metrics", "")?;
+    ensure!(status == 200, "cannot read the metrics: {status}: {page}");
+    Ok(page)
+}
+
 /// Runs an action on a range; returns status and body.
 ///
 /// # Errors
@@ -123,12 +133,23 @@ pub fn act_on_snapshot(admin: SocketAddr, name: &str, action: &str) -> anyhow::R
 }
 
 fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {
+    let (status, body) = exchange(admin, method, &format!("/admin/v1/{path}"), body)?;
+    Ok((status, serde_json::from_str(&body)?))
+}
+
+/// Sends a request; returns status and body.
+fn exchange(
+    admin: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> anyhow::Result<(u16, String)> {
     let mut stream = TcpStream::connect(admin)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     let length = body.len();
     write!(
         stream,
-        "{method} /admin/v1/{path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: bench\r\nConnection: close\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Partita-Admin: bench\r\nConnection: close\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )?;
     let mut answer = String::new();
@@ -141,5 +162,5 @@ fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Resu
         .nth(1)
         .context("the answer has no status")?
         .parse()?;
-    Ok((status, serde_json::from_str(body)?))
+    Ok((status, body.to_owned()))
 }

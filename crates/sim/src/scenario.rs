@@ -41,6 +41,8 @@ pub(crate) struct Scenario {
     pub(crate) entity_cache_bytes: u64,
     /// The size of the server's block cache, in bytes.
     pub(crate) block_cache_bytes: u64,
+    /// What reads the server's files: mostly both readers, with a logged error if they return different rows.
+    pub(crate) reader: &'static str,
 }
 
 impl Scenario {
@@ -64,6 +66,10 @@ impl Scenario {
             operator_pause_max: one_of(&mut random, &[200, 500, 2_000]),
             entity_cache_bytes: one_of(&mut random, &[64 << 10, 128 << 20]),
             block_cache_bytes: one_of(&mut random, &[256 << 10, 64 << 20]),
+            reader: one_of(
+                &mut random,
+                &["compared", "compared", "compared", "partita"],
+            ),
         }
     }
 }

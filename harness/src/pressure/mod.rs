@@ -7,6 +7,9 @@
 //!   scan interrupted by the kill continues with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
 //!
+//! In every second round the server reads through both of its readers and compares the rows (`--reader compared`); a
+//! difference fails the test. The other rounds show the reader at its full speed.
+//!
 //! In addition to the crash test, it checks that no scan misses a row, repeats one or returns rows out of order; that
 //! no answer is wrong because a range changed; and that in the end, when the ranges have released all shared files, the
 //! files take at most 1.3 times the bytes of a fresh copy.
@@ -14,6 +17,7 @@
 //! The seed determines the operations and actions, but not their interleaving.
 
 mod canary_rows;
+mod comparisons;
 pub(crate) mod nemesis;
 mod quiesce;
 
@@ -33,6 +37,9 @@ use crate::setup::{self, SeededTest};
 
 /// How long unused files are kept: longer than the server takes for a page of a scan on a busy machine.
 const GARBAGE_AGE: &str = "4s";
+
+/// The setting with which the server reads through both readers.
+const COMPARED: &str = "compared";
 
 /// Longest load of one round, milliseconds.
 const LOAD_MS_MAX: u64 = 6_000;
@@ -63,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
             is_planted: false,
             actions: NemesisActions::default(),
             scans: 0,
+            comparisons: 0,
             unfinished: None,
         };
         run.rounds(time, arguments.check_times)
@@ -76,6 +84,8 @@ struct Run {
     is_planted: bool,
     actions: NemesisActions,
     scans: u64,
+    /// Gets and pages for which both readers of the server returned the same rows.
+    comparisons: u64,
     /// The scan that the last kill interrupted.
     unfinished: Option<canary_rows::Scan>,
 }
@@ -117,10 +127,12 @@ impl Run {
             self.test.slowest_start.as_millis()
         );
         println!(
-            "pressure: {} acknowledged writes, {} complete scans, nothing lost; {usage}",
+            "pressure: {} acknowledged writes, {} complete scans, {} comparisons of both readers, nothing lost; {usage}",
             self.test.checkers.acknowledged(),
-            self.scans
+            self.scans,
+            self.comparisons
         );
+        ensure!(self.comparisons > 0, "no read was compared");
         ensure!(
             !check_times || p99 <= TRANSIT_P99_MS && max <= TRANSIT_MAX_MS,
             "writes waited longer than {TRANSIT_P99_MS} ms (p99) or {TRANSIT_MAX_MS} ms"
@@ -130,10 +142,18 @@ impl Run {
 
     /// Starts the server, reads everything back and compares.
     fn start_and_compare(&mut self, kills: u64) -> anyhow::Result<(ServerProcess, SocketAddr)> {
-        let (server, admin) = start(&self.test.program, &self.test.directory)?;
+        let reader = match kills % 2 {
+            0 => COMPARED,
+            _ => "partita",
+        };
+        let (server, admin) = start(&self.test.program, &self.test.directory, reader)?;
         let server = self.test.started(server);
-        self.compare(&server)
-            .with_context(|| format!("comparing rows with the model after {kills} kills"))?;
+        if let Err(fault) = self.compare(&server) {
+            let mut faults: Vec<String> = comparisons::logged(&server.log()).into_iter().collect();
+            let compared = "comparing rows with the model";
+            faults.push(format!("{compared} after {kills} kills: {fault:#}"));
+            fail_with_log(&faults, &server)?;
+        }
         Ok((server, admin))
     }
 
@@ -164,29 +184,40 @@ impl Run {
             ..
         } = self;
         let account = &test.account;
-        let scan_faults = std::thread::scope(|scope| {
+        let (scan_faults, compared) = std::thread::scope(|scope| {
             test.checkers.load(scope, addr);
             scope.spawn(|| nemesis::run(admin, &mut of_nemesis, &stop, actions));
             let watcher = scope.spawn(|| {
                 canary_rows::watch(addr, account, &mut of_watcher, &stop, unfinished, scans)
             });
             std::thread::park_timeout(load);
+            let compared = comparisons::count(admin);
             stop.store(true, Ordering::Relaxed);
             server.kill()?;
             let ended = watcher.join();
-            ended.map_err(|_| anyhow::anyhow!("the watcher panicked"))
+            let scan_faults = ended.map_err(|_| anyhow::anyhow!("the watcher panicked"))?;
+            anyhow::Ok((scan_faults, compared))
         })?;
-        let mut faults = self.test.checkers.take_faults();
+        let mut faults: Vec<String> = comparisons::logged(&server.log()).into_iter().collect();
+        faults.append(&mut self.test.checkers.take_faults());
         faults.extend(scan_faults.err().map(|fault| format!("{fault:#}")));
         faults.append(&mut self.actions.faults);
+        match compared {
+            Ok(compared) => self.comparisons += compared,
+            Err(fault) => faults.push(format!("{fault:#}")),
+        }
         fail_with_log(&faults, server)
     }
 }
 
 /// Starts the server with an admin port and quick garbage collection.
-fn start(program: &Path, directory: &Path) -> anyhow::Result<(ServerProcess, SocketAddr)> {
+fn start(
+    program: &Path,
+    directory: &Path,
+    reader: &str,
+) -> anyhow::Result<(ServerProcess, SocketAddr)> {
     let mut command = partita_command(program, directory);
     let admin = open_admin_port(&mut command)?;
-    command.args(["--garbage-age", GARBAGE_AGE]);
+    command.args(["--garbage-age", GARBAGE_AGE, "--reader", reader]);
     Ok((setup::start_command(command)?, admin))
 }

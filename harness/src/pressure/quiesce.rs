@@ -86,7 +86,7 @@ pub(super) fn await_usage(
 
 /// Copies all rows to a fresh server; returns the bytes of that server's files.
 fn fresh_copy(server: &ServerProcess, program: &Path, directory: &Path) -> anyhow::Result<u64> {
-    let (fresh, admin) = start(program, directory)?;
+    let (fresh, admin) = start(program, directory, "partita")?;
     copy_rows(server, &fresh)?;
     for range in admin::ranges(admin)?.ranges {
         admin::act(admin, range.id, "flush", "")?;

@@ -10,6 +10,7 @@ use slatedb::object_store::ObjectStore;
 use super::Settings;
 use super::cache::BlockCache;
 use super::checked_store::CheckedStore;
+use super::compared::ComparisonCounts;
 use super::damage::Damage;
 use super::home::Home;
 use super::manifest_store::ManifestStore;
@@ -22,7 +23,7 @@ use crate::RangeId;
 pub(super) struct Context {
     pub(super) home: Home,
     pub(super) settings: Settings,
-    /// The cache of SlateDB's reads; empty when Partita's reader reads.
+    /// The cache of SlateDB's reads; empty when only Partita's reader reads.
     pub(super) cache: Arc<BlockCache>,
     /// The cache of Partita's reader.
     pub(super) read_cache: Arc<ReadCache>,
@@ -35,6 +36,8 @@ pub(super) struct Context {
     pub(super) damage: Arc<Damage>,
     /// The number of compactions that were requested to return space.
     pub(super) space_counts: SpaceCounts,
+    /// The number of reads that both readers answered.
+    pub(super) comparisons: ComparisonCounts,
     /// The ranges that were opened or cloned in this process.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
 }
@@ -44,6 +47,7 @@ impl Context {
         let (own, slatedb) = match settings.reads {
             Reads::Own => (settings.cache_bytes, 0),
             Reads::SlateDb => (0, settings.cache_bytes),
+            Reads::Compared => (settings.cache_bytes / 2, settings.cache_bytes / 2),
         };
         let read_cache = Arc::new(ReadCache::new(own));
         let files = Arc::new(Files::new(Arc::clone(&read_cache)));
@@ -54,6 +58,7 @@ impl Context {
             damage: Arc::new(Damage::new(Arc::clone(&home.clock))),
             home,
             space_counts: SpaceCounts::default(),
+            comparisons: ComparisonCounts::default(),
             cache: Arc::new(BlockCache::new(slatedb)),
             read_cache,
             files,

@@ -17,7 +17,7 @@ use super::read::Reader;
 use super::settings::slatedb_settings;
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
-use super::{FLUSH_DEADLINE, Reads, Runtimes, stored_times, young_files};
+use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
 
 /// An open database.
@@ -53,11 +53,12 @@ impl Database {
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
         let is_known = context.known.lock().contains(&range);
         let cache = Arc::clone(&context.cache) as Arc<dyn slatedb::db_cache::DbCache>;
+        let reads = context.settings.reads;
         let reader = Arc::new(Reader::new(context, range));
         let notes = ReplayNotes {
             clock: Arc::clone(&context.clock),
             deletes: Arc::default(),
-            reader: (context.settings.reads == Reads::Own).then(|| Arc::clone(&reader)),
+            reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
         let read = Arc::default();
@@ -75,7 +76,7 @@ impl Database {
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;
         let db = db.map_err(open_error)?;
-        let following = (context.settings.reads == Reads::Own).then(|| {
+        let following = reads.use_own_reader().then(|| {
             reader.set_manifest(&db.manifest());
             let following = Arc::clone(&reader).follow(db.clone());
             AbortOnDrop(runtimes.store.spawn(following))

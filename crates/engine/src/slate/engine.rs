@@ -12,7 +12,7 @@ use super::core::Core;
 use super::database::Database;
 use super::open_range::OpenRange;
 use super::{
-    FLUSH_DEADLINE, Reads, cloning, file_layout, garbage, read_error, scan, space,
+    FLUSH_DEADLINE, Reads, cloning, compared, file_layout, garbage, read_error, scan, space,
     within_read_deadline, within_store_deadline,
 };
 use crate::pipeline::Room;
@@ -66,6 +66,7 @@ impl Engine for SlateEngine {
                 let reading = database.db.get_with_options(key, &self.core.reads);
                 within_read_deadline(reading.map_err(read_error)).await
             }
+            Reads::Compared => Box::pin(compared::get(&self.core, &database, key)).await,
         }
     }
 
@@ -77,6 +78,7 @@ impl Engine for SlateEngine {
                 let gets = keys.iter().map(|key| self.get(key));
                 within_read_deadline(futures::future::try_join_all(gets)).await
             }
+            Reads::Compared => Box::pin(compared::get_many(&self.core, &database, keys)).await,
         }
     }
 
@@ -85,6 +87,7 @@ impl Engine for SlateEngine {
         match self.core.context.settings.reads {
             Reads::Own => Ok(database.reader.scan(&range, hint)),
             Reads::SlateDb => scan::start(&database.db, range, hint).await,
+            Reads::Compared => Box::pin(compared::scan(&self.core, &database, range, hint)).await,
         }
     }
 

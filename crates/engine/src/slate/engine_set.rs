@@ -17,8 +17,8 @@ use super::home::Home;
 use super::open_range::OpenRange;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Runtimes, Settings, admin, cloning, metrics, pin, removal, scrub, stored,
-    supervisor, trash, within_store_deadline,
+    FLUSH_DEADLINE, Reads, Runtimes, Settings, admin, cloning, metrics, pin, removal, scrub,
+    stored, supervisor, trash, within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
@@ -260,6 +260,11 @@ impl EngineSet for SlateEngineSet {
         stats
             .metrics
             .extend(self.core.context.space_counts.metrics());
+        if self.core.context.settings.reads == Reads::Compared {
+            stats
+                .metrics
+                .extend(self.core.context.comparisons.metrics());
+        }
         stats
     }
 

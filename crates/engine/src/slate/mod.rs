@@ -31,6 +31,7 @@ mod checked_store;
 mod cloning;
 mod commit;
 mod compactor;
+mod compared;
 mod context;
 mod core;
 mod damage;

@@ -39,7 +39,7 @@ impl Settings {
     pub(super) fn data_age(&self) -> Duration {
         match self.reads {
             Reads::Own => self.garbage_age.min(DATA_AGE),
-            Reads::SlateDb => self.garbage_age,
+            Reads::SlateDb | Reads::Compared => self.garbage_age,
         }
     }
 }
@@ -52,6 +52,16 @@ pub enum Reads {
     Own,
     /// SlateDB, which is slower: for comparison, and as a way back if Partita's reader has a fault.
     SlateDb,
+    /// Both: Partita's reader answers, and a read fails if SlateDB returns other rows. For tests and diagnosis; reads of
+    /// pins are not compared.
+    Compared,
+}
+
+impl Reads {
+    /// Whether Partita's reader answers.
+    pub(super) fn use_own_reader(self) -> bool {
+        matches!(self, Self::Own | Self::Compared)
+    }
 }
 
 /// When the space of deleted and overwritten rows is returned; [`crate::Engine::reclaim`] checks it.

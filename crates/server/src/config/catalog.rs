@@ -57,7 +57,7 @@ settings! {
         ENTITY_CACHE_BYTES = "store.entity-cache-bytes", "entity-cache-bytes", One("BYTES"), "auto",
             "Memory for the cache of recently read entities; `auto` is a sixteenth of the available memory, at most 128MiB";
         READER = "store.reader", "reader", One("NAME"), "partita",
-            "What reads the files of the store: `partita`, or `slatedb`, which is slower, to compare or if Partita's reader has a fault";
+            "What reads the files of the store: `partita`; `slatedb`, which is slower, if Partita's reader has a fault; `compared` to fail reads for which the two return different rows";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused manifests are kept; unused data files are kept as long, at most 30s, and removed databases, at most 3m";
         SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",

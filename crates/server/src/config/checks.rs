@@ -92,8 +92,12 @@ fn store(values: &Values) -> Result<Store, Error> {
         entity_cache_bytes: size_or_share(values, &c::ENTITY_CACHE_BYTES, 16, 0..=128 << 20)?,
         reader: values.word(
             &c::READER,
-            "`partita` or `slatedb`",
-            &[("partita", Reads::Own), ("slatedb", Reads::SlateDb)],
+            "`partita`, `slatedb` or `compared`",
+            &[
+                ("partita", Reads::Own),
+                ("slatedb", Reads::SlateDb),
+                ("compared", Reads::Compared),
+            ],
         )?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
         scrub_rate: any_size(values, &c::SCRUB_RATE)?,

@@ -92,10 +92,15 @@ fn the_reader_can_be_selected() {
 
     let settings = settings(Layers::default()).unwrap();
     assert_eq!(settings.store.reader, Reads::Own);
-    let given = from_flags(&[("reader", "slatedb")]);
-    assert_eq!(given.store.reader, Reads::SlateDb);
+    for (name, reads) in [("slatedb", Reads::SlateDb), ("compared", Reads::Compared)] {
+        let given = from_flags(&[("reader", name)]);
+        assert_eq!(given.store.reader, reads);
+    }
     let text = refused(&[("reader", "other")]);
-    assert!(text.contains("`partita` or `slatedb`"), "{text}");
+    assert!(
+        text.contains("`partita`, `slatedb` or `compared`"),
+        "{text}"
+    );
 }
 
 #[test]

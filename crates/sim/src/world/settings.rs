@@ -19,6 +19,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ("allow-well-known-key", "true".to_owned()),
         // Low, so that a simulation of a few minutes includes garbage collections.
         ("garbage-age", "10s".to_owned()),
+        ("reader", scenario.reader.to_owned()),
         (
             "entity-cache-bytes",
             scenario.entity_cache_bytes.to_string(),

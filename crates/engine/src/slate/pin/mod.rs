@@ -28,7 +28,7 @@ use super::commit::CommitQueue;
 use super::core::Core;
 use super::names::database_path;
 use super::read::Reader;
-use super::{FLUSH_DEADLINE, Reads, scan, store_error};
+use super::{FLUSH_DEADLINE, scan, store_error};
 use crate::{
     ChangeError, FileUse, KeyRange, PinId, Pinned, PinnedRows, RangeId, ReadError, Scan, ScanHint,
 };
@@ -121,7 +121,7 @@ pub(super) async fn open(
     pin: &PinId,
 ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
     let checkpoint = find(core, range, pin).await?;
-    if core.context.settings.reads == Reads::Own {
+    if core.context.settings.reads.use_own_reader() {
         let admin = admin(core, range);
         let manifest = admin.read_manifest(Some(checkpoint.manifest_id)).await;
         let manifest = manifest.map_err(store_error)?;

@@ -44,7 +44,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_wal::WalId;
 use slatedb::object_store::ObjectStore;
-use slatedb::{Db, RowEntry, VersionedManifest};
+use slatedb::{Db, DbSnapshot, RowEntry, VersionedManifest};
 
 use self::block::BlockCursor;
 use self::file_meta::FileMeta;
@@ -63,6 +63,12 @@ const MEMTABLE_BYTES: usize = 16 << 20;
 
 /// The shortest time between two versions. The database tells of each WAL record, and most do not change the manifest.
 const VERSION_PAUSE: Duration = Duration::from_millis(50);
+
+/// A version, and the sequence number of the newest row in it to show. Rule 3.
+pub(super) struct Snapshot {
+    version: Arc<Version>,
+    seq: u64,
+}
 
 /// The rows of one database.
 pub(super) struct Reader {
@@ -174,19 +180,56 @@ impl Reader {
         }
     }
 
-    /// A version, and the sequence number of the newest row in it to show. Rule 3.
-    fn snapshot(&self) -> (Arc<Version>, u64) {
+    /// The rows that are visible now.
+    fn snapshot(&self) -> Snapshot {
         let version = self.version.load_full();
         let seq = self.visible.load(Ordering::Acquire);
-        (version, seq)
+        Snapshot { version, seq }
     }
 
-    /// The value of a key, or `None`.
+    /// A snapshot of SlateDB, and one of this reader with the same rows.
+    ///
+    /// SlateDB shows a row a moment after this reader does, so both use the sequence number of SlateDB's snapshot. The
+    /// version is loaded before it: SlateDB flushes only rows that it shows, so the version's files have no newer row.
+    /// The version is still the current one after it, so its memtables and files have all rows of the snapshot.
+    ///
+    /// # Errors
+    /// The database is closed.
+    pub(super) fn snapshot_with(
+        &self,
+        db: &Db,
+    ) -> Result<(Snapshot, Arc<DbSnapshot>), slatedb::Error> {
+        loop {
+            let version = self.version.load_full();
+            let other = db.snapshot()?;
+            if Arc::ptr_eq(&version, &self.version.load()) {
+                let seq = other.seq();
+                return Ok((Snapshot { version, seq }, other));
+            }
+        }
+    }
+
+    /// The value of a key that is visible now, or `None`.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`]. Has no deadline.
-    pub(super) async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ReadError> {
-        let (version, seq) = self.snapshot();
+    pub(super) fn get(
+        &self,
+        key: &[u8],
+    ) -> impl Future<Output = Result<Option<Bytes>, ReadError>> + Send {
+        self.get_at(self.snapshot(), key)
+    }
+
+    /// The value of a key in a snapshot, or `None`.
+    ///
+    /// # Errors
+    /// See [`Reader::get`].
+    pub(super) async fn get_at(
+        &self,
+        snapshot: Snapshot,
+        key: &[u8],
+    ) -> Result<Option<Bytes>, ReadError> {
+        let Snapshot { version, seq } = snapshot;
         let hash = KeyHash::of(key);
         for memtable in &version.memtables {
             if let Some(found) = memtable.get(key, hash, seq) {
@@ -201,12 +244,27 @@ impl Reader {
         Ok(None)
     }
 
-    /// The values of several keys, in their order, at one instant.
+    /// The values of several keys that are visible now, in their order.
     ///
     /// # Errors
-    /// [`ReadError::Corrupt`]. Has no deadline.
-    pub(super) async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let (version, seq) = self.snapshot();
+    /// See [`Reader::get`].
+    pub(super) fn get_many(
+        &self,
+        keys: &[Bytes],
+    ) -> impl Future<Output = Result<Vec<Option<Bytes>>, ReadError>> + Send {
+        self.get_many_at(self.snapshot(), keys)
+    }
+
+    /// The values of several keys in a snapshot, in their order.
+    ///
+    /// # Errors
+    /// See [`Reader::get`].
+    pub(super) async fn get_many_at(
+        &self,
+        snapshot: Snapshot,
+        keys: &[Bytes],
+    ) -> Result<Vec<Option<Bytes>>, ReadError> {
+        let Snapshot { version, seq } = snapshot;
         let mut found = vec![None; keys.len()];
         let wanted = keys.iter().zip(&mut found);
         let mut wanted: Vec<_> = wanted

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::Reader;
 use super::cursor::ReadPlan;
 use super::merge::Merge;
+use super::{Reader, Snapshot};
 use crate::slate::within_read_deadline;
 use crate::{KeyRange, ReadError, Rows, Scan, ScanHint};
 
@@ -27,6 +27,16 @@ struct ReaderScan {
 impl Reader {
     /// Starts a scan of `range` over the rows that are visible now. Reads nothing yet.
     pub(in crate::slate) fn scan(&self, range: &KeyRange, hint: ScanHint) -> Box<dyn Scan> {
+        self.scan_at(self.snapshot(), range, hint)
+    }
+
+    /// Starts a scan of `range` over the rows of a snapshot. Reads nothing yet.
+    pub(in crate::slate) fn scan_at(
+        &self,
+        snapshot: Snapshot,
+        range: &KeyRange,
+        hint: ScanHint,
+    ) -> Box<dyn Scan> {
         if range.is_empty() {
             return Box::new(ReaderScan { rows: None });
         }
@@ -35,7 +45,7 @@ impl Reader {
             ahead_bytes: if is_walk { WALK_READ_BYTES } else { 0 },
             keep: hint.cache,
         };
-        let (version, seq) = self.snapshot();
+        let Snapshot { version, seq } = snapshot;
         let rows = Merge::new(version, seq, Arc::clone(&self.store), range, plan);
         Box::new(ReaderScan { rows: Some(rows) })
     }

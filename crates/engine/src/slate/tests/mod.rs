@@ -1,5 +1,6 @@
 mod both_readers;
 mod clocks;
+mod compared;
 mod compression;
 mod damage;
 mod detaching;
@@ -63,6 +64,16 @@ impl One {
 async fn set_in(directory: &Path) -> Result<SlateEngineSet, OpenError> {
     let data = Arc::new(DataDir::open(directory).unwrap());
     SlateEngineSet::new(data, Settings::default()).await
+}
+
+/// An engine set whose rows are read by `reads`.
+async fn set_that_reads(directory: &Path, reads: Reads) -> SlateEngineSet {
+    let data = Arc::new(DataDir::open(directory).unwrap());
+    let settings = Settings {
+        reads,
+        ..Settings::default()
+    };
+    SlateEngineSet::new(data, settings).await.unwrap()
 }
 
 async fn open_in(directory: &Path) -> One {
@@ -178,13 +189,7 @@ async fn conforms_when_slatedb_reads() {
     conformance::run(async || {
         count += 1;
         let directory = parent.path().join(count.to_string());
-        let data = Arc::new(DataDir::open(&directory).unwrap());
-        let settings = Settings {
-            reads: Reads::SlateDb,
-            ..Settings::default()
-        };
-        let set = SlateEngineSet::new(data, settings).await;
-        Arc::new(set.unwrap()) as Arc<dyn EngineSet>
+        Arc::new(set_that_reads(&directory, Reads::SlateDb).await) as Arc<dyn EngineSet>
     })
     .await;
 }
