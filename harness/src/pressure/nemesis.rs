@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use partita_bench::admin;
 use partita_load::Random;
+use serde_json::Value;
 
 use super::canary_rows;
 use crate::checkers::TABLE;
@@ -36,7 +37,7 @@ pub(crate) fn run(
         if act(admin, random, actions).is_err() {
             return;
         }
-        std::thread::park_timeout(Duration::from_millis(random.below(120)));
+        pause(random);
     }
 }
 
@@ -59,14 +60,38 @@ fn act(admin: SocketAddr, random: &mut Random, actions: &mut NemesisActions) -> 
             format!(r#"{{"milliseconds":{}}}"#, random.below(150)),
         ),
     };
-    let (status, answer) = admin::act(admin, range.id, action, &body)?;
+    let answer = fire(admin, actions, (range.id, action, &body))?;
+    // Half of the splits are undone while both ranges still share files. In each of them a file has rows of the other
+    // range, older than those in the other's own files, and the merged range must not show them.
+    if let (Some(left), Some(right)) = (answer["left"].as_u64(), answer["right"].as_u64())
+        && random.below(2) == 0
+    {
+        pause(random);
+        let body = format!(r#"{{"with":{right}}}"#);
+        fire(admin, actions, (left, "merge", &body))?;
+    }
+    Ok(())
+}
+
+/// Fires an action on a range and returns the answer.
+fn fire(
+    admin: SocketAddr,
+    actions: &mut NemesisActions,
+    (range, action, body): (u64, &str, &str),
+) -> anyhow::Result<Value> {
+    let (status, answer) = admin::act(admin, range, action, body)?;
     if status == 200 && !matches!(action, "split" | "merge") {
         actions.others += 1;
     } else if !actions.changes.count(action, status, &answer) {
-        let fault = format!("{action} of range {}: {status} {answer}", range.id);
+        let fault = format!("{action} of range {range}: {status} {answer}");
         actions.faults.push(fault);
     }
-    Ok(())
+    Ok(answer)
+}
+
+/// Lets the clients work for a moment.
+fn pause(random: &mut Random) {
+    std::thread::park_timeout(Duration::from_millis(random.below(120)));
 }
 
 /// A key among the rows. It is mostly outside of the range to split; the server must refuse such a split.
