@@ -22,6 +22,10 @@ pub trait WalStorage: Send + Sync + 'static {
     /// # Errors
     /// See [`OpenWalError`].
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
+
+    /// Bytes of the groups that were appended to this storage, with their headers and padding, by every WAL that this
+    /// process opened on it. Does not count the preparation of empty segments.
+    fn written_bytes(&self) -> u64;
 }
 
 /// What happened before the WAL is opened.
@@ -119,6 +123,9 @@ pub trait Wal: Send + Sync + 'static {
 
     /// Bytes that a start would have to read.
     fn live_bytes(&self) -> u64;
+
+    /// Bytes of all segments, also of those that are released or prepared for later groups. Cheap.
+    fn segment_bytes(&self) -> u64;
 
     /// Whether [`Wal::maintain`] should run soon, so that later groups do not wait. The call resets the flag.
     fn wants_maintenance(&self) -> bool;

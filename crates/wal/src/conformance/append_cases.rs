@@ -237,3 +237,20 @@ pub(super) async fn a_record_may_be_longer_than_a_segment(subject: &dyn Subject)
     let rows: Vec<Row> = records[3].rows().map(Result::unwrap).collect();
     assert_eq!(rows, [long_row(40_000)]);
 }
+
+pub(super) async fn written_bytes_are_counted_over_all_openings(subject: &dyn Subject) {
+    const BYTES: u64 = 3_000;
+    let (storage, rows) = (subject.storage(), [long_row(BYTES as usize)]);
+    assert_eq!(storage.written_bytes(), 0);
+    for id in 1..=6 {
+        let wal = open(subject).await;
+        let before = storage.written_bytes();
+        append(&*wal, FIRST, id, &rows).await.unwrap();
+        let written = storage.written_bytes() - before;
+        assert!((BYTES..BYTES + 1_024).contains(&written), "{written}");
+        assert!(wal.segment_bytes() >= wal.live_bytes());
+    }
+    let (wal, before) = (open(subject).await, storage.written_bytes());
+    wal.append_group().await.unwrap();
+    assert_eq!(storage.written_bytes(), before, "a group without records");
+}

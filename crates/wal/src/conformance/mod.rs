@@ -59,7 +59,8 @@ pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
             a_poisoned_log_takes_no_records
             a_record_that_does_not_fit_leaves_the_group_unchanged
             a_full_storage_refuses_before_anything_is_written
-            a_record_may_be_longer_than_a_segment;
+            a_record_may_be_longer_than_a_segment
+            written_bytes_are_counted_over_all_openings;
         retention_cases:
             released_records_are_removed_from_the_front
             a_record_that_another_range_needs_is_kept

@@ -38,6 +38,10 @@ struct Shared {
     /// The number of full segments, plus one for the current segment; readable without the lock.
     live_segments: AtomicU64,
     live_bytes: AtomicU64,
+    /// See [`Wal::segment_bytes`]. The pool changes it.
+    segment_bytes: Arc<AtomicU64>,
+    /// See [`crate::WalStorage::written_bytes`].
+    written_bytes: Arc<AtomicU64>,
     wants_maintenance: AtomicBool,
 }
 
@@ -61,12 +65,13 @@ struct State {
 }
 
 impl LocalWal {
-    /// Opens the WAL in `directory`. Blocking.
+    /// Opens the WAL in `directory`, which adds the bytes of its groups to `written_bytes`. Blocking.
     pub(super) fn open(
         directory: &Path,
         disk: Arc<dyn Disk>,
         options: Options,
         resume: Resume,
+        written_bytes: Arc<AtomicU64>,
     ) -> Result<Self, OpenWalError> {
         let head = Head::read(directory)?;
         let mut found = recovery::recover(directory, &*disk, head.as_ref().map(Head::record))?;
@@ -78,6 +83,8 @@ impl LocalWal {
             found.next_number,
             head,
         );
+        let segment_bytes = pool.all_bytes();
+        segment_bytes.store(found.bytes(), Ordering::Relaxed);
         let ids = found.records.iter();
         let ids = ids.map(|record| (record.header.range, record.header.wal_id));
         let retention = Retention::new(options.limits(), ids);
@@ -107,6 +114,8 @@ impl LocalWal {
             is_new,
             live_segments: AtomicU64::new(0),
             live_bytes: AtomicU64::new(0),
+            segment_bytes,
+            written_bytes,
             wants_maintenance: AtomicBool::new(false),
         };
         shared.count_live(&shared.state.lock());
@@ -269,6 +278,8 @@ impl Shared {
             self.poisoned.store(true, Ordering::Release);
             return Err(AppendError::Io(Arc::new(error)));
         }
+        self.written_bytes
+            .fetch_add(writer.group_bytes(), Ordering::Relaxed);
         writer.end_group(|range, wal_id| retention.add(range, wal_id));
         Ok(())
     }
@@ -503,6 +514,10 @@ impl Wal for LocalWal {
 
     fn live_bytes(&self) -> u64 {
         self.0.live_bytes.load(Ordering::Relaxed)
+    }
+
+    fn segment_bytes(&self) -> u64 {
+        self.0.segment_bytes.load(Ordering::Relaxed)
     }
 
     fn wants_maintenance(&self) -> bool {

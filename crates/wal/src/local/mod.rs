@@ -43,6 +43,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -125,6 +126,8 @@ pub struct LocalStorage {
     options: Options,
     /// The fence of the most recently opened WAL.
     last_opened: Arc<Mutex<Fence>>,
+    /// See [`WalStorage::written_bytes`].
+    written_bytes: Arc<AtomicU64>,
 }
 
 impl LocalStorage {
@@ -142,6 +145,7 @@ impl LocalStorage {
             disk,
             options,
             last_opened: Arc::default(),
+            written_bytes: Arc::default(),
         }
     }
 }
@@ -151,17 +155,22 @@ impl WalStorage for LocalStorage {
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
         let (directory, disk) = (self.directory.clone(), Arc::clone(&self.disk));
         let (options, last_opened) = (self.options, Arc::clone(&self.last_opened));
+        let written_bytes = Arc::clone(&self.written_bytes);
         async move {
             let opening = partita_rt::threads::spawn_blocking(move || {
                 let mut last_opened = last_opened.lock();
                 last_opened.close();
-                let opened = LocalWal::open(&directory, disk, options, resume)?;
+                let opened = LocalWal::open(&directory, disk, options, resume, written_bytes)?;
                 *last_opened = opened.fence();
                 Ok(Arc::new(opened) as Arc<dyn Wal>)
             });
             opening.await.map_err(std::io::Error::other)?
         }
         .boxed()
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
     }
 }
 

@@ -24,6 +24,7 @@ use super::head::head_path;
 use super::reader::{self, Position};
 use super::segment::Segment;
 use super::{Disk, segment_path};
+use crate::retention::Retained;
 use crate::{OpenWalError, Record};
 
 /// The content of the directory.
@@ -131,6 +132,12 @@ fn remove_released(
 }
 
 impl Recovered {
+    /// The bytes of all segments.
+    pub(super) fn bytes(&self) -> u64 {
+        let segments = self.used.iter().chain(&self.empty);
+        segments.map(Retained::bytes).sum()
+    }
+
     /// The numbers of all segments.
     pub(super) fn numbers(&self) -> BTreeSet<u64> {
         let segments = self.used.iter().chain(&self.empty);

@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::format::{SECTOR_BYTES, SegmentHeader, VERSION, Written};
 use super::head::Head;
@@ -18,6 +20,8 @@ pub(super) struct SegmentPool {
     segment_bytes: u64,
     next_number: u64,
     ready: VecDeque<Segment>,
+    /// The bytes of all segments, in this pool or not.
+    all_bytes: Arc<AtomicU64>,
     head: Head,
     /// How far the WAL is known to be written. The next update of the head includes it.
     written: Option<Written>,
@@ -35,9 +39,15 @@ impl SegmentPool {
             segment_bytes,
             next_number,
             ready: VecDeque::new(),
+            all_bytes: Arc::default(),
             head,
             written: None,
         }
+    }
+
+    /// The bytes of all segments, in this pool or not. The pool keeps the number up to date.
+    pub(super) fn all_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.all_bytes)
     }
 
     /// Sets how far the WAL is written, for the next update of the head.
@@ -110,7 +120,9 @@ impl SegmentPool {
         let bytes = self.segment_bytes.max(bytes_min);
         let partial = self.directory.join("new.tmp");
         let file = disk.create(&partial, bytes)?;
-        self.publish(disk, file, &partial, bytes, &BTreeSet::new())
+        let made = self.publish(disk, file, &partial, bytes, &BTreeSet::new())?;
+        self.all_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(made)
     }
 
     /// Creates a segment that is longer than the ready segments. The ready segments have lower numbers, but recovery
@@ -122,10 +134,11 @@ impl SegmentPool {
         // still take short records.
         let unused = self.ready.iter().map(|ready| ready.header.number).collect();
         let segment = self.publish(disk, file, &partial, bytes, &unused)?;
-        self.ready.clear();
-        for number in unused {
+        self.all_bytes.fetch_add(bytes, Ordering::Relaxed);
+        for unused in std::mem::take(&mut self.ready) {
             // Recovery treats a ready segment that survives a crash or a failed removal as empty.
-            if let Err(error) = disk.remove(&segment_path(&self.directory, number)) {
+            if let Err(error) = self.remove_file(disk, &unused) {
+                let number = unused.header.number;
                 tracing::warn!(%error, number, "failed to remove an unused WAL segment");
             }
         }
@@ -141,11 +154,17 @@ impl SegmentPool {
         self.update_head(disk, |segments| {
             segments.retain(|number| !unused.contains(number));
         })?;
-        self.ready.clear();
-        for number in unused {
-            disk.remove(&segment_path(&self.directory, number))?;
+        for unused in std::mem::take(&mut self.ready) {
+            self.remove_file(disk, &unused)?;
         }
         disk.sync_directory(&self.directory)
+    }
+
+    /// Removes the file of a segment that the head does not list.
+    fn remove_file(&self, disk: &dyn Disk, segment: &Segment) -> io::Result<()> {
+        disk.remove(&self.path_of(segment.header.number))?;
+        self.all_bytes.fetch_sub(segment.bytes(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Makes a released, unlisted segment ready for reuse, or removes it if enough are ready or its length is not the
@@ -157,16 +176,13 @@ impl SegmentPool {
         segment: Segment,
         ready_count_max: usize,
     ) -> io::Result<()> {
-        let (path, bytes) = (
-            segment_path(&self.directory, segment.header.number),
-            segment.bytes(),
-        );
+        let bytes = segment.bytes();
         if self.ready.len() >= ready_count_max || bytes != self.segment_bytes {
-            disk.remove(&path)?;
+            self.remove_file(disk, &segment)?;
             return disk.sync_directory(&self.directory);
         }
         let partial = self.directory.join("recycled.tmp");
-        disk.rename(&path, &partial)?;
+        disk.rename(&self.path_of(segment.header.number), &partial)?;
         let segment = self.publish(disk, segment.file, &partial, bytes, &BTreeSet::new())?;
         self.ready.push_back(segment);
         Ok(())

@@ -72,6 +72,11 @@ impl Writer {
         self.group.is_empty()
     }
 
+    /// The encoded bytes of the group, which fill whole sectors.
+    pub(super) fn group_bytes(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
     /// Continues in `next`, and returns the previous segment.
     pub(super) fn roll(&mut self, next: Segment) -> Segment {
         self.offset = SECTOR_BYTES;

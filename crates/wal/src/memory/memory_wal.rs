@@ -103,10 +103,16 @@ impl MemoryWal {
             Some(AppendFault::Lost) => group.clear(),
             Some(AppendFault::Torn) => group.truncate(group.len() / 2),
         }
-        let Some(segment) = kept.segments.back_mut() else {
+        let Kept {
+            segments,
+            written_bytes,
+            ..
+        } = &mut *kept;
+        let Some(segment) = segments.back_mut() else {
             return Err(AppendError::Poisoned);
         };
         for record in group {
+            *written_bytes += record.bytes() as u64;
             state
                 .retention
                 .add(record.header.range, record.header.wal_id);
@@ -223,6 +229,10 @@ impl Wal for MemoryWal {
 
     fn live_bytes(&self) -> u64 {
         self.kept.lock().segments.iter().map(Retained::bytes).sum()
+    }
+
+    fn segment_bytes(&self) -> u64 {
+        self.live_bytes()
     }
 
     /// Returns `false`: released segments are removed immediately, without maintenance.

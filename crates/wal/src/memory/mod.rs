@@ -68,6 +68,8 @@ struct Kept {
     segments: VecDeque<Segment>,
     next_fault: Option<AppendFault>,
     full: bool,
+    /// Bytes of all records that were appended.
+    written_bytes: u64,
 }
 
 /// A sequence of groups that are kept or released together.
@@ -111,6 +113,10 @@ impl WalStorage for MemoryStorage {
     fn open(&self, _resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
         let opened = MemoryWal::open(self.options, Arc::clone(&self.kept));
         std::future::ready(Ok(Arc::new(opened) as Arc<dyn Wal>)).boxed()
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.kept.lock().written_bytes
     }
 }
 

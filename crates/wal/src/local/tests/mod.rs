@@ -63,7 +63,15 @@ impl Directory {
     }
 
     fn open(&self, resume: Resume) -> Result<LocalWal, OpenWalError> {
-        LocalWal::open(self.path(), Arc::new(self.disk.clone()), OPTIONS, resume)
+        let disk = Arc::new(self.disk.clone());
+        LocalWal::open(self.path(), disk, OPTIONS, resume, Arc::default())
+    }
+
+    /// Checks that the WAL counts the bytes of its segments as they are in the directory.
+    fn check_segment_bytes(&self, wal: &LocalWal) {
+        let sizes = self.segments().into_iter();
+        let sizes = sizes.map(|segment| fs::metadata(segment).unwrap().len());
+        assert_eq!(wal.segment_bytes(), sizes.sum::<u64>());
     }
 
     fn reopen(&self) -> LocalWal {
@@ -164,6 +172,7 @@ fn segments_are_reused() {
                 maintain(&wal);
                 assert!(wal.live_bytes() <= 3 * OPTIONS.segment_bytes);
             }
+            directory.check_segment_bytes(&wal);
         }
     }
     let files = directory.file_count();
@@ -191,6 +200,7 @@ fn a_wal_at_rest_keeps_one_segment() {
     wal.release(RANGE, WalId(9));
     maintain(&wal);
     assert_eq!(directory.file_count(), 1);
+    directory.check_segment_bytes(&wal);
     let first = directory.segments();
     append(&wal, 10, 20).unwrap();
     maintain(&wal);
@@ -225,6 +235,21 @@ fn spare_segments_are_created_before_they_are_needed() {
     assert_eq!(directory.file_count(), 1 + OPTIONS.spare_count);
 }
 
+/// A group takes whole sectors.
+#[tokio::test]
+async fn written_bytes_are_those_of_the_groups() {
+    let directory = Directory::new(FaultyDisk::lazy());
+    let wal = conformance::open(&directory).await;
+    let mut sectors = 0;
+    for (id, (value_bytes, group_sectors)) in (1..).zip([(10, 1), (900, 2), (40_000, 79)]) {
+        let rows = [row("key", &"v".repeat(value_bytes))];
+        conformance::append(&*wal, RANGE, id, &rows).await.unwrap();
+        sectors += group_sectors;
+        let written = directory.storage.written_bytes();
+        assert_eq!(written, sectors * SECTOR_BYTES, "{value_bytes}");
+    }
+}
+
 #[test]
 fn a_group_costs_one_sync() {
     let (directory, wal) = new_log();
@@ -246,6 +271,7 @@ fn a_record_longer_than_a_segment_gets_a_longer_segment() {
     for (id, bytes) in (1..).zip(lengths) {
         append(&wal, id, bytes).unwrap();
         maintain(&wal);
+        directory.check_segment_bytes(&wal);
     }
     assert!(wal.live_bytes() > 3 * 40_000);
     assert!(wal.is_backlogged(), "the limit counts bytes, not files");
@@ -258,6 +284,7 @@ fn a_record_longer_than_a_segment_gets_a_longer_segment() {
     wal.release(RANGE, WalId(8));
     maintain(&wal);
     assert_eq!(wal.live_bytes(), OPTIONS.segment_bytes);
+    directory.check_segment_bytes(&wal);
     append(&wal, 9, 10).unwrap();
     drop(wal);
     assert!(
