@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::Health;
+use crate::{Batch, Health};
 
 /// Counts of an engine since it was opened.
 #[derive(Clone, Debug)]
@@ -27,6 +27,11 @@ pub struct Stats {
     pub sync_us: Distribution,
     /// Bytes of the WAL that a restart would have to read.
     pub log_bytes: u64,
+    /// Bytes written to the storage; `None` for an engine in memory.
+    pub written: Option<WrittenBytes>,
+    /// Bytes of the files in the storage. `None` for an engine in memory, and while the files are not known: shortly
+    /// after the start, and during a recovery.
+    pub stored: Option<StoredBytes>,
     /// Cache hits of blocks and metadata.
     pub cache_hits: u64,
     /// Cache misses of blocks and metadata.
@@ -35,6 +40,59 @@ pub struct Stats {
     pub cache_bytes: u64,
     /// Metrics of this kind of engine only, for the metrics page.
     pub metrics: Vec<EngineMetric>,
+}
+
+impl Stats {
+    /// Bytes of the keys and values of the rows.
+    pub fn row_bytes(&self) -> u64 {
+        let overhead = self.rows.saturating_mul(Batch::OVERHEAD_BYTES as u64);
+        self.bytes.saturating_sub(overhead)
+    }
+
+    /// How many bytes were written to the storage for each byte of a row; `None` without rows.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let (written, rows) = (self.written?, self.row_bytes());
+        (rows > 0).then(|| written.total() as f64 / rows as f64)
+    }
+}
+
+/// Bytes that were written to the storage since the engine was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenBytes {
+    /// Groups of the WAL, with their headers and padding.
+    pub log: u64,
+    /// Files of level 0, which flushes wrote.
+    pub flushes: u64,
+    /// Files that compactions wrote.
+    pub compactions: u64,
+}
+
+impl WrittenBytes {
+    /// All bytes that were written.
+    pub fn total(&self) -> u64 {
+        self.log + self.flushes + self.compactions
+    }
+}
+
+/// Bytes of the files in the storage, by use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredBytes {
+    /// Data files that the newest manifest of an open range lists. A file that several ranges share counts once, as a
+    /// whole.
+    pub live: u64,
+    /// All other data files: replaced files that wait for garbage collection, files that only snapshots read, files of
+    /// removed databases, and results of running compactions.
+    pub replaced: u64,
+    /// Segments of the WAL, also empty ones.
+    pub log: u64,
+}
+
+impl StoredBytes {
+    /// All bytes of the storage for each byte of live data files; `None` without live files.
+    pub fn amplification(&self) -> Option<f64> {
+        let total = self.live + self.replaced + self.log;
+        (self.live > 0).then(|| total as f64 / self.live as f64)
+    }
 }
 
 /// A metric that only one kind of engine has.
@@ -161,6 +219,8 @@ impl CommitCounts {
             group_bytes: self.group_bytes.read(),
             sync_us: self.sync_us.read(),
             log_bytes: 0,
+            written: None,
+            stored: None,
             cache_hits: 0,
             cache_misses: 0,
             cache_bytes: 0,

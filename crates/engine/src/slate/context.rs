@@ -12,6 +12,7 @@ use super::cache::BlockCache;
 use super::checked_store::CheckedStore;
 use super::compared::ComparisonCounts;
 use super::damage::Damage;
+use super::data_files::{CountedFiles, DataFiles};
 use super::home::Home;
 use super::manifest_store::ManifestStore;
 use super::read::{Files, KeptFiles, ReadCache};
@@ -32,6 +33,8 @@ pub(super) struct Context {
     /// The clock of all databases. With a separate clock for each, the clock of a clone could be behind that of its
     /// source.
     pub(super) clock: Arc<StoreClock>,
+    /// The sizes of all data files.
+    pub(super) data_files: Arc<DataFiles>,
     /// The damaged files that reads and scrubs found.
     pub(super) damage: Arc<Damage>,
     /// The number of compactions that were requested to return space.
@@ -51,6 +54,9 @@ impl Context {
         };
         let read_cache = Arc::new(ReadCache::new(own));
         let files = Arc::new(Files::new(Arc::clone(&read_cache)));
+        let data_files = Arc::new(DataFiles::default());
+        let counted = CountedFiles::new(home.store, Arc::clone(&data_files));
+        home.store = Arc::new(Layered(counted));
         home.store = Arc::new(Layered(ManifestStore::new(home.store)));
         home.store = Arc::new(Layered(KeptFiles::new(home.store, Arc::clone(&files))));
         Self {
@@ -62,6 +68,7 @@ impl Context {
             cache: Arc::new(BlockCache::new(slatedb)),
             read_cache,
             files,
+            data_files,
             settings,
             known: Mutex::default(),
         }

@@ -11,10 +11,12 @@ use partita_wal::Resume;
 
 use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
+use super::data_files::count_stored;
 use super::database::{AbortOnDrop, Database};
 use super::engine::SlateEngine;
 use super::home::Home;
 use super::open_range::OpenRange;
+use super::stored_bytes::stored_bytes;
 use super::wal_adapter::WalAdapter;
 use super::{
     FLUSH_DEADLINE, Reads, Runtimes, Settings, admin, cloning, metrics, pin, removal, scrub,
@@ -23,7 +25,7 @@ use super::{
 use crate::pipeline::Room;
 use crate::{
     ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, Meter, OpenError, PinId,
-    Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges,
+    Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges, WrittenBytes,
 };
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
@@ -81,6 +83,9 @@ impl SlateEngineSet {
         let tasks = Tasks::new();
         let supervising = supervisor::run(Arc::clone(&core), runtimes.clone(), tasks.shutdown());
         tasks.spawn("engine supervisor", supervising);
+        let (files, store) = (&core.context.data_files, &core.context.home.store);
+        let counting = count_stored(Arc::clone(files), Arc::clone(store), tasks.shutdown());
+        tasks.spawn("count of data files", counting);
         Ok(Self {
             core,
             runtimes,
@@ -254,6 +259,12 @@ impl EngineSet for SlateEngineSet {
         if let Some(wal) = self.core.wal() {
             stats.log_bytes = wal.wal.live_bytes();
         }
+        stats.written = Some(WrittenBytes {
+            log: self.core.context.home.wal.written_bytes(),
+            flushes: self.core.context.data_files.flushed_bytes(),
+            compactions: self.core.context.data_files.compacted_bytes(),
+        });
+        stats.stored = stored_bytes(&self.core);
         for database in self.core.databases() {
             metrics::add_to(&database.metrics, &mut stats.metrics);
         }

@@ -253,6 +253,8 @@ mod tests {
                 buckets: vec![0, 0, 1],
             },
             log_bytes: 9,
+            written: None,
+            stored: None,
             cache_hits: 8,
             cache_misses: 2,
             cache_bytes: 4096,

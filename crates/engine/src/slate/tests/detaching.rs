@@ -142,7 +142,7 @@ async fn a_file_compacted_twice_stays_until_a_flush() {
 }
 
 /// Waits until a compaction has made a newer file than `before`, and returns its name.
-async fn compacted_after(engine: &dyn Engine, before: Option<&String>) -> String {
+pub(super) async fn compacted_after(engine: &dyn Engine, before: Option<&String>) -> String {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let newest = engine.file_layout().newest_rewritten;

@@ -6,6 +6,7 @@ mod damage;
 mod detaching;
 mod log_length;
 mod memory_home;
+mod stored_bytes;
 mod trash;
 
 use std::collections::{BTreeMap, HashSet};
