@@ -10,7 +10,7 @@ use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
     BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
     Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, RangeSummary,
-    RequestCounts, ScrubStatus, Status, StoreInfo,
+    RequestCounts, ScrubStatus, Status, StoreInfo, StoredBytes, WrittenBytes,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -92,7 +92,7 @@ fn load(cluster: &Cluster) -> Option<LoadSummary> {
         latency,
     } = cluster.last_load()?;
     let seconds = elapsed.as_secs_f64();
-    let rate = |count: u64| (count as f64 / seconds * 10.0).round() / 10.0;
+    let rate = |count: u64| one_decimal(count as f64 / seconds);
     (seconds > 0.0).then(|| LoadSummary {
         seconds,
         requests_per_second: rate(counts.requests()),
@@ -186,12 +186,38 @@ fn engine(stats: &Stats, wall_clock_lag: Duration) -> EngineStats {
         log_sync_us: percentiles(&stats.sync_us),
         log_bytes: stats.log_bytes,
         wall_clock_lag_seconds: wall_clock_lag.as_secs_f64(),
+        written: written(stats),
+        stored: stats.stored.as_ref().map(stored),
         block_cache: BlockCache {
             hits: stats.cache_hits,
             misses: stats.cache_misses,
             bytes: stats.cache_bytes,
         },
     }
+}
+
+fn written(stats: &Stats) -> Option<WrittenBytes> {
+    stats.written.map(|written| WrittenBytes {
+        row_bytes: stats.row_bytes(),
+        log_bytes: written.log,
+        flush_bytes: written.flushes,
+        compaction_bytes: written.compactions,
+        amplification: stats.write_amplification().map(one_decimal),
+    })
+}
+
+fn stored(stored: &partita_engine::StoredBytes) -> StoredBytes {
+    StoredBytes {
+        live_bytes: stored.live,
+        replaced_bytes: stored.replaced,
+        log_bytes: stored.log,
+        amplification: stored.amplification().map(one_decimal),
+    }
+}
+
+/// Rounds to one decimal.
+fn one_decimal(number: f64) -> f64 {
+    (number * 10.0).round() / 10.0
 }
 
 fn scrub(server: &ServerStatus) -> ScrubStatus {

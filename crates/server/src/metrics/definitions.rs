@@ -63,13 +63,16 @@ definitions! {
 
     COMMIT_BATCHES = Counter "partita_commit_batches_total" "Engine batches that became durable.";
     COMMIT_ROWS = Counter "partita_commit_rows_total" "Rows in engine batches that became durable.";
-    COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes in engine batches that became durable.";
+    COMMIT_BYTES = Counter "partita_commit_bytes_total" "Bytes in engine batches that became durable, with 64 bytes of overhead for each row.";
+    COMMIT_ROW_BYTES = Counter "partita_commit_row_bytes_total" "Bytes of keys and values of rows in engine batches that became durable.";
     COMMIT_REFUSED = Counter "partita_commit_refused_total" "Engine batches that were refused and did not happen.";
     COMMIT_UNKNOWN = Counter "partita_commit_unknown_total" "Engine batches whose outcome is unknown.";
     GROUP_BATCHES = Histogram "partita_commit_group_batches" "Engine batches that shared one commit.";
     GROUP_BYTES = Histogram "partita_commit_group_bytes" "Bytes of one commit.";
     SYNC_DURATION = Histogram "partita_log_sync_duration_seconds" "Time of one write and sync of the WAL.";
     LOG_BYTES = Gauge "partita_log_bytes" "Bytes of the WAL that a restart would read.";
+    WRITTEN_BYTES = Counter "partita_storage_written_bytes_total" "Bytes written to the WAL (log), by flushes (flush) and by compactions (compaction).";
+    STORED_BYTES = Gauge "partita_storage_bytes" "Bytes of the data files that ranges read (live), of all other data files (replaced), and of the WAL (log).";
 
     BLOCK_CACHE_HITS = Counter "partita_block_cache_hits_total" "Blocks and metadata of the store found in memory.";
     BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";

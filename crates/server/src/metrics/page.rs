@@ -146,6 +146,7 @@ fn engine(page: &mut Page, stats: &Stats) {
     page.single(&d::COMMIT_BATCHES, stats.batches);
     page.single(&d::COMMIT_ROWS, stats.rows);
     page.single(&d::COMMIT_BYTES, stats.bytes);
+    page.single(&d::COMMIT_ROW_BYTES, stats.row_bytes());
     page.single(&d::COMMIT_REFUSED, stats.batches_refused);
     page.single(&d::COMMIT_UNKNOWN, stats.batches_unknown);
     distribution(page, &d::GROUP_BATCHES, &stats.group_batches, 1.0, 0..=12);
@@ -153,6 +154,22 @@ fn engine(page: &mut Page, stats: &Stats) {
     let sync = &stats.sync_us;
     distribution(page, &d::SYNC_DURATION, sync, US_PER_SECOND, 5..=24);
     page.single(&d::LOG_BYTES, stats.log_bytes);
+    if let Some(written) = &stats.written {
+        let bytes = [
+            ("log", written.log),
+            ("flush", written.flushes),
+            ("compaction", written.compactions),
+        ];
+        page.labelled(&d::WRITTEN_BYTES, "by", bytes.into_iter());
+    }
+    if let Some(stored) = &stats.stored {
+        let bytes = [
+            ("live", stored.live),
+            ("replaced", stored.replaced),
+            ("log", stored.log),
+        ];
+        page.labelled(&d::STORED_BYTES, "use", bytes.into_iter());
+    }
     page.single(&d::BLOCK_CACHE_HITS, stats.cache_hits);
     page.single(&d::BLOCK_CACHE_MISSES, stats.cache_misses);
     page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
@@ -219,7 +236,7 @@ fn name_char(letter: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use partita_engine::{EngineMetric, Health};
+    use partita_engine::{EngineMetric, Health, StoredBytes, WrittenBytes};
     use partita_wire::ErrorCode;
     use partita_wire::table::Operation;
 
@@ -253,8 +270,16 @@ mod tests {
                 buckets: vec![0, 0, 1],
             },
             log_bytes: 9,
-            written: None,
-            stored: None,
+            written: Some(WrittenBytes {
+                log: 1_024,
+                flushes: 800,
+                compactions: 300,
+            }),
+            stored: Some(StoredBytes {
+                live: 600,
+                replaced: 500,
+                log: 4_096,
+            }),
             cache_hits: 8,
             cache_misses: 2,
             cache_bytes: 4096,
@@ -342,10 +367,17 @@ mod tests {
             "partita_memory_in_flight_bytes 3",
             "partita_memory_in_flight_max_bytes 8",
             "partita_response_bytes_total{operation=\"QueryEntity\"} 9",
+            "partita_commit_row_bytes_total 380",
             "partita_commit_group_batches_bucket{le=\"1\"} 1",
             "partita_commit_group_batches_bucket{le=\"2\"} 2",
             "partita_commit_group_batches_bucket{le=\"+Inf\"} 2",
             "partita_log_sync_duration_seconds_sum 0.5",
+            "partita_storage_written_bytes_total{by=\"log\"} 1024",
+            "partita_storage_written_bytes_total{by=\"flush\"} 800",
+            "partita_storage_written_bytes_total{by=\"compaction\"} 300",
+            "partita_storage_bytes{use=\"live\"} 600",
+            "partita_storage_bytes{use=\"replaced\"} 500",
+            "partita_storage_bytes{use=\"log\"} 4096",
             "partita_block_cache_hits_total 8",
             "partita_damaged_files 1",
             "partita_scrub_bytes_total 5",

@@ -40,7 +40,8 @@ pub use snapshots::{
 pub use status::{
     BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
     Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, ProcessStats,
-    RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo,
+    RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo, StoredBytes,
+    WrittenBytes,
 };
 
 use serde::{Deserialize, Deserializer};

@@ -250,8 +250,43 @@ pub struct EngineStats {
     /// How far the wall clock is behind the newest stored row; earlier versions do not send it.
     #[serde(default)]
     pub wall_clock_lag_seconds: f64,
+    /// Bytes that were written to the WAL and to data files. Absent from older servers and from stores in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<WrittenBytes>,
+    /// Bytes of the WAL and of data files. Absent from older servers and from stores in memory, and while the files are not
+    /// known: shortly after the start, and while the data is being reopened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored: Option<StoredBytes>,
     /// The cache of blocks of the database files.
     pub block_cache: BlockCache,
+}
+
+/// Bytes that were written to the WAL and to data files.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WrittenBytes {
+    /// Keys and values of the rows of the durable batches.
+    pub row_bytes: u64,
+    /// Groups of the WAL.
+    pub log_bytes: u64,
+    /// Files that flushes wrote.
+    pub flush_bytes: u64,
+    /// Files that compactions wrote.
+    pub compaction_bytes: u64,
+    /// The written bytes for each byte of the rows, with one decimal; `None` without rows.
+    pub amplification: Option<f64>,
+}
+
+/// Bytes of the WAL and of data files.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredBytes {
+    /// Data files that the ranges read; a file that several ranges share counts once.
+    pub live_bytes: u64,
+    /// All other data files.
+    pub replaced_bytes: u64,
+    /// Files of the WAL, also empty ones.
+    pub log_bytes: u64,
+    /// The sum of the three for each live byte, with one decimal; `None` without live files.
+    pub amplification: Option<f64>,
 }
 
 /// A file of the store that cannot be read. Requests that need its rows fail.

@@ -3,7 +3,9 @@
 use super::hot;
 use crate::screen::wrap;
 use crate::units::{bytes, count, latency, many, rate, rough_duration};
-use partita_wire::admin::{Hot, HotPartition, LimitedKey, Ranges, ServerState, Status};
+use partita_wire::admin::{
+    EngineStats, Hot, HotPartition, LimitedKey, Ranges, ServerState, Status,
+};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -35,6 +37,7 @@ impl StatusPage<'_> {
         lines.push(line("ranges", &self.changes()));
         lines.extend(self.limited());
         lines.push(line("store", &self.store()));
+        lines.extend(self.written());
         if let Some(hot) = self.hot {
             lines.extend(self.hottest(hot));
             lines.extend(self.advice(hot));
@@ -143,13 +146,43 @@ impl StatusPage<'_> {
     fn store(&self) -> String {
         let Status { store, process, .. } = self.status;
         let place = store.path.as_deref().unwrap_or(&store.kind);
+        let stored = self.engine().and_then(|engine| engine.stored.as_ref());
+        let files = stored.map(|stored| {
+            let [live, replaced, log] =
+                [stored.live_bytes, stored.replaced_bytes, stored.log_bytes].map(bytes);
+            format!("{live} of live files, {replaced} of replaced files, {log} of WAL")
+        });
         let sizes = |ranges: &Ranges| ranges.ranges.iter().map(|range| range.layout.bytes).sum();
-        let files = self.ranges.map(sizes);
-        let files = files.map(|size| format!("{} in ", bytes(size)));
+        let files = files.or_else(|| self.ranges.map(sizes).map(bytes));
+        let files = files.map(|files| format!("{files} in "));
         let resident = process.as_ref().map(|process| process.resident_bytes);
         let memory = resident.map(|size| format!(", {} of memory", bytes(size)));
         let (files, memory) = (files.unwrap_or_default(), memory.unwrap_or_default());
         format!("{files}{place}{memory}")
+    }
+
+    fn engine(&self) -> Option<&EngineStats> {
+        self.status.engine.as_ref()
+    }
+
+    /// Bytes written since the start; `None` for data in memory.
+    fn written(&self) -> Option<String> {
+        let written = self.engine()?.written.as_ref()?;
+        let rows = bytes(written.row_bytes);
+        let times = written
+            .amplification
+            .map(|times| format!("{times:.1} times as much "));
+        let times = times.unwrap_or_default();
+        let [log, flushes, compactions] = [
+            written.log_bytes,
+            written.flush_bytes,
+            written.compaction_bytes,
+        ]
+        .map(bytes);
+        let text = format!(
+            "{rows} of rows; {times}to the disk: {log} to the WAL, {flushes} by flushes, {compactions} by compactions"
+        );
+        Some(line("written", &text))
     }
 
     fn hottest(&self, hot: &Hot) -> Vec<String> {
@@ -280,11 +313,30 @@ requests  9,877/s now; in the last ten seconds 12,346/s: 12,340 reads, 5.6 write
 latency   p50 210 µs, p99 1.30 ms within the server; 12 in flight
 ranges    5 ranges, range 3 is being split into 8 and 9, 1 in transit, 2 rewriting shared files, balanced 3 times
 limited   devstoreaccount1/load/single: over the partition target, 4,711 refused
-store     /data, 150.0 MiB of memory
+store     8.0 MiB of live files, 10.0 MiB of replaced files, 16.0 MiB of WAL in /data, 150.0 MiB of memory
+written   11.5 MiB of rows; 3.2 times as much to the disk: 15.0 MiB to the WAL, 13.5 MiB by flushes, 8.0 MiB by compactions
 hottest   80.0 % of range 3: people 'm', 12,000 reads/s, 0 writes/s; split cannot help
 advice    range 3: people 'm' alone has 80 % of its load, and a partition is never split: spread its rows over more PartitionKeys
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_older_server_does_not_report_written_bytes() {
+        let mut status = status();
+        let engine = status.engine.as_mut().unwrap();
+        (engine.written, engine.stored) = (None, None);
+        let text = page(&status, None, 200).text();
+        assert!(
+            text.ends_with("\nstore     /data, 150.0 MiB of memory\n"),
+            "{text}"
+        );
+        let json = include_str!("../../../../wire/src/admin/golden/ranges.json");
+        let ranges: Ranges = serde_json::from_str(json).unwrap();
+        let mut page = page(&status, None, 200);
+        page.ranges = Some(&ranges);
+        let text = page.text();
+        assert!(text.contains(" in /data, 150.0 MiB of memory\n"), "{text}");
     }
 
     #[test]

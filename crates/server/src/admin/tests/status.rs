@@ -115,7 +115,10 @@ async fn a_running_server_shows_its_status_without_keys() {
         (&1.into(), &serde_json::Value::Null)
     );
     documented::<Status>(&status);
+    assert_eq!(status["engine"].get("written"), None, "data in memory");
+    assert_eq!(status["engine"].get("stored"), None, "data in memory");
     let (_, metrics) = ask(address, "GET /metrics").await;
+    assert!(!metrics.contains("partita_storage_"), "data in memory");
     for secret in ["c2VjcmV0a2V5", "secretkey"] {
         assert!(!text.contains(secret), "{text}");
         assert!(!metrics.contains(secret), "{metrics}");
@@ -126,6 +129,71 @@ async fn a_running_server_shows_its_status_without_keys() {
     );
     assert_eq!(server.stop().await, Vec::<&str>::new());
     assert!(TcpStream::connect(address).await.is_err());
+}
+
+/// The bytes of the files in a folder and the folders in it whose names have this suffix.
+fn bytes_of_files(folder: &Path, suffix: &str) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let bytes = entries.map(|entry| {
+        let entry = entry.unwrap();
+        let metadata = entry.metadata().unwrap();
+        match entry.file_name().to_str() {
+            _ if metadata.is_dir() => bytes_of_files(&entry.path(), suffix),
+            Some(name) if name.ends_with(suffix) => metadata.len(),
+            _ => 0,
+        }
+    });
+    bytes.sum()
+}
+
+#[tokio::test]
+async fn written_and_stored_bytes_are_those_of_the_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let heated = Heated::start(Some(directory.path())).await;
+    let flushed = act(heated.admin, "ranges/1/flush", "").await;
+    assert_eq!(flushed.0, 200, "{flushed:?}");
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    // The files that existed at the start are counted in the background.
+    let engine = loop {
+        let (_, status) = heated.get("/admin/v1/status").await;
+        if status["engine"].get("stored").is_some() {
+            documented::<Status>(&status);
+            break status["engine"].clone();
+        }
+        assert!(std::time::Instant::now() < deadline, "{status}");
+    };
+    let files = bytes_of_files(&directory.path().join("store"), ".sst");
+    let segments = bytes_of_files(&directory.path().join("log"), ".log");
+    let log_bytes = engine["written"]["log_bytes"].as_u64().unwrap();
+    let number = |bytes: &serde_json::Value| bytes.as_f64().unwrap();
+    let factor = |written: u64, bytes: f64| (written as f64 / bytes * 10.0).round() / 10.0;
+    let row_bytes = number(&engine["bytes"]) - 64.0 * number(&engine["rows"]);
+    assert!(log_bytes as f64 >= row_bytes && row_bytes > 0.0, "{engine}");
+    let written = serde_json::json!({
+        "row_bytes": row_bytes as u64,
+        "log_bytes": log_bytes,
+        "flush_bytes": files,
+        "compaction_bytes": 0,
+        "amplification": factor(log_bytes + files, row_bytes),
+    });
+    assert_eq!(engine["written"], written);
+    let stored = serde_json::json!({
+        "live_bytes": files,
+        "replaced_bytes": 0,
+        "log_bytes": segments,
+        "amplification": factor(files + segments, files as f64),
+    });
+    assert_eq!(engine["stored"], stored);
+    let (_, metrics) = ask(heated.admin, "GET /metrics").await;
+    for line in [
+        format!("partita_storage_written_bytes_total{{by=\"log\"}} {log_bytes}\n"),
+        format!("partita_storage_written_bytes_total{{by=\"flush\"}} {files}\n"),
+        format!("partita_storage_bytes{{use=\"live\"}} {files}\n"),
+        format!("partita_storage_bytes{{use=\"log\"}} {segments}\n"),
+    ] {
+        assert!(metrics.contains(&line), "{line}{metrics}");
+    }
+    heated.server.stop().await;
 }
 
 #[tokio::test]
