@@ -49,7 +49,7 @@ use slatedb::{Db, DbSnapshot, RowEntry, VersionedManifest};
 use self::block::BlockCursor;
 use self::file_meta::FileMeta;
 use self::filter::KeyHash;
-use self::version::{Part, Run, Version};
+use self::version::{Part, Version};
 use super::context::Context;
 use super::names::database_path;
 use crate::{RangeId, ReadError};
@@ -237,7 +237,10 @@ impl Reader {
             }
         }
         for run in version.runs.iter() {
-            if let Some(found) = self.get_in_run(run, key, hash).await? {
+            let Some(part) = run.part_of(key) else {
+                continue;
+            };
+            if let Some(found) = self.get_in_part(part, key, hash).await? {
                 return Ok(found);
             }
         }
@@ -279,11 +282,20 @@ impl Reader {
                 None => true,
             });
         }
-        // One run after the other, so that its filter is asked for all keys while the processor's caches have it.
         for run in version.runs.iter() {
+            // Most keys are not in the run. A loop over the filters alone waits for the memory of many keys at once.
+            let parts = wanted.iter().map(|(key, ..)| run.part_of(key));
+            let mut parts: Vec<Option<&Part>> = parts.collect();
+            for (part, (_, hash, _)) in parts.iter_mut().zip(&wanted) {
+                *part = part.filter(|part| part.may_contain_quickly(*hash));
+            }
             let mut rest = Vec::with_capacity(wanted.len());
-            for (key, hash, found) in wanted {
-                match self.get_in_run(run, key, hash).await? {
+            for ((key, hash, found), part) in wanted.into_iter().zip(parts) {
+                let row = match part {
+                    Some(part) => self.get_in_part(part, key, hash).await?,
+                    None => None,
+                };
+                match row {
                     Some(row) => *found = row,
                     None => rest.push((key, hash, found)),
                 }
@@ -293,17 +305,14 @@ impl Reader {
         Ok(found)
     }
 
-    /// The newest version of a row in a run: `Some(None)` if it is a deletion, `None` if the run has none.
+    /// The newest version of a row in a part: `Some(None)` if it is a deletion, `None` if the part has none.
     #[inline]
-    async fn get_in_run(
+    async fn get_in_part(
         &self,
-        run: &Run,
+        part: &Part,
         key: &[u8],
         hash: KeyHash,
     ) -> Result<Option<Option<Bytes>>, ReadError> {
-        let Some(part) = run.part_of(key) else {
-            return Ok(None);
-        };
         let read;
         let meta = match part.file.kept_meta() {
             Some(meta) => meta,

@@ -11,6 +11,7 @@ use slatedb::manifest::SsTableView;
 
 use super::file::DataFile;
 use super::files::Files;
+use super::filter::KeyHash;
 use super::memtable::Memtable;
 use crate::KeyRange;
 use crate::slate::file_layout;
@@ -78,6 +79,15 @@ impl Run {
             Bound::Unbounded => true,
         };
         has_begun.then_some(part)
+    }
+}
+
+impl Part {
+    /// `false` only if the file does not have the key, as far as that can be told without waiting.
+    #[inline]
+    pub(super) fn may_contain_quickly(&self, hash: KeyHash) -> bool {
+        let filter = self.file.kept_meta().and_then(|meta| meta.filter.as_ref());
+        filter.is_none_or(|filter| filter.may_contain_quickly(hash))
     }
 }
 
