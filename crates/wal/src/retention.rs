@@ -42,11 +42,34 @@ pub(crate) trait Retained {
 pub(crate) struct Limits {
     /// A range is due for a flush when it pins this many bytes of sealed segments.
     pub(crate) flush_after_bytes: u64,
+    /// The same when more than [`FEW_RANGES`] ranges have unflushed records.
+    pub(crate) flush_many_after_bytes: u64,
     /// Groups are refused while the WAL is this long.
     pub(crate) live_bytes_max: u64,
 }
 
+/// How many ranges may have unflushed records before each waits longer for its flush. Ranges that share the WAL are due
+/// after the same number of its bytes, so 64 ranges would write files of a 64th of that.
+pub(crate) const FEW_RANGES: usize = 4;
+
+/// How many segments stay free for groups while many ranges flush.
+const FREE_SEGMENTS: u64 = 3;
+
 impl Limits {
+    /// The limits of a WAL with segments of this size.
+    pub(crate) fn new(
+        segment_bytes: u64,
+        flush_after_segments: u64,
+        live_segments_max: u64,
+    ) -> Self {
+        let many = live_segments_max.saturating_sub(FREE_SEGMENTS);
+        Self {
+            flush_after_bytes: flush_after_segments * segment_bytes,
+            flush_many_after_bytes: many.max(flush_after_segments) * segment_bytes,
+            live_bytes_max: live_segments_max * segment_bytes,
+        }
+    }
+
     /// Whether a WAL of this length is too long for another group. A single segment is never too long: it can be
     /// removed only after the next segment exists.
     pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
@@ -65,22 +88,45 @@ pub(crate) struct Retention {
     flushing_up_to: BTreeMap<RangeId, WalId>,
     /// The last record of each range: appended, or found when the WAL was opened.
     last: BTreeMap<RangeId, WalId>,
+    /// The ranges whose last record is not flushed.
+    unflushed: BTreeSet<RangeId>,
 }
 
 impl Retention {
     /// Retention of a WAL that was opened with these records.
     pub(crate) fn new(limits: Limits, records: impl Iterator<Item = (RangeId, WalId)>) -> Self {
-        Self {
+        let mut retention = Self {
             limits,
             released_up_to: BTreeMap::new(),
             flushing_up_to: BTreeMap::new(),
-            last: records.collect(),
+            last: BTreeMap::new(),
+            unflushed: BTreeSet::new(),
+        };
+        for (range, wal_id) in records {
+            retention.add(range, wal_id);
         }
+        retention
     }
 
     /// Adds a record that was appended.
     pub(crate) fn add(&mut self, range: RangeId, wal_id: WalId) {
         self.last.insert(range, wal_id);
+        if self
+            .released_up_to
+            .get(&range)
+            .is_none_or(|up_to| *up_to < wal_id)
+        {
+            self.unflushed.insert(range);
+        }
+    }
+
+    /// How many bytes of sealed segments a range may pin.
+    fn flush_after_bytes(&self) -> u64 {
+        if self.unflushed.len() > FEW_RANGES {
+            self.limits.flush_many_after_bytes
+        } else {
+            self.limits.flush_after_bytes
+        }
     }
 
     /// The last record of `range`.
@@ -92,6 +138,9 @@ impl Retention {
     pub(crate) fn release(&mut self, range: RangeId, wal_id: WalId) {
         let up_to = self.released_up_to.entry(range).or_default();
         *up_to = wal_id.max(*up_to);
+        if self.last.get(&range).is_none_or(|last| *last <= *up_to) {
+            self.unflushed.remove(&range);
+        }
     }
 
     /// Releases the records of all ranges except `known`.
@@ -122,7 +171,7 @@ impl Retention {
     ) -> bool {
         let kept = sealed.filter(|segment| segment.contents().has_beyond(range, flushing_up_to));
         let kept: u64 = kept.map(Retained::bytes).sum();
-        let due = kept >= self.limits.flush_after_bytes;
+        let due = kept >= self.flush_after_bytes();
         // A range that is due flushes all its rows, so its flush includes its last record.
         let up_to = self.last_of(range).filter(|_| due);
         let up_to = up_to.unwrap_or(flushing_up_to);
@@ -145,10 +194,10 @@ impl Retention {
                 .contents()
                 .has_beyond(*range, released.max(flushing))
         };
-        let mut newer_bytes = 0;
+        let (mut newer_bytes, flush_after_bytes) = (0, self.flush_after_bytes());
         let old = sealed.rev().filter(|segment| {
             newer_bytes += segment.bytes();
-            newer_bytes > self.limits.flush_after_bytes
+            newer_bytes > flush_after_bytes
         });
         let mut ranges = BTreeSet::new();
         for segment in old {

@@ -26,7 +26,7 @@ pub const SEGMENT_BYTES: u64 = 8 << 10;
 pub const FLUSH_AFTER_SEGMENTS: u64 = 2;
 
 /// The number of segments at which a WAL is backlogged in the storages under test.
-pub const LIVE_SEGMENTS_MAX: u64 = 6;
+pub const LIVE_SEGMENTS_MAX: u64 = 8;
 
 /// A storage under test, with fault injection.
 pub trait Subject {
@@ -66,6 +66,7 @@ pub async fn run(mut make: impl FnMut() -> Box<dyn Subject>) {
             a_record_that_another_range_needs_is_kept
             records_of_unknown_ranges_are_dropped
             a_range_is_due_once_it_keeps_enough
+            a_range_is_due_later_if_many_are_unflushed
             ranges_that_stopped_writing_are_stragglers
             a_long_log_is_backlogged_until_a_release;
     }

@@ -6,7 +6,7 @@ use super::{
     FIRST, FLUSH_AFTER_SEGMENTS, LIVE_SEGMENTS_MAX, SECOND, SEGMENT_BYTES, Subject, append,
     long_row, open, recovered_ids, row,
 };
-use crate::{Wal, WalId};
+use crate::{RangeId, Wal, WalId};
 
 /// The number of records that fill a segment.
 const RECORDS_IN_A_SEGMENT: u64 = 2;
@@ -90,6 +90,37 @@ pub(super) async fn a_range_is_due_once_it_keeps_enough(subject: &dyn Subject) {
         "the running flush includes all records"
     );
     assert!(!wal.is_due(FIRST, WalId(0)), "the range has no records");
+}
+
+/// Fills segments with records of [`SECOND`] after `last` until the range is due. The number of segments and the last
+/// record.
+async fn fill_until_due(wal: &dyn Wal, last: u64) -> (u64, u64) {
+    let (mut segments, mut end) = (0, last);
+    while !wal.is_due(SECOND, WalId(last)) {
+        assert!(!wal.is_backlogged(), "groups were refused before");
+        end = fill(wal, end + 1, 1).await;
+        segments += 1;
+    }
+    (segments, end)
+}
+
+pub(super) async fn a_range_is_due_later_if_many_are_unflushed(subject: &dyn Subject) {
+    let wal = open(subject).await;
+    let (few, last) = fill_until_due(&*wal, 0).await;
+    wal.release(SECOND, WalId(last));
+    wal.maintain().await.unwrap();
+    let others = || (10..16).map(RangeId);
+    for range in others() {
+        append(&*wal, range, 1, &[row("k", "v")]).await.unwrap();
+    }
+    let (many, last) = fill_until_due(&*wal, last).await;
+    assert!(many > few, "{many} and {few} segments");
+    for range in others() {
+        wal.release(range, WalId(1));
+    }
+    wal.release(SECOND, WalId(last));
+    wal.maintain().await.unwrap();
+    assert!(fill_until_due(&*wal, last).await.0 < many);
 }
 
 pub(super) async fn ranges_that_stopped_writing_are_stragglers(subject: &dyn Subject) {

@@ -68,7 +68,8 @@ pub struct Options {
     /// A released segment is kept for reuse only while fewer than this many segments are ready; otherwise it is
     /// removed.
     pub recycled_count_max: usize,
-    /// A range is due for a flush when it pins this many full segments, or the same number of bytes. A group takes at
+    /// A range is due for a flush when it pins this many full segments, or the same number of bytes; with more than four
+    /// unflushed ranges, when it pins all but three of `live_segments_max`. A group takes at
     /// least a sector, so small rows reach this limit long before they fill the memory.
     pub flush_after_segments: u64,
     /// Groups are refused while this many segments, or the same number of bytes, hold unflushed records. Bounds the
@@ -111,10 +112,11 @@ impl Options {
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            flush_after_bytes: self.flush_after_segments * self.segment_bytes,
-            live_bytes_max: self.live_segments_max * self.segment_bytes,
-        }
+        Limits::new(
+            self.segment_bytes,
+            self.flush_after_segments,
+            self.live_segments_max,
+        )
     }
 }
 

@@ -45,10 +45,11 @@ impl Default for Options {
 
 impl Options {
     fn limits(&self) -> Limits {
-        Limits {
-            flush_after_bytes: self.flush_after_segments * self.segment_bytes,
-            live_bytes_max: self.live_segments_max * self.segment_bytes,
-        }
+        Limits::new(
+            self.segment_bytes,
+            self.flush_after_segments,
+            self.live_segments_max,
+        )
     }
 }
 
