@@ -27,8 +27,8 @@ use crate::slate::read_error;
 /// The last bytes of a file: the place of the metadata (u64) and the version of the format (u16).
 const FOOTER_BYTES: u64 = 10;
 
-/// The version of the format of files that this reader knows.
-const FORMAT_VERSION: [u8; 2] = [0, 2];
+/// The version of the format of files that this reader knows. SlateDB 0.18 reads version 1, too, but writes only this one.
+pub(in crate::slate) const FORMAT_VERSION: [u8; 2] = [0, 2];
 
 /// The pause before a read is repeated that failed for a reason that may pass.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);

@@ -55,6 +55,7 @@ use super::names::database_path;
 use crate::{RangeId, ReadError};
 
 pub(super) use self::cache::ReadCache;
+pub(super) use self::file::FORMAT_VERSION;
 pub(super) use self::files::{Files, KeptFiles};
 
 /// A memtable with this many bytes of keys and values gets no further rows. Smaller than SlateDB's, so that a flush

@@ -13,6 +13,7 @@ use slatedb::object_store::{self, ObjectStore, ObjectStoreExt};
 use slatedb::{ErrorKind, SstReader};
 
 use super::super::checked_store::Failure;
+use super::super::read::FORMAT_VERSION;
 use crate::Meter;
 
 /// About this many bytes are read at a time. A longer piece is read as a whole: a block with a large row can be longer.
@@ -156,7 +157,7 @@ impl DataFile<'_> {
         let is_right = footer
             .split_first_chunk::<8>()
             .is_some_and(|(offset, version)| {
-                u64::from_be_bytes(*offset) == metadata && matches!(version, [0, 1 | 2])
+                u64::from_be_bytes(*offset) == metadata && *version == FORMAT_VERSION
             });
         match is_right {
             true => Ok(()),
