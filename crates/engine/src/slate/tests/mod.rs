@@ -7,6 +7,7 @@ mod detaching;
 mod log_length;
 mod memory_home;
 mod stored_bytes;
+mod stored_files;
 mod trash;
 
 use std::collections::{BTreeMap, HashSet};
