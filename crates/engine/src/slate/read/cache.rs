@@ -1,8 +1,9 @@
 //! The memory of the reader: decoded blocks, and the metadata of files.
 //!
-//! One bound holds for all databases of a process. Up to half of it, metadata stays in memory for as long as its file is
-//! read: a get asks the filters of all files, and 25 look-ups in a cache would cost more than the filters. Further
-//! metadata shares the rest with the blocks, and what was not used for long makes room.
+//! One bound holds for all databases of a process. Up to a part of it, metadata stays in memory for as long as its file is
+//! read: a get asks the filters of all files, and 25 look-ups in a cache would cost more than the filters. Filters may take
+//! nearly all of it, because without them a get reads every file; indexes a little less. Further metadata shares the rest
+//! with the blocks, and what was not used for long makes room.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,8 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::block::Block;
-use super::file_meta::FileMeta;
+use super::filter::Filter;
+use super::index::BlockIndex;
 use crate::{ReadError, Stats};
 
 /// Overhead bytes of an entry: key, slot in the map, and the allocator.
@@ -25,7 +27,7 @@ const BLOCK_BYTES_GUESS: u64 = 16 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     file: u64,
-    /// The number of a block, or `u64::MAX` for the metadata.
+    /// The number of a block, or one of the last numbers for the metadata.
     part: u64,
 }
 
@@ -36,17 +38,71 @@ impl Key {
         Self { file, part }
     }
 
-    /// The metadata of a file.
-    pub(super) fn meta(file: u64) -> Self {
-        let part = u64::MAX;
+    /// A kind of metadata of a file.
+    pub(super) fn metadata<M: Metadata>(file: u64) -> Self {
+        let part = M::PART;
         Self { file, part }
     }
 }
 
+/// Metadata of a file.
+pub(super) trait Metadata: Sized {
+    /// Its place in [`Key::part`].
+    const PART: u64;
+    /// How many of 32 parts of the memory the metadata that is kept may take.
+    const KEPT_OF_32: u64;
+    /// The bytes of memory that it takes.
+    fn bytes(&self) -> usize;
+    fn into_entry(this: Arc<Self>) -> Entry;
+    /// `None` if the entry is something else.
+    fn from_entry(entry: Entry) -> Option<Arc<Self>>;
+}
+
+impl Metadata for Filter {
+    const PART: u64 = u64::MAX;
+    const KEPT_OF_32: u64 = 31;
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn into_entry(this: Arc<Self>) -> Entry {
+        Entry::Filter(this)
+    }
+
+    fn from_entry(entry: Entry) -> Option<Arc<Self>> {
+        match entry {
+            Entry::Filter(filter) => Some(filter),
+            _ => None,
+        }
+    }
+}
+
+impl Metadata for BlockIndex {
+    const PART: u64 = u64::MAX - 1;
+    const KEPT_OF_32: u64 = 30;
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn into_entry(this: Arc<Self>) -> Entry {
+        Entry::Index(this)
+    }
+
+    fn from_entry(entry: Entry) -> Option<Arc<Self>> {
+        match entry {
+            Entry::Index(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone)]
-enum Entry {
+pub(super) enum Entry {
     Block(Arc<Block>),
-    Meta(Arc<FileMeta>),
+    Index(Arc<BlockIndex>),
+    Filter(Arc<Filter>),
 }
 
 #[derive(Clone)]
@@ -56,7 +112,8 @@ impl Weighter<Key, Entry> for Bytes {
     fn weight(&self, _key: &Key, entry: &Entry) -> u64 {
         let bytes = match entry {
             Entry::Block(block) => block.bytes(),
-            Entry::Meta(meta) => meta.bytes(),
+            Entry::Index(index) => index.bytes(),
+            Entry::Filter(filter) => filter.bytes(),
         };
         bytes as u64 + ENTRY_OVERHEAD_BYTES
     }
@@ -104,7 +161,7 @@ impl ReadCache {
         self.count(found.is_some());
         match found {
             Some(Entry::Block(block)) => Some(block),
-            Some(Entry::Meta(_)) | None => None,
+            _ => None,
         }
     }
 
@@ -112,34 +169,33 @@ impl ReadCache {
         self.entries.insert(key, Entry::Block(block));
     }
 
-    /// The metadata of a file, which `read` gives if it is not in the cache.
-    pub(super) async fn meta(
+    /// Metadata of a file, which `read` gives if it is not in the cache.
+    pub(super) async fn metadata<M: Metadata>(
         &self,
-        key: Key,
-        read: BoxFuture<'_, Result<FileMeta, ReadError>>,
-    ) -> Result<Arc<FileMeta>, ReadError> {
+        file: u64,
+        read: BoxFuture<'_, Result<M, ReadError>>,
+    ) -> Result<Arc<M>, ReadError> {
         let mut is_hit = true;
         let read = async {
             is_hit = false;
-            read.await.map(|meta| Entry::Meta(Arc::new(meta)))
+            read.await.map(|metadata| M::into_entry(Arc::new(metadata)))
         };
+        let key = Key::metadata::<M>(file);
         let found = self.entries.get_or_insert_async(&key, read).await;
         self.count(is_hit);
-        match found? {
-            Entry::Meta(meta) => Ok(meta),
-            Entry::Block(_) => Err(ReadError::Unavailable("a block instead of metadata".into())),
-        }
+        let other = || ReadError::Unavailable("another part of a file than was asked for".into());
+        M::from_entry(found?).ok_or_else(other)
     }
 
     pub(super) fn remove(&self, key: Key) {
         self.entries.remove(&key);
     }
 
-    /// Whether metadata of this size may stay in memory. If so, [`ReadCache::release`] must follow at its end.
-    pub(super) fn keep(&self, bytes: usize) -> bool {
-        let bytes = bytes as u64;
+    /// Whether this metadata may stay in memory. If so, [`ReadCache::release`] must follow at its end.
+    pub(super) fn keep<M: Metadata>(&self, metadata: &M) -> bool {
+        let bytes = metadata.bytes() as u64;
         let kept = self.kept.fetch_add(bytes, Ordering::AcqRel) + bytes;
-        if kept > self.bytes_max / 2 {
+        if kept > self.bytes_max / 32 * M::KEPT_OF_32 {
             self.kept.fetch_sub(bytes, Ordering::AcqRel);
             return false;
         }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use slatedb::object_store::ObjectStore;
 
 use super::block::{Block, BlockCursor};
-use super::file_meta::FileMeta;
+use super::index::BlockIndex;
 use super::version::Run;
 use crate::{KeyRange, ReadError};
 
@@ -52,7 +52,7 @@ pub(super) struct RunCursor {
 #[derive(Debug)]
 struct Place {
     part: usize,
-    meta: Arc<FileMeta>,
+    index: Arc<BlockIndex>,
     /// The next block to read.
     next_block: usize,
     /// The keys after these are not visible.
@@ -178,15 +178,15 @@ impl RunCursor {
         if !begins_before(&part.keys.start, &self.end) {
             return Ok(false);
         }
-        let meta = part.file.meta(store).await?;
+        let index = part.file.index(store).await?;
         let start = later_start(&self.start, &part.keys.start);
         let next_block = match start {
-            Bound::Included(key) | Bound::Excluded(key) => meta.index.find(key),
+            Bound::Included(key) | Bound::Excluded(key) => index.find(key),
             Bound::Unbounded => 0,
         };
         self.place = Some(Place {
             part: self.next_part,
-            meta,
+            index,
             next_block,
             end: earlier_end(&self.end, &part.keys.end).clone(),
             is_entered: false,
@@ -213,7 +213,7 @@ impl RunCursor {
         }) else {
             return Ok(false);
         };
-        let Some(first) = place.meta.index.block(place.next_block) else {
+        let Some(first) = place.index.block(place.next_block) else {
             return Ok(false);
         };
         if let Some(block) = part.file.cached_block(place.next_block) {
@@ -267,7 +267,7 @@ impl RunCursor {
 
 /// The next blocks of a part up to a number of bytes, at least one, without those after the end of the range.
 fn blocks_ahead(place: &Place, bytes_max: u64) -> Vec<Range<u64>> {
-    let index = &place.meta.index;
+    let index = &place.index;
     let last = match &place.end {
         Bound::Included(end) | Bound::Excluded(end) => {
             // Rows that equal the end can be in the block after the one that `find` names.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use slatedb::config::CompressionCodec;
 use slatedb::manifest::SsTableHandle;
 use slatedb::object_store::path::Path;
@@ -15,8 +16,7 @@ use slatedb::{ErrorKind, SstReader};
 use slatedb_common::retry::should_retry;
 
 use super::block::{BadBlock, Block, unpack};
-use super::cache::{Key, ReadCache};
-use super::file_meta::FileMeta;
+use super::cache::{Key, Metadata, ReadCache};
 use super::filter::Filter;
 use super::index::BlockIndex;
 use crate::ReadError;
@@ -40,8 +40,12 @@ pub(super) struct DataFile {
     path: Path,
     folder: String,
     handle: SsTableHandle,
-    /// The metadata, if it stays in memory for as long as the file is read.
-    kept: OnceLock<Arc<FileMeta>>,
+    /// The filter, if it stays in memory for as long as the file is read.
+    filter: OnceLock<Arc<Filter>>,
+    /// The index, if it stays in memory for as long as the file is read.
+    index: OnceLock<Arc<BlockIndex>>,
+    /// Whether the format of the file is known.
+    is_known: OnceLock<()>,
     cache: Arc<ReadCache>,
 }
 
@@ -53,8 +57,11 @@ impl fmt::Debug for DataFile {
 
 impl Drop for DataFile {
     fn drop(&mut self) {
-        if let Some(meta) = self.kept.get() {
-            self.cache.release(meta.bytes());
+        if let Some(filter) = self.filter.get() {
+            self.cache.release(filter.bytes());
+        }
+        if let Some(index) = self.index.get() {
+            self.cache.release(index.bytes());
         }
     }
 }
@@ -72,38 +79,64 @@ impl DataFile {
             path: path_of(&folder, &handle),
             folder,
             handle,
-            kept: OnceLock::new(),
+            filter: OnceLock::new(),
+            index: OnceLock::new(),
+            is_known: OnceLock::new(),
             cache,
         }
     }
 
-    /// The metadata, if it is kept in memory.
+    /// The filter, if it is kept in memory.
     #[inline]
-    pub(super) fn kept_meta(&self) -> Option<&Arc<FileMeta>> {
-        self.kept.get()
+    pub(super) fn kept_filter(&self) -> Option<&Arc<Filter>> {
+        self.filter.get()
     }
 
-    /// The metadata, which is read if it is not in memory.
-    pub(super) async fn meta(
+    /// The index, if it is kept in memory.
+    #[inline]
+    pub(super) fn kept_index(&self) -> Option<&Arc<BlockIndex>> {
+        self.index.get()
+    }
+
+    /// The filter, which is read if it is not in memory.
+    pub(super) async fn filter(
         &self,
         store: &Arc<dyn ObjectStore>,
-    ) -> Result<Arc<FileMeta>, ReadError> {
-        if let Some(meta) = self.kept.get() {
-            return Ok(Arc::clone(meta));
-        }
-        // Many readers of a new file wait for one that reads its metadata.
-        let reading = Box::pin(self.read_meta(store));
-        let meta = self.cache.meta(Key::meta(self.number), reading).await?;
-        if self.cache.keep(meta.bytes()) {
-            if self.kept.set(Arc::clone(&meta)).is_err() {
-                self.cache.release(meta.bytes());
-            }
-            self.cache.remove(Key::meta(self.number));
-        }
-        Ok(meta)
+    ) -> Result<Arc<Filter>, ReadError> {
+        let read = || Box::pin(self.read_filter(store)) as BoxFuture<'_, _>;
+        self.metadata(&self.filter, read).await
     }
 
-    async fn read_meta(&self, store: &Arc<dyn ObjectStore>) -> Result<FileMeta, ReadError> {
+    /// The index, which is read if it is not in memory.
+    pub(super) async fn index(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+    ) -> Result<Arc<BlockIndex>, ReadError> {
+        let read = || Box::pin(self.read_index(store)) as BoxFuture<'_, _>;
+        self.metadata(&self.index, read).await
+    }
+
+    /// Metadata that is kept, in the cache, or read, in this order. It is kept from then on if there is room.
+    async fn metadata<'f, M: Metadata>(
+        &self,
+        kept: &OnceLock<Arc<M>>,
+        read: impl FnOnce() -> BoxFuture<'f, Result<M, ReadError>>,
+    ) -> Result<Arc<M>, ReadError> {
+        if let Some(found) = kept.get() {
+            return Ok(Arc::clone(found));
+        }
+        // Many readers of a new file wait for one that reads its metadata.
+        let found = self.cache.metadata(self.number, read()).await?;
+        if self.cache.keep(&*found) {
+            if kept.set(Arc::clone(&found)).is_err() {
+                self.cache.release(found.bytes());
+            }
+            self.cache.remove(Key::metadata::<M>(self.number));
+        }
+        Ok(found)
+    }
+
+    async fn read_index(&self, store: &Arc<dyn ObjectStore>) -> Result<BlockIndex, ReadError> {
         let info = &self.handle.info;
         let reader = SstReader::new(self.folder.clone(), Arc::clone(store), None, None);
         let opened = reader.open_with_handle(self.handle.clone());
@@ -119,25 +152,40 @@ impl DataFile {
             .ok_or_else(|| self.damaged(BadBlock::Format))?;
         #[cfg(feature = "planted-bugs")]
         let index = super::planted::index(index);
-        let filter = match info.filter_len {
-            0 => None,
-            length => {
-                let place = info.filter_offset..info.filter_offset.saturating_add(length);
-                let decode = |part| {
-                    let part = unpack(part, self.codec())?;
-                    Filter::decode(&part).map_err(|()| BadBlock::Format)
-                };
-                self.read_checked(store, GetRange::Bounded(place), decode)
-                    .await?
-            }
+        self.check_version(store).await?;
+        Ok(index)
+    }
+
+    async fn read_filter(&self, store: &Arc<dyn ObjectStore>) -> Result<Filter, ReadError> {
+        let info = &self.handle.info;
+        if info.filter_len == 0 {
+            return Ok(Filter::of_all_keys());
+        }
+        let place = info.filter_offset..info.filter_offset.saturating_add(info.filter_len);
+        let decode = |part| {
+            let part = unpack(part, self.codec())?;
+            Filter::decode(&part).map_err(|()| BadBlock::Format)
         };
-        let version = |footer: Bytes| match footer.ends_with(&FORMAT_VERSION) {
-            true => Ok(()),
-            false => Err(BadBlock::Format),
-        };
-        self.read_checked(store, GetRange::Suffix(FOOTER_BYTES), version)
+        let filter = self
+            .read_checked(store, GetRange::Bounded(place), decode)
             .await?;
-        Ok(FileMeta { index, filter })
+        self.check_version(store).await?;
+        Ok(filter)
+    }
+
+    /// An error if the format of the file is unknown. Called last, because an error of a cut file should say that it was
+    /// cut.
+    async fn check_version(&self, store: &Arc<dyn ObjectStore>) -> Result<(), ReadError> {
+        if self.is_known.get().is_none() {
+            let version = |footer: Bytes| match footer.ends_with(&FORMAT_VERSION) {
+                true => Ok(()),
+                false => Err(BadBlock::Format),
+            };
+            self.read_checked(store, GetRange::Suffix(FOOTER_BYTES), version)
+                .await?;
+            let _ = self.is_known.set(());
+        }
+        Ok(())
     }
 
     fn codec(&self) -> Option<CompressionCodec> {

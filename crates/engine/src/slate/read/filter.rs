@@ -33,10 +33,19 @@ pub(super) struct Filter {
 }
 
 impl Filter {
+    /// The filter of a file without one: the file may contain each key.
+    pub(super) fn of_all_keys() -> Self {
+        Self {
+            probes: 0,
+            size: Remainder::default(),
+            bits: Bytes::new(),
+        }
+    }
+
     /// Reads the filters of a file from the unpacked part of the file that has them, in SlateDB's composite format:
-    /// their number (u16), then for each a name (u16 length) and its bytes (u64 length). `Ok(None)` if there is none
-    /// that this version knows, `Err` if the bytes are not in the format.
-    pub(super) fn decode(part: &Bytes) -> Result<Option<Self>, ()> {
+    /// their number (u16), then for each a name (u16 length) and its bytes (u64 length). That of all keys if there is
+    /// none that this version knows, `Err` if the bytes are not in the format.
+    pub(super) fn decode(part: &Bytes) -> Result<Self, ()> {
         let mut rest = part.clone();
         let number = u16::from_be_bytes(take(&mut rest)?);
         for _ in 0..number {
@@ -48,10 +57,11 @@ impl Filter {
                 let probes = u16::from_be_bytes(take(&mut content)?);
                 let bits = content;
                 let size = Remainder::new(bits.len() as u64 * 8);
-                return Ok(size.map(|size| Self { probes, size, bits }));
+                let filter = size.map(|size| Self { probes, size, bits });
+                return Ok(filter.unwrap_or_else(Self::of_all_keys));
             }
         }
-        Ok(None)
+        Ok(Self::of_all_keys())
     }
 
     /// `false` only if the file does not have the key. Enhanced double hashing, as in `probes_for_key` of SlateDB's
@@ -109,7 +119,7 @@ impl Filter {
 
 /// Remainders of divisions by one number, each by two multiplications: a batch asks the filter of each file for each of its
 /// keys, and divisions were half of that time. From "Faster Remainder by Direct Computation", Lemire, Kaser and Kurz, 2019.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Remainder {
     divisor: u64,
     /// 2^64 divided by the divisor, rounded up.

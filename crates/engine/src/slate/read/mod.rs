@@ -24,7 +24,6 @@ mod block;
 mod cache;
 mod cursor;
 mod file;
-mod file_meta;
 mod files;
 mod filter;
 mod index;
@@ -47,8 +46,8 @@ use slatedb::object_store::ObjectStore;
 use slatedb::{Db, DbSnapshot, RowEntry, VersionedManifest};
 
 use self::block::BlockCursor;
-use self::file_meta::FileMeta;
 use self::filter::KeyHash;
+use self::index::BlockIndex;
 use self::version::{Part, Version};
 use super::context::Context;
 use super::names::database_path;
@@ -169,13 +168,18 @@ impl Reader {
         }
     }
 
-    /// Reads the metadata of the files, the newest first, as long as it may stay in memory. A reader that needs it
-    /// earlier reads it, too.
+    /// Reads the filters of the files and then the indexes, the newest first, as long as they may stay in memory. A reader
+    /// that needs one earlier reads it, too.
     async fn warm(&self) {
         let version = self.version.load_full();
+        // The read that needs the file reports the error.
         for file in version.files() {
-            // The read that needs the file reports the error.
-            if file.meta(&self.store).await.is_ok() && file.kept_meta().is_none() {
+            if file.filter(&self.store).await.is_ok() && file.kept_filter().is_none() {
+                return;
+            }
+        }
+        for file in version.files() {
+            if file.index(&self.store).await.is_ok() && file.kept_index().is_none() {
                 return;
             }
         }
@@ -315,29 +319,37 @@ impl Reader {
         hash: KeyHash,
     ) -> Result<Option<Option<Bytes>>, ReadError> {
         let read;
-        let meta = match part.file.kept_meta() {
-            Some(meta) => meta,
+        let filter = match part.file.kept_filter() {
+            Some(filter) => filter,
             None => {
-                read = Box::pin(part.file.meta(&self.store)).await?;
+                read = Box::pin(part.file.filter(&self.store)).await?;
                 &read
             }
         };
-        if meta.filter.as_ref().is_some_and(|it| !it.may_contain(hash)) {
+        if !filter.may_contain(hash) {
             return Ok(None);
         }
-        self.get_in(part, meta, key).await
+        let read;
+        let index = match part.file.kept_index() {
+            Some(index) => index,
+            None => {
+                read = Box::pin(part.file.index(&self.store)).await?;
+                &read
+            }
+        };
+        self.get_in(part, index, key).await
     }
 
     /// The newest version of a row in a file: `Some(None)` if it is a deletion, `None` if the file has none.
     async fn get_in(
         &self,
         part: &Part,
-        meta: &FileMeta,
+        index: &BlockIndex,
         key: &[u8],
     ) -> Result<Option<Option<Bytes>>, ReadError> {
         let mut cursor = BlockCursor::default();
-        let mut number = meta.index.find(key);
-        while let Some(place) = meta.index.block(number) {
+        let mut number = index.find(key);
+        while let Some(place) = index.block(number) {
             let block = match part.file.cached_block(number) {
                 Some(block) => block,
                 None => Box::pin(part.file.read_block(&self.store, (number, place), true)).await?,

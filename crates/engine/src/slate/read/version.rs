@@ -86,7 +86,7 @@ impl Part {
     /// `false` only if the file does not have the key, as far as that can be told without waiting.
     #[inline]
     pub(super) fn may_contain_quickly(&self, hash: KeyHash) -> bool {
-        let filter = self.file.kept_meta().and_then(|meta| meta.filter.as_ref());
+        let filter = self.file.kept_filter();
         filter.is_none_or(|filter| filter.may_contain_quickly(hash))
     }
 }

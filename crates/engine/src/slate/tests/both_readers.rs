@@ -35,6 +35,7 @@ struct World {
     range: RangeId,
     engine: Arc<dyn Engine>,
     /// Ids are never used again.
+    seed: u64,
     last_range: u64,
     compared: usize,
 }
@@ -42,11 +43,12 @@ struct World {
 impl World {
     async fn new(seed: u64) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let set = lazy_set(directory.path()).await;
+        let set = lazy_set(directory.path(), seed).await;
         let range = RangeId(1);
         let engine = set.open(range).await.unwrap();
         Self {
             directory,
+            seed,
             rng: Rng::with_seed(seed),
             set,
             range,
@@ -155,10 +157,10 @@ impl World {
         self.set.close().await;
         // The directory is locked for as long as anything uses it, so another engine set takes the place of this one.
         let empty = tempfile::tempdir().unwrap();
-        let other = lazy_set(empty.path()).await;
+        let other = lazy_set(empty.path(), self.seed).await;
         self.engine = other.open(RangeId(1)).await.unwrap();
         drop(std::mem::replace(&mut self.set, other));
-        let set = lazy_set(self.directory.path()).await;
+        let set = lazy_set(self.directory.path(), self.seed).await;
         self.engine = set.open(self.range).await.unwrap();
         std::mem::replace(&mut self.set, set).close().await;
     }
@@ -230,8 +232,13 @@ impl World {
     }
 }
 
-/// An engine set that does not sync, because the test never cuts the power.
-async fn lazy_set(directory: &Path) -> SlateEngineSet {
+/// An engine set that does not sync, because the test never cuts the power. With every second seed, its cache has no room
+/// for the filters and indexes of all files.
+async fn lazy_set(directory: &Path, seed: u64) -> SlateEngineSet {
+    let mut settings = Settings::default();
+    if seed % 2 == 1 {
+        settings.cache_bytes = 16 << 10;
+    }
     let data = Arc::new(DataDir::open(directory).unwrap());
     let disk = Arc::new(FaultyDisk::lazy());
     let wal = LocalStorage::with_disk(data.log_path(), disk, Options::default());
@@ -239,7 +246,7 @@ async fn lazy_set(directory: &Path) -> SlateEngineSet {
         wal: Arc::new(wal),
         ..Home::in_directory(data)
     };
-    let set = SlateEngineSet::in_home(home, Settings::default()).await;
+    let set = SlateEngineSet::in_home(home, settings).await;
     set.unwrap()
 }
 

@@ -209,8 +209,11 @@ async fn a_scrub_names_a_damaged_file_before_a_read_meets_it() {
     let engine = open_in(directory.path()).await;
     assert_eq!(engine.set.damaged_files(), []);
     let deadline = Instant::now() + Duration::from_secs(30);
-    while engine.stats().cache_bytes == 0 {
-        assert!(Instant::now() < deadline, "the index is not read");
+    while engine.stats().cache_misses < 2 {
+        assert!(
+            Instant::now() < deadline,
+            "the filter and the index are not read"
+        );
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let cached = engine.stats().cache_bytes;

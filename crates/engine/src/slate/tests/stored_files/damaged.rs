@@ -54,6 +54,10 @@ impl Change {
 enum Lost {
     /// The whole file.
     File,
+    /// The filter, which gets use.
+    Filter,
+    /// The index. A get whose key is not in the file may be answered by the filter.
+    Index,
     /// A block.
     Block(usize),
     /// Nothing: reads do not use this part of the file.
@@ -112,20 +116,26 @@ impl Places {
         cuts.chain([("one byte long", Change::Append)]).collect()
     }
 
-    /// Bits in the parts that each read needs.
-    fn needed_bits(&self) -> Vec<(&'static str, Change)> {
-        let mut places = vec![
-            ("a bit of the index", self.index + 9),
-            ("a bit of the checksum of the index", self.statistics - 1),
+    /// Bits in the filter and in the index.
+    fn metadata_bits(&self) -> Vec<(&'static str, Change, Lost)> {
+        let flip = |title, at, lost| (title, Change::Flip(at), lost);
+        let mut bits = vec![
+            flip("a bit of the index", self.index + 9, Lost::Index),
+            flip(
+                "a bit of the checksum of the index",
+                self.statistics - 1,
+                Lost::Index,
+            ),
         ];
         if let Some(filter) = self.filter {
-            places.push(("a bit of the name of the filter", filter + 5));
-            places.push(("a bit of the filter", self.index - 9));
+            bits.push(flip(
+                "a bit of the name of the filter",
+                filter + 5,
+                Lost::Filter,
+            ));
+            bits.push(flip("a bit of the filter", self.index - 9, Lost::Filter));
         }
-        let places = places.into_iter();
-        places
-            .map(|(title, at)| (title, Change::Flip(at)))
-            .collect()
+        bits
     }
 
     /// Bits in the parts that no read needs: the manifest has a copy of the metadata.
@@ -161,11 +171,13 @@ fn changes(file: &StoredFile, bytes: usize) -> Vec<(&'static str, Change, Lost)>
     // SlateDB 0.18 reads version 1, too, but does not write it.
     let versions = [1, 3, 258].map(|version| ("another version", Change::Version(version)));
     let of_file = places.lengths().into_iter();
-    let of_file = of_file.chain(places.needed_bits()).chain(versions);
+    let of_file = of_file.chain(versions);
     let of_file = of_file.map(|(title, change)| (title, change, Lost::File));
     let other = places.other_bits().into_iter();
     let other = other.map(|(title, change)| (title, change, Lost::Nothing));
-    of_file.chain(other).chain(block_bits(file)).collect()
+    let metadata = places.metadata_bits();
+    let changes = of_file.chain(other).chain(metadata);
+    changes.chain(block_bits(file)).collect()
 }
 
 /// Whether a read needs what is lost.
@@ -201,7 +213,8 @@ impl Damaged<'_> {
             let found = file.block_of.get(key).copied();
             if file.path == self.file.path {
                 let of_file = match (self.lost, found) {
-                    (Lost::File, _) => Needs::Yes,
+                    (Lost::File | Lost::Filter, _) | (Lost::Index, Some(_)) => Needs::Yes,
+                    (Lost::Index, None) => Needs::Maybe,
                     (Lost::Nothing, _) => Needs::No,
                     (Lost::Block(lost), Some(block)) if lost == block => Needs::Yes,
                     (Lost::Block(lost), Some(block)) if lost + 1 == block => Needs::Maybe,
@@ -230,8 +243,8 @@ impl Damaged<'_> {
             return Needs::No;
         }
         match self.lost {
-            Lost::Nothing => Needs::No,
-            Lost::File => Needs::Yes,
+            Lost::Nothing | Lost::Filter => Needs::No,
+            Lost::File | Lost::Index => Needs::Yes,
             Lost::Block(lost) => {
                 let rows = &self.file.blocks[lost].rows;
                 let is_visible = parts.any(|part| rows.iter().any(|row| part.contains(&row.key)));
