@@ -21,10 +21,13 @@ use super::space::SpaceCounts;
 use super::store_clock::StoreClock;
 use crate::RangeId;
 
+/// The bytes of the cache that compactions use.
+const COMPACTION_CACHE_BYTES: u64 = 8 << 20;
+
 pub(super) struct Context {
     pub(super) home: Home,
     pub(super) settings: Settings,
-    /// The cache of SlateDB's reads; empty when only Partita's reader reads.
+    /// The cache of SlateDB's reads. Small when only Partita's reader reads: then only compactions use it.
     pub(super) cache: Arc<BlockCache>,
     /// The cache of Partita's reader.
     pub(super) read_cache: Arc<ReadCache>,
@@ -48,7 +51,10 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(mut home: Home, settings: Settings) -> Self {
         let (own, slatedb) = match settings.reads {
-            Reads::Own => (settings.cache_bytes, 0),
+            Reads::Own => {
+                let compactions = COMPACTION_CACHE_BYTES.min(settings.cache_bytes / 4);
+                (settings.cache_bytes - compactions, compactions)
+            }
             Reads::SlateDb => (0, settings.cache_bytes),
             Reads::Compared => (settings.cache_bytes / 2, settings.cache_bytes / 2),
         };

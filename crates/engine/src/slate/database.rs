@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use partita_wal::{Resume, WalId};
-use slatedb::Db;
+use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
+use slatedb::{Db, SstBlockSize};
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
 
-use super::compactor::{self, Compactor};
 use super::context::Context;
 use super::detach::DetachRequest;
 use super::names::database_path;
 use super::read::Reader;
-use super::settings::slatedb_settings;
+use super::settings::{compaction, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
@@ -29,7 +29,6 @@ pub(super) struct Database {
     pub(super) space: Space,
     /// Partita's reader of the rows. It has none if SlateDB reads them.
     pub(super) reader: Arc<Reader>,
-    pub(super) compactor: Compactor,
     /// Keeps the reader at the newest manifest.
     _following: Option<AbortOnDrop<()>>,
 }
@@ -61,15 +60,20 @@ impl Database {
             reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
-        let read = Arc::default();
-        let building = Db::builder(database_path(range), context.store_of(range))
+        let store = || context.store_of(range);
+        let compactor = CompactorBuilder::new(database_path(range), store())
+            .with_runtime(runtimes.store.clone())
+            .with_options(compaction(context.settings.data_age()))
+            .with_scheduler_supplier(Arc::new(detach.clone()));
+        let building = Db::builder(database_path(range), store())
             .with_settings(slatedb_settings(context.settings.garbage_age))
             .with_system_clock(Arc::clone(&context.clock) as _)
-            .with_sst_block_size(compactor::BLOCK_SIZE)
+            .with_sst_block_size(SstBlockSize::Block16Kib)
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
             .with_metrics_recorder(Arc::clone(&metrics) as _)
-            .with_gc_builder(young_files::collector(context, database_path(range), &read))
+            .with_compactor_builder(compactor)
+            .with_gc_builder(young_files::collector(context, database_path(range)))
             .with_wal_writer(wal.writer_init(range, is_known, notes))
             .build();
         // The background tasks of a database run on the runtime that builds it.
@@ -81,7 +85,6 @@ impl Database {
             let following = Arc::clone(&reader).follow(db.clone());
             AbortOnDrop(runtimes.store.spawn(following))
         });
-        let compactor = Compactor::start(context, runtimes, range, &detach, (&read, &metrics));
         let space = Space::default();
         space.count_deletes(deletes.load(Ordering::Relaxed));
         let database = Self {
@@ -91,7 +94,6 @@ impl Database {
             detach,
             space,
             reader,
-            compactor,
             _following: following,
         };
         context.known.lock().insert(range);
@@ -114,18 +116,15 @@ impl Database {
         WalId(self.db.manifest().replay_after_wal_id())
     }
 
-    /// Whether the database is closed or no longer compacted, after a failure or by [`Database::close`].
+    /// Whether the database is closed, after a failure or by [`Database::close`].
     pub(super) fn is_closed(&self) -> bool {
-        self.db.status().close_reason.is_some() || self.compactor.has_ended()
+        self.db.status().close_reason.is_some()
     }
 
     /// Closes the database without a flush, to keep the shutdown short: the next start replays its WAL records.
     pub(super) async fn close(&self) {
         let (options, range) = (CloseOptions::default().with_flush_type(None), self.range);
-        let closing = async {
-            self.compactor.stop().await;
-            self.db.close_with_options(options).await
-        };
+        let closing = self.db.close_with_options(options);
         match tokio::time::timeout(FLUSH_DEADLINE, closing).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, %range, "failed to close a database"),

@@ -15,8 +15,7 @@ use crate::{ChangeError, Collected};
 /// checks for garbage that no pass will remove before the next flush.
 pub(super) async fn collect(core: &Core, database: &Database) -> Result<Collected, ChangeError> {
     let path = database_path(database.range);
-    let collector =
-        young_files::collector(&core.context, path, database.compactor.read_manifest()).build();
+    let collector = young_files::collector(&core.context, path).build();
     collector.run_gc_once().await;
     let manifest = database.db.manifest();
     let flushed = file_layout::newest_flushed(&manifest);

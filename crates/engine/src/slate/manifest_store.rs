@@ -265,12 +265,6 @@ pub(super) fn manifest_path(folder: &str, number: u64) -> Path {
     Path::from(format!("{folder}/manifest/{number:020}.manifest"))
 }
 
-/// The number of a manifest; `None` if the object is something else.
-pub(super) fn manifest_number(object: &Path) -> Option<u64> {
-    let sealed = Sealed::parse(object).filter(|sealed| sealed.kind == Kind::Manifest);
-    sealed.map(|manifest| manifest.number)
-}
-
 /// The error of an object that must not be used.
 pub(super) fn unusable(path: &Path, problem: &str) -> Error {
     let unreadable = Unreadable {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use slatedb::config::{
-    CompactionWorkerOptions, CompactorOptions, CompressionCodec, GarbageCollectorDirectoryOptions,
+    CompactionWorkerOptions, CompactorOptions, GarbageCollectorDirectoryOptions,
     GarbageCollectorOptions, GarbageCollectorScheduleOptions, SizeTieredCompactionSchedulerOptions,
 };
 
@@ -152,10 +152,11 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts: LEVEL0_COUNT_MAX,
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
-        // Files of level 0 are not compressed: under load a compaction reads each a few seconds after it was written,
-        // and compresses its rows then.
+        // Data files are not compressed, also those of compactions: a compactor within the database writes with this codec
+        // and ignores its own. Level 0 alone cannot be uncompressed, and compressing it takes more than it saves: under
+        // load a compaction reads each of its files a few seconds after it was written.
         compression_codec: None,
-        // The compactor runs beside the database: [`super::compactor`].
+        // The compactor is configured separately, with [`compaction`].
         compactor_options: None,
         // The garbage collector is configured separately too, in [`super::young_files`].
         garbage_collector_options: None,
@@ -187,7 +188,6 @@ pub(super) fn compaction(data_age: Duration) -> CompactorOptions {
             max_fetch_tasks: 1,
             bytes_to_fetch: 1 << 20,
             max_subcompactions: 1,
-            compression_codec: Some(CompressionCodec::Lz4),
             ..CompactionWorkerOptions::default()
         }),
         ..CompactorOptions::default()

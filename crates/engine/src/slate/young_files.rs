@@ -26,7 +26,6 @@ use async_trait::async_trait;
 use slatedb::{GarbageCollectorBuilder, GcFilter, ObjectMetadata};
 
 use super::context::Context;
-use super::read_manifest::ReadManifest;
 use super::settings;
 use super::store_clock::StoreClock;
 
@@ -34,17 +33,12 @@ use super::store_clock::StoreClock;
 /// file with a later time was written while the wall clock was wrong.
 const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The garbage collector of a database. It keeps the manifests that its compactor has not read.
-pub(super) fn collector(
-    context: &Context,
-    database: String,
-    read: &Arc<ReadManifest>,
-) -> GarbageCollectorBuilder<String> {
+/// The garbage collector of a database.
+pub(super) fn collector(context: &Context, database: String) -> GarbageCollectorBuilder<String> {
     let young_files = YoungFiles {
         clock: Arc::clone(&context.clock),
         age: context.settings.garbage_age,
         data_age: context.settings.data_age(),
-        read: Arc::clone(read),
     };
     let store = Arc::clone(&context.home.store);
     GarbageCollectorBuilder::new(database, store)
@@ -60,7 +54,6 @@ struct YoungFiles {
     age: Duration,
     /// The age of data files.
     data_age: Duration,
-    read: Arc<ReadManifest>,
 }
 
 impl YoungFiles {
@@ -81,7 +74,7 @@ impl GcFilter for YoungFiles {
             return HashSet::new();
         }
         let wall = self.clock.wall();
-        candidates.retain(|file| self.is_old(file, wall) && !self.read.is_unread(&file.location));
+        candidates.retain(|file| self.is_old(file, wall));
         candidates
     }
 }

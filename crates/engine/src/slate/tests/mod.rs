@@ -1,7 +1,6 @@
 mod both_readers;
 mod clocks;
 mod compared;
-mod compression;
 mod damage;
 mod detaching;
 mod log_length;

@@ -144,8 +144,6 @@ async fn has_every_kind_of_file(directory: &Path, expected: &ExpectedRows) {
         files.count()
     });
     assert_eq!(with_filter, [1, 1]);
-    assert!(level0.iter().all(|it| it.info.compression_codec.is_none()));
-    assert!(runs.iter().all(|it| it.info.compression_codec.is_some()));
     for files in [&level0, &runs] {
         assert!(files.iter().any(|file| file.blocks.len() >= 3));
         let rows = || files.iter().flat_map(|file| file.rows());
@@ -172,12 +170,21 @@ async fn has_every_kind_of_file(directory: &Path, expected: &ExpectedRows) {
     }
 }
 
+/// The stored runs are compressed, unlike those of today (`settings.rs` says why).
+async fn has_compressed_runs(directory: &Path) {
+    let store = Store::open(directory).await;
+    let [level0, runs] = store.files_of(RangeId(1));
+    assert!(level0.iter().all(|it| it.info.compression_codec.is_none()));
+    assert!(runs.iter().all(|it| it.info.compression_codec.is_some()));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_readers_read_the_stored_files() {
     for name in ARCHIVES {
         let directory = unpacked(name);
         let expected = ExpectedRows::parse(&listed(name));
         has_every_kind_of_file(directory.path(), &expected).await;
+        has_compressed_runs(directory.path()).await;
         check_rows(directory.path(), Reads::Own, &expected).await;
         check_rows(directory.path(), Reads::SlateDb, &expected).await;
     }
