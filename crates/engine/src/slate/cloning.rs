@@ -78,7 +78,7 @@ async fn ensure_flushed(core: &Core, range: RangeId) -> Result<(), ChangeError> 
     if database.is_closed() {
         return Err(ChangeError::Unavailable);
     }
-    if wal.is_flushed(range, database.flushed_up_to()) {
+    if wal.is_flushed(range, database.stored_up_to(&core.context).await) {
         return Ok(());
     }
     let flushing = tokio::time::timeout(FLUSH_DEADLINE, database.flush());

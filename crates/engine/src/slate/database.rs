@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use partita_wal::{Resume, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
 use slatedb::{Db, SstBlockSize};
+use slatedb_common::SystemClock;
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
 
 use super::context::Context;
 use super::detach::DetachRequest;
 use super::names::database_path;
+use super::newest_manifest::newest_manifest;
 use super::read::Reader;
 use super::settings::{compaction, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
 use crate::{OpenError, RangeId};
+
+/// How long the supervisor waits for a stored manifest. Without it the WAL stays long until the next round.
+const STORED_MANIFEST_DEADLINE: Duration = Duration::from_secs(1);
 
 /// An open database.
 pub(super) struct Database {
@@ -29,6 +36,8 @@ pub(super) struct Database {
     pub(super) space: Space,
     /// Partita's reader of the rows. It has none if SlateDB reads them.
     pub(super) reader: Arc<Reader>,
+    /// What [`Database::stored_up_to`] last returned.
+    stored_up_to: Mutex<WalId>,
     /// Keeps the reader at the newest manifest.
     _following: Option<AbortOnDrop<()>>,
 }
@@ -63,7 +72,7 @@ impl Database {
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
-            .with_options(compaction(context.settings.data_age()))
+            .with_options(compaction(context.settings.garbage_age))
             .with_scheduler_supplier(Arc::new(detach.clone()));
         let building = Db::builder(database_path(range), store())
             .with_settings(slatedb_settings(context.settings.garbage_age))
@@ -94,6 +103,7 @@ impl Database {
             detach,
             space,
             reader,
+            stored_up_to: Mutex::default(),
             _following: following,
         };
         context.known.lock().insert(range);
@@ -111,9 +121,28 @@ impl Database {
         self.db.flush_with_options(options).await
     }
 
-    /// The last WAL record whose rows are in the store's files.
+    /// The last WAL record whose rows are in files of the manifest in memory. SlateDB changes it before it writes it to the
+    /// store, so these rows may be lost with the process: [`Database::stored_up_to`].
     pub(super) fn flushed_up_to(&self) -> WalId {
         WalId(self.db.manifest().replay_after_wal_id())
+    }
+
+    /// The last WAL record whose rows a start finds in the store's files. The WAL may release records up to it. Reads the
+    /// manifest in the store if a flush has changed the one in memory; if that fails, the answer is an earlier one.
+    pub(super) async fn stored_up_to(&self, context: &Context) -> WalId {
+        let known = *self.stored_up_to.lock();
+        if known >= self.flushed_up_to() {
+            return known;
+        }
+        let clock = Arc::clone(&context.clock) as Arc<dyn SystemClock>;
+        let folder = database_path(self.range);
+        let reading = newest_manifest(&context.home.store, &clock, &folder);
+        let read = tokio::time::timeout(STORED_MANIFEST_DEADLINE, reading).await;
+        let mut known = self.stored_up_to.lock();
+        if let Ok(Ok(Some(manifest))) = read {
+            *known = known.max(WalId(manifest.replay_after_wal_id()));
+        }
+        *known
     }
 
     /// Whether the database is closed, after a failure or by [`Database::close`].

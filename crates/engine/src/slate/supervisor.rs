@@ -121,7 +121,7 @@ async fn maintenance_wanted(wal: Option<&WalAdapter>) {
 /// Maintains the WAL, and accepts writes again once there is space.
 async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     let health = core.health.get();
-    match wal.maintain(&flushed(databases)).await {
+    match wal.maintain(&stored(core, databases).await).await {
         Ok(()) if wal.is_backlogged() => {}
         Ok(()) => {
             // Replaces the health only if it is still the one read above, so that a failure since then is not hidden.
@@ -133,12 +133,13 @@ async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
     }
 }
 
-/// The last flushed WAL record of each database.
-fn flushed(databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
-    let databases = databases.iter();
-    databases
-        .map(|database| (database.range, database.flushed_up_to()))
-        .collect()
+/// The last WAL record of each database whose rows are in the store.
+async fn stored(core: &Core, databases: &[Arc<Database>]) -> Vec<(RangeId, WalId)> {
+    let stored = databases.iter().map(async |database| {
+        let up_to = database.stored_up_to(&core.context).await;
+        (database.range, up_to)
+    });
+    futures::future::join_all(stored).await
 }
 
 /// Closes and reopens all databases. Retries until it succeeds.
@@ -192,7 +193,7 @@ async fn reopen(
         databases.push(Arc::new(opening.await?));
     }
     wal.retain(open_ranges.iter().map(|open| open.range));
-    wal.maintain(&flushed(&databases)).await?;
+    wal.maintain(&stored(core, &databases).await).await?;
     for (open, database) in open_ranges.iter().zip(databases) {
         open.set_database(database);
     }

@@ -35,33 +35,28 @@ const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// The garbage collector of a database.
 pub(super) fn collector(context: &Context, database: String) -> GarbageCollectorBuilder<String> {
+    let age = context.settings.garbage_age;
     let young_files = YoungFiles {
         clock: Arc::clone(&context.clock),
-        age: context.settings.garbage_age,
-        data_age: context.settings.data_age(),
+        age,
     };
     let store = Arc::clone(&context.home.store);
     GarbageCollectorBuilder::new(database, store)
         .with_system_clock(Arc::clone(&context.clock) as _)
-        .with_options(settings::garbage_collection(&context.settings))
+        .with_options(settings::garbage_collection(age))
         .with_gc_filter(Arc::new(young_files))
 }
 
 /// Keeps files from deletion that are younger than they look; see the module.
 struct YoungFiles {
     clock: Arc<StoreClock>,
-    /// The age of manifests and states of compactions.
     age: Duration,
-    /// The age of data files.
-    data_age: Duration,
 }
 
 impl YoungFiles {
     fn is_old(&self, file: &ObjectMetadata, wall: SystemTime) -> bool {
-        let is_data = file.location.extension() == Some("sst");
-        let wanted = if is_data { self.data_age } else { self.age };
         match wall.duration_since(file.last_modified.into()) {
-            Ok(age) => age > wanted,
+            Ok(age) => age > self.age,
             Err(ahead) => ahead.duration() > SKEW_MAX,
         }
     }

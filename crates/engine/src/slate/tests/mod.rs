@@ -7,6 +7,7 @@ mod log_length;
 mod memory_home;
 mod stored_bytes;
 mod stored_files;
+mod stored_manifest;
 mod trash;
 
 use std::collections::{BTreeMap, HashSet};
