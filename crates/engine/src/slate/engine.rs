@@ -37,6 +37,7 @@ impl SlateEngine {
         match tokio::time::timeout(FLUSH_DEADLINE, database.flush()).await {
             Ok(Ok(())) => {
                 if let Some(wal) = self.core.wal() {
+                    // A flush returns once its manifest is stored, and nothing was written since.
                     wal.release(range, database.flushed_up_to());
                 }
             }

@@ -137,9 +137,9 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         l0_max_ssts: LEVEL0_COUNT_MAX,
         l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
         l0_flush_parallelism: 1,
-        // Data files are not compressed, also those of compactions: a compactor within the database writes with this codec
-        // and ignores its own. Level 0 alone cannot be uncompressed, and compressing it takes more than it saves: under
-        // load a compaction reads each of its files a few seconds after it was written.
+        // No data file is compressed. SlateDB 0.18 has one codec for level 0 and for the compactor within a database, which
+        // ignores its own. Compressing level 0 takes more than it saves: under load a compaction reads each of its files a
+        // few seconds after it was written.
         compression_codec: None,
         // The compactor is configured separately, with [`compaction`].
         compactor_options: None,

@@ -121,7 +121,7 @@ struct ComparedScan {
     range: RangeId,
     keys: KeyRange,
     own: Box<dyn Scan>,
-    /// SlateDB's scan, after the same row as the own one; `None` when it is no longer compared.
+    /// SlateDB's scan, after the same row as `own`. `None` when the comparison has ended.
     other: Option<Box<dyn Scan>>,
     compared_until: Instant,
 }
