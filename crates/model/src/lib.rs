@@ -1,5 +1,5 @@
-//! The data model of the Table service: names, limits, typed values, entities in their stored form, ETags, filters and
-//! the ordered key codec.
+//! The data model of the storage services: names, limits, metadata, the ordered key codec; of the Table service also
+//! typed values, entities in their stored form, ETags and filters.
 //!
 //! This crate is pure: no I/O, no clock. The protocol's text formats are in the crate `wire`, except the text of
 //! date-times, GUIDs and ETags, and the writing (not the parsing) of filters.
@@ -14,6 +14,7 @@ mod filter;
 mod guid;
 mod key;
 pub mod limits;
+mod metadata;
 mod names;
 mod serde_text;
 mod service_properties;
@@ -32,11 +33,14 @@ pub use etag::{ETag, ETagText, ParseETagError};
 pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{
-    KeyError, KeyKind, KeyReader, KeyWriter, TableId, TableSpace, account_of, container_prefix,
-    indivisible_prefix,
+    KeyError, KeyKind, KeyReader, KeyWriter, MessagePosition, QueueId, QueueSpace, TableId,
+    TableSpace, account_of, container_prefix, indivisible_prefix,
 };
 pub use limits::LimitError;
-pub use names::{AccountName, InvalidKey, InvalidName, TableName, check_key, check_property_name};
+pub use metadata::{InvalidMetadata, METADATA_BYTES_MAX, Metadata};
+pub use names::{
+    AccountName, InvalidKey, InvalidName, QueueName, TableName, check_key, check_property_name,
+};
 pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{AnalyticsVersion, CorsRule, Logging, Metrics, ServiceProperties};
 pub use stack_text::StackText;

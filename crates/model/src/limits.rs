@@ -1,7 +1,7 @@
-//! The limits of the service's data model.
+//! The limits of the services' data models.
 //!
-//! Sources: service documents "Understanding the Table service data model" and "Scalability and performance targets for
-//! Table storage". `docs/compat.md` lists limits that the live service has not confirmed.
+//! Sources: service documents "Understanding the Table service data model", "Scalability and performance targets for
+//! Table storage", "Put Message", "Get Messages" and "List Queues". `docs/compat.md` lists limits that the live service has not confirmed.
 
 use thiserror::Error;
 
@@ -25,6 +25,15 @@ pub const BATCH_OPERATIONS_MAX: usize = 100;
 pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of stored access policies of a table.
 pub const POLICIES_MAX: usize = 5;
+
+/// Maximum length of a message's text, in bytes of UTF-8.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Maximum number of messages that Get Messages and Peek Messages return.
+pub const MESSAGES_MAX: usize = 32;
+/// Maximum visibility timeout of a message: seven days, in seconds.
+pub const VISIBILITY_SECONDS_MAX: u64 = 7 * 86_400;
+/// Maximum number of queues on a page of List Queues.
+pub const PAGE_QUEUES_MAX: usize = 5000;
 
 /// The limit or rule of the data model that an entity violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -1,4 +1,4 @@
-//! Names of accounts, tables and properties, and the rules for key values.
+//! Names of accounts, tables, queues and properties, and the rules for key values.
 
 use crate::limits::{KEY_UNITS_MAX, LimitError, PROPERTY_NAME_UNITS_MAX};
 use std::fmt;
@@ -101,6 +101,42 @@ impl fmt::Display for TableName {
     }
 }
 
+/// The name of a queue: 3 to 63 lower-case letters, digits and single hyphens; the first and the last character are
+/// letters or digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueName(String);
+
+impl QueueName {
+    /// Checks a name (service document "Naming Queues and Metadata").
+    ///
+    /// # Errors
+    /// [`InvalidName::Characters`], also for a hyphen at a wrong position, or [`InvalidName::Length`].
+    pub fn new(name: &str) -> Result<Self, InvalidName> {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if !name.bytes().all(allowed) {
+            return Err(InvalidName::Characters);
+        }
+        if !(3..=63).contains(&name.len()) {
+            return Err(InvalidName::Length);
+        }
+        if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
+            return Err(InvalidName::Characters);
+        }
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for QueueName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Checks the name of a custom property: an identifier of at most 255 UTF-16 code units.
 ///
 /// # Errors
@@ -161,6 +197,19 @@ mod tests {
         assert_eq!(case("my-table"), InvalidName::Characters);
         assert_eq!(case("täble"), InvalidName::Characters);
         assert_eq!(case("TaBles"), InvalidName::Reserved);
+    }
+
+    #[test]
+    fn queues() {
+        for good in ["abc", "1-2", "a-b-c", &"x".repeat(63)] {
+            assert!(QueueName::new(good).is_ok(), "{good}");
+        }
+        for bad in ["Abc", "a_b", "$logs", "-ab", "ab-", "a--b", "äbc"] {
+            assert_eq!(QueueName::new(bad), Err(InvalidName::Characters), "{bad}");
+        }
+        for bad in ["", "ab", &"x".repeat(64)] {
+            assert_eq!(QueueName::new(bad), Err(InvalidName::Length), "{bad}");
+        }
     }
 
     #[test]

@@ -37,6 +37,15 @@ impl KeyKind {
         &[Field::Text, Field::Id],
         &[Field::Text, Field::Id, Field::Text],
     );
+    /// `account`: the service properties of an account's queues.
+    pub const QUEUE_SERVICE_PROPERTIES: Self = Self::undivided(0x14);
+    /// `account | queue name`: a queue of the catalog.
+    pub const QUEUE: Self = Self::undivided(0x15);
+    /// `account | queue id`: a deleted or cleared queue whose rows are not removed yet.
+    pub const DROPPED_QUEUE: Self = Self::undivided(0x16);
+    /// `account | queue id | …`: a row of a queue. All rows of a queue are in one range.
+    pub const MESSAGE: Self =
+        Self::divided(0x30, &[Field::Text, Field::Id], &[Field::Text, Field::Id]);
 
     /// A kind whose keys are all in one range.
     const fn undivided(byte: u8) -> Self {
@@ -91,11 +100,15 @@ fn prefix_of<'k>(key: &'k [u8], fields: &[Field]) -> Option<&'k [u8]> {
 }
 
 /// All stored kinds of keys, the most frequent first.
-const STORED: [KeyKind; 4] = [
+const STORED: [KeyKind; 8] = [
     KeyKind::ENTITY,
+    KeyKind::MESSAGE,
     KeyKind::TABLE,
+    KeyKind::QUEUE,
     KeyKind::TABLE_SERVICE_PROPERTIES,
+    KeyKind::QUEUE_SERVICE_PROPERTIES,
     KeyKind::DROPPED_TABLE,
+    KeyKind::DROPPED_QUEUE,
 ];
 
 /// The kind of a stored key; `None` for an unknown kind.
@@ -128,9 +141,6 @@ mod tests {
     use crate::{KeyWriter, TableId, TableSpace};
     use proptest::prelude::*;
 
-    /// `account | queue id | time of visibility | message id`: no split divides a queue.
-    const MESSAGE: KeyKind =
-        KeyKind::divided(0x30, &[Field::Text, Field::Id], &[Field::Text, Field::Id]);
     /// `account | container id | blob name | block id`: no split divides a blob.
     const BLOCK: KeyKind = KeyKind::divided(
         0x40,
@@ -149,13 +159,13 @@ mod tests {
     proptest! {
         #[test]
         fn each_kind_declares_its_prefixes(account in text(), container: u64, name in text(), last in text()) {
-            let message = in_container(MESSAGE, &account, container)
+            let message = in_container(KeyKind::MESSAGE, &account, container)
                 .table_id(TableId(1))
                 .last_text(&last)
                 .finish();
-            let queue = in_container(MESSAGE, &account, container).finish();
-            prop_assert_eq!(prefix_of(&message, MESSAGE.indivisible), Some(queue.as_ref()));
-            prop_assert_eq!(prefix_of(&message, MESSAGE.container), Some(queue.as_ref()));
+            let queue = in_container(KeyKind::MESSAGE, &account, container).finish();
+            prop_assert_eq!(indivisible_prefix(&message), Some(queue.as_ref()));
+            prop_assert_eq!(container_prefix(&message), Some(queue.as_ref()));
 
             let of_blob = |last: &str| in_container(BLOCK, &account, container).text(&name).last_text(last);
             let (block, blob) = (of_blob(&last).finish(), of_blob("").finish());
@@ -163,13 +173,13 @@ mod tests {
             let blobs = in_container(BLOCK, &account, container).finish();
             prop_assert_eq!(prefix_of(&block, BLOCK.container), Some(blobs.as_ref()));
 
-            // The kinds of this test are not stored kinds, so the functions for stored keys ignore them.
+            // Not a stored kind, so the functions for stored keys ignore it.
+            prop_assert_eq!(indivisible_prefix(&block), None);
             let space = TableSpace::new(&account, TableId(container));
             let entity = space.entity(&name, &last);
             prop_assert_eq!(kind_of(&entity), Some(KeyKind::ENTITY));
             let partition = space.partition(&name);
             prop_assert_eq!(indivisible_prefix(&entity), Some(partition.as_ref()));
-            prop_assert_eq!(indivisible_prefix(&message), None);
             prop_assert_eq!(account_of(&entity), account_of(&message));
         }
 

@@ -11,15 +11,18 @@
 //! - the byte order of encoded keys is the order of their fields, compared one after the other, texts by UTF-16 code
 //!   unit;
 //! - a text field contains 00 only as its terminator, so no text can extend into the next field;
-//! - a split key is the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey.
+//! - a split key is the start of an *indivisible prefix*; for an entity, that prefix ends after the PartitionKey, for a
+//!   message, after the queue.
 
 mod kind;
+mod queue_space;
 mod reader;
 mod table_space;
 mod text;
 mod writer;
 
 pub use kind::{KeyKind, account_of, container_prefix, indivisible_prefix};
+pub use queue_space::{MessagePosition, QueueId, QueueSpace};
 pub use reader::KeyReader;
 pub use table_space::TableSpace;
 pub use writer::KeyWriter;

@@ -42,14 +42,34 @@ impl<'a> KeyReader<'a> {
         read_text(field)
     }
 
-    /// The table id.
+    /// The id of a table or a queue: eight bytes.
     ///
     /// # Errors
     /// [`KeyError`] when fewer than eight bytes are left.
-    pub fn table_id(&mut self) -> Result<TableId, KeyError> {
+    pub fn id(&mut self) -> Result<u64, KeyError> {
         let (id, rest) = self.rest.split_first_chunk::<8>().ok_or(KeyError)?;
         self.rest = rest;
-        Ok(TableId(u64::from_be_bytes(*id)))
+        Ok(u64::from_be_bytes(*id))
+    }
+
+    /// The table id.
+    ///
+    /// # Errors
+    /// Those of [`Self::id`].
+    pub fn table_id(&mut self) -> Result<TableId, KeyError> {
+        self.id().map(TableId)
+    }
+
+    /// Checks that no field is left.
+    ///
+    /// # Errors
+    /// [`KeyError`] when bytes are left.
+    pub const fn end(self) -> Result<(), KeyError> {
+        if self.rest.is_empty() {
+            Ok(())
+        } else {
+            Err(KeyError)
+        }
     }
 
     /// The last text: the rest of the key.

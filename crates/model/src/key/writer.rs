@@ -26,11 +26,17 @@ impl KeyWriter {
         self
     }
 
-    /// Appends a table id: eight bytes, big-endian.
+    /// Appends the id of a table or a queue: eight bytes, big-endian.
     #[must_use]
-    pub fn table_id(mut self, id: TableId) -> Self {
-        self.bytes.extend_from_slice(&id.0.to_be_bytes());
+    pub fn id(mut self, id: u64) -> Self {
+        self.bytes.extend_from_slice(&id.to_be_bytes());
         self
+    }
+
+    /// Appends a table id.
+    #[must_use]
+    pub fn table_id(self, id: TableId) -> Self {
+        self.id(id.0)
     }
 
     /// Appends the last text, without a terminator.
