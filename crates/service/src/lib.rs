@@ -1,5 +1,6 @@
 //! The parts that all storage services share: accounts, fair admission, scalability targets, Timestamps, service
-//! properties with CORS rules, stored access policies, and the memory for bytes in flight.
+//! properties with CORS rules, stored access policies, the removal of dropped containers, and the memory for bytes in
+//! flight.
 //!
 //! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate
 //! depends on no protocol, and uses only the prefixes of keys.
@@ -9,6 +10,7 @@
 
 mod accounts;
 mod admission;
+mod dropped;
 mod error;
 mod memory;
 mod policies;
@@ -17,9 +19,11 @@ mod record;
 mod storage;
 mod targets;
 mod timestamps;
+mod walk;
 
 pub use accounts::{Account, Accounts};
 pub use admission::{Admission, AdmissionQueue, Admitted, write_cost};
+pub use dropped::Dropped;
 pub use error::{AccountLimit, Busy, BusyReason, Error};
 pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
@@ -29,3 +33,4 @@ pub use targets::{
     Charged, ContainerRates, Cost, Direction, Limited, Rates, Scope, ScopeNames, Targets,
 };
 pub use timestamps::Timestamps;
+pub use walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk, remove_keys};

@@ -3,15 +3,13 @@
 use crate::catalog::CatalogMemo;
 use crate::{Error, Table, TargetSettings};
 use bytes::Bytes;
-use parking_lot::Mutex;
 use partita_cluster::{PartitionMap, Route};
-use partita_model::{DateTime, TableId};
+use partita_model::{DateTime, KeyKind};
 use partita_range::Locked;
 use partita_rt::Clock;
-use partita_service::{AdmissionQueue, Charged, Cost, Direction, Storage, Timestamps};
-use std::collections::{HashMap, HashSet};
+use partita_service::{AdmissionQueue, Charged, Cost, Direction, Dropped, Storage, Timestamps};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Settings of the Table service.
@@ -52,12 +50,8 @@ pub struct Service {
     /// Admits one long transaction at a time.
     pub(crate) long_transactions: AdmissionQueue,
     pub(crate) memo: CatalogMemo,
-    /// Notified when a table was deleted.
-    pub(crate) table_deleted: Notify,
-    /// Tables being restored from a snapshot. Until they are complete, the catalog lists them as dropped.
-    pub(crate) restoring: Mutex<HashSet<TableId>>,
-    /// When the sweep first saw each dropped table.
-    pub(crate) dropped_since: Mutex<HashMap<TableId, Instant>>,
+    /// The dropped tables. A table that is being restored from a snapshot is one until it is complete.
+    pub(crate) dropped: Dropped,
     /// Notified when the time to live of a table was set.
     pub(crate) ttl_changed: Notify,
 }
@@ -73,9 +67,12 @@ impl Service {
             transactions: AdmissionQueue::new(settings.transactions_max as u64),
             long_transactions: AdmissionQueue::new(1),
             memo: CatalogMemo::default(),
-            table_deleted: Notify::new(),
-            restoring: Mutex::default(),
-            dropped_since: Mutex::default(),
+            dropped: Dropped::new(
+                "table",
+                KeyKind::DROPPED_TABLE,
+                KeyKind::ENTITY,
+                settings.drop_grace,
+            ),
             ttl_changed: Notify::new(),
         }
     }

@@ -24,7 +24,7 @@ impl Service {
         // Both keys are in the same range, because a split never divides the catalog.
         batch.put(dropped_key, dropped);
         locked.commit(batch).await?;
-        self.table_deleted.notify_one();
+        self.dropped.notify();
         Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Lists all tables of all accounts, for background tasks and the admin port.
 
-use super::{CHUNK_BYTES, CHUNK_ROWS, Table};
+use super::Table;
 use crate::{Error, Service};
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader};
+use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
 
 impl Service {
     /// Calls `visit` for each table until it returns `false`.

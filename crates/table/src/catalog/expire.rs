@@ -7,14 +7,13 @@
 //!
 //! A walk skips unreadable rows. A failed walk of a table is repeated later, and does not delay other tables.
 
-use super::table_walk::{TableWalk, remove_keys};
 use super::{Table, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
 use partita_rt::Shutdown;
-use partita_service::{Busy, BusyReason};
+use partita_service::{Busy, BusyReason, RowWalk, remove_keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,7 +144,8 @@ impl Walk<'_> {
             return Ok(None);
         };
         let mut oldest = self.now;
-        let mut walk = TableWalk::new(self.service, &self.table.space);
+        let space = &self.table.space;
+        let mut walk = RowWalk::new(self.service.storage(), space.prefix().clone(), space.end());
         while let Some(rows) = walk.next().await? {
             let mut keys = Vec::new();
             for (key, value) in rows {
@@ -180,7 +180,7 @@ impl Walk<'_> {
                 return Ok(false);
             }
             let expiry = self.expiry;
-            match remove_keys(self.service, keys, |row| expiry.has(row)).await {
+            match remove_keys(self.service.storage(), keys, |row| expiry.has(row)).await {
                 Ok(removed) => {
                     self.removed += removed;
                     return Ok(true);

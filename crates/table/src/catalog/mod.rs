@@ -12,11 +12,9 @@ mod record;
 mod rename_table;
 mod restore_table;
 mod service_properties;
-mod sweep;
 mod table;
 mod table_acl;
 mod table_settings;
-mod table_walk;
 #[cfg(test)]
 mod tests;
 mod truncate_table;
@@ -25,21 +23,15 @@ pub(crate) use expire::expire;
 pub use key_location::{KeyLocation, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
-pub(crate) use sweep::sweep;
 pub(crate) use table::CatalogMemo;
 pub use table::Table;
 
-use self::record::{DroppedRecord, TableRecord};
+use self::record::TableRecord;
 use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
 use partita_service::{decode_record, encode_record};
-
-/// The maximum number of rows that background tasks and listings read at a time: few, so that requests are not delayed.
-const CHUNK_ROWS: usize = 256;
-/// The size in bytes at which a read of background tasks and listings ends.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// The key of a table's record.
 fn table_key(account: &AccountName, folded: &str) -> Bytes {
@@ -53,15 +45,6 @@ fn table_key(account: &AccountName, folded: &str) -> Bytes {
 /// The key of the record of the table with this name, ignoring case.
 fn name_key(account: &AccountName, table: &TableName) -> Bytes {
     table_key(account, &table.folded())
-}
-
-/// The key of the record of a deleted table whose rows are not removed yet.
-fn dropped_key(account: &AccountName, table: TableId) -> Bytes {
-    let account = account.as_str();
-    KeyWriter::new(KeyKind::DROPPED_TABLE, account.len() + 9)
-        .text(account)
-        .table_id(table)
-        .finish()
 }
 
 impl Service {
@@ -88,10 +71,6 @@ impl Service {
 
     /// The key and the record of a newly deleted table, whose rows the sweep will remove.
     fn dropped_row(&self, account: &AccountName, table: TableId, name: &str) -> (Bytes, Bytes) {
-        let record = DroppedRecord {
-            name: name.to_owned(),
-            dropped: self.wall_time().ticks(),
-        };
-        (dropped_key(account, table), encode_record(&record))
+        self.dropped.row(account, table.0, name, self.wall_time())
     }
 }

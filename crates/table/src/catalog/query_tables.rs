@@ -1,11 +1,12 @@
 //! Query Tables: an account's tables in the order of their names, ignoring case.
 
-use super::{CHUNK_BYTES, CHUNK_ROWS, Table, table_key};
+use super::{Table, table_key};
 use crate::{Error, Service};
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{
     AccountName, DateTime, Filter, KeyKind, KeyWriter, Property, Row, StoredError, ValueRef,
 };
+use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
 
 /// Where the next page of a listing starts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,16 +20,6 @@ pub(crate) struct TableRecord {
     pub(crate) ttl_seconds: Option<u64>,
 }
 
-/// The record of a deleted table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DroppedRecord {
-    /// The former name, for logs.
-    pub(crate) name: String,
-    /// The deletion time in ticks.
-    pub(crate) dropped: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,6 @@
 //! Rename, truncation and expiry of tables, over two ranges and with a manual clock.
 
-use super::dropped_key;
 use super::expire::Expiring;
-use super::record::DroppedRecord;
-use super::sweep::sweep_once;
-use super::table_walk::TableWalk;
 use crate::{
     Change, ChangeKind, Condition, Error, Query, Service, ServiceSettings, Table, TargetSettings,
 };
@@ -12,15 +8,25 @@ use partita_cluster::{Epoch, PartitionMap, Served};
 use partita_engine::memory::MemoryEngine;
 use partita_engine::{Batch, ReadError};
 use partita_model::{
-    AccessPolicy, AccountName, ETag, Properties, PropertiesBuilder, SignedIdentifier, TableId,
-    TableName, TableSpace, TimeToLive, ValueRef,
+    AccessPolicy, AccountName, DateTime, ETag, Properties, PropertiesBuilder, SignedIdentifier,
+    TableId, TableName, TableSpace, TimeToLive, ValueRef,
 };
 use partita_range::{Bounds, Range, RangeId};
-use partita_rt::{Clock as _, ManualClock, Tasks};
-use partita_service::{Storage, encode_record};
+use partita_rt::{Clock as _, ManualClock, Shutdown, Tasks};
+use partita_service::{RowWalk, Storage};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+async fn sweep_once(
+    service: &Service,
+    shutdown: &Shutdown,
+) -> Result<bool, partita_service::Error> {
+    service
+        .dropped
+        .sweep_once(service.storage(), shutdown)
+        .await
+}
 
 fn account() -> AccountName {
     AccountName::new("account").unwrap()
@@ -173,7 +179,11 @@ impl Rig {
 
     /// The number of rows stored under the id of a table.
     async fn stored(&self, table: &Table) -> usize {
-        let mut walk = TableWalk::new(&self.service, &table.space);
+        let mut walk = RowWalk::new(
+            self.service.storage(),
+            table.space.prefix().clone(),
+            table.space.end(),
+        );
         let mut stored = 0;
         while let Some(rows) = walk.next().await.unwrap() {
             stored += rows.len();
@@ -486,16 +496,13 @@ async fn a_damaged_table_does_not_block_the_expiry_of_others() {
 #[tokio::test]
 async fn a_damaged_dropped_table_does_not_block_the_sweep() {
     let rig = Rig::new().await;
-    let record = encode_record(&DroppedRecord {
-        name: "Gone".into(),
-        dropped: 0,
-    });
+    let dropped = &rig.service.dropped;
+    let dropped_key = |id| dropped.key(&account(), id);
+    let (_, record) = dropped.row(&account(), 0, "Gone", DateTime::MIN);
     // An unreadable record, unreadable rows, and more records than one read returns.
-    rig.store(dropped_key(&account(), TableId(0)), "\u{7f}")
-        .await;
+    rig.store(dropped_key(0), "\u{7f}").await;
     for id in 1..=600 {
-        rig.store(dropped_key(&account(), TableId(id)), record.clone())
-            .await;
+        rig.store(dropped_key(id), record.clone()).await;
     }
     let unread = TableSpace::new(account().as_str(), TableId(1));
     rig.store(unread.entity("p", "r"), "row").await;
@@ -510,7 +517,7 @@ async fn a_damaged_dropped_table_does_not_block_the_sweep() {
     assert!(left, "two tables are retried");
     let mut stays = Vec::new();
     for id in 0..=600 {
-        let key = dropped_key(&account(), TableId(id));
+        let key = dropped_key(id);
         if rig.service.get(&key).await.unwrap().is_some() {
             stays.push(id);
         }

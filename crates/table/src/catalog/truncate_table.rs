@@ -23,7 +23,7 @@ impl Service {
             record.id = partita_rt::random::u64();
         })
         .await?;
-        self.table_deleted.notify_one();
+        self.dropped.notify();
         Ok(())
     }
 }

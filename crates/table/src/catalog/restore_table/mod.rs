@@ -9,8 +9,8 @@
 //! A step is retried if the storage is busy, because a failure would waste all rows written so far. A kill leaves a
 //! dropped table, whose rows the sweep removes. The sweep skips the tables that this process is restoring.
 
+use super::name_key;
 use super::record::TableRecord;
-use super::{CHUNK_BYTES, CHUNK_ROWS, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service, Table};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use partita_engine::{Batch, Rows};
 use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
-use partita_service::{decode_record, encode_record};
+use partita_service::{CHUNK_BYTES, CHUNK_ROWS, decode_record, encode_record};
 use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -286,16 +286,15 @@ struct Restoring<'s> {
 
 impl<'s> Restoring<'s> {
     fn begin(service: &'s Service, id: TableId) -> Self {
-        service.restoring.lock().insert(id);
+        service.dropped.hold(id.0);
         Self { service, id }
     }
 }
 
 impl Drop for Restoring<'_> {
     fn drop(&mut self) {
-        self.service.restoring.lock().remove(&self.id);
-        // Wakes the sweep in case the restore failed.
-        self.service.table_deleted.notify_one();
+        // Starts a round of the sweep too, in case the restore failed.
+        self.service.dropped.release(self.id.0);
     }
 }
 

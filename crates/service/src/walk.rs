@@ -1,20 +1,23 @@
-//! Reads all rows of a table, for background work.
+//! Reads all rows of a container, for background work.
 
-use super::{CHUNK_BYTES, CHUNK_ROWS};
-use crate::{Error, Service};
+use crate::{Error, Storage};
 use bytes::Bytes;
 use partita_cluster::Route;
 use partita_engine::{Batch, KeyRange, Rows, Scan, ScanHint};
-use partita_model::TableSpace;
+
+/// The maximum number of rows that background tasks and listings read at a time: few, so that requests are not delayed.
+pub const CHUNK_ROWS: usize = 256;
+/// The size in bytes at which a read of background tasks and listings ends.
+pub const CHUNK_BYTES: usize = 1 << 20;
 
 /// The number of rows after which a walk takes a new engine snapshot. Old snapshots would keep ranges open that a split
 /// or merge has replaced.
 const SNAPSHOT_ROWS: usize = 16_384;
 
-/// Reads the rows of a table in key order, through all its ranges. Concurrent changes may be missing.
-pub(super) struct TableWalk<'a> {
-    service: &'a Service,
-    /// The first key after the table.
+/// Reads the rows between two keys in key order, through all their ranges. Concurrent changes may be missing.
+pub struct RowWalk<'a> {
+    storage: &'a Storage,
+    /// The first key after the rows.
     end: Bytes,
     /// The next key to read; `None` at the end.
     at: Option<Bytes>,
@@ -29,22 +32,26 @@ struct Open {
     route: Route,
 }
 
-impl<'a> TableWalk<'a> {
-    pub(super) fn new(service: &'a Service, space: &TableSpace) -> Self {
+impl<'a> RowWalk<'a> {
+    /// A walk over the rows from `start` to before `end`.
+    pub const fn new(storage: &'a Storage, start: Bytes, end: Bytes) -> Self {
         Self {
-            service,
-            end: space.end(),
-            at: Some(space.prefix().clone()),
+            storage,
+            end,
+            at: Some(start),
             open: None,
         }
     }
 
     /// The next rows; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Rows>, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`]; the next call continues.
+    pub async fn next(&mut self) -> Result<Option<Rows>, Error> {
         while let Some(at) = &self.at {
             let mut open = match self.open.take() {
                 Some(open) => open,
-                None => snapshot(self.service, at.clone(), &self.end).await?,
+                None => snapshot(self.storage, at.clone(), &self.end).await?,
             };
             let rows = open.scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
             let Some(last) = rows.last_key() else {
@@ -63,8 +70,8 @@ impl<'a> TableWalk<'a> {
     }
 }
 
-async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Error> {
-    let route = service.route(&at);
+async fn snapshot(storage: &Storage, at: Bytes, end: &Bytes) -> Result<Open, Error> {
+    let route = storage.route(&at);
     let end = route.end().unwrap_or(end).min(end).clone();
     let keys = KeyRange::half_open(at, end);
     let scan = route.range.scan(keys, ScanHint::walk()).await?;
@@ -78,19 +85,23 @@ async fn snapshot(service: &Service, at: Bytes, end: &Bytes) -> Result<Open, Err
 /// Removes the rows at `keys`, which must be in order, if `still` returns `true` for the current row. Makes one commit
 /// for each range, and returns the number of removed rows. Does not wait for a range in transit, because the caller may
 /// hold another lock.
-pub(super) async fn remove_keys(
-    service: &Service,
+///
+/// # Errors
+/// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`], and those of `still`; rows of earlier ranges may be
+/// removed.
+pub async fn remove_keys<E: From<Error>>(
+    storage: &Storage,
     keys: &[Bytes],
-    still: impl Fn(&[u8]) -> Result<bool, Error>,
-) -> Result<usize, Error> {
+    still: impl Fn(&[u8]) -> Result<bool, E>,
+) -> Result<usize, E> {
     let (mut rest, mut removed) = (keys, 0);
     while let Some(first) = rest.first() {
-        let route = service.route(first);
+        let route = storage.route(first);
         let count = rest.partition_point(|key| route.range.bounds().contains(key));
         let (here, behind) = rest.split_at(count);
         // The lock fails if the range was split after the look-up; then the caller retries.
-        let locked = service.storage().lock_at_once(here).await?;
-        let current = locked.read_many(here).await?;
+        let locked = storage.lock_at_once(here).await?;
+        let current = locked.read_many(here).await.map_err(Error::from)?;
         let mut batch = Batch::with_capacity(count);
         for (key, row) in here.iter().zip(current) {
             if let Some(row) = row
@@ -100,7 +111,7 @@ pub(super) async fn remove_keys(
                 removed += 1;
             }
         }
-        locked.commit(batch).await?;
+        locked.commit(batch).await.map_err(Error::from)?;
         rest = behind;
     }
     Ok(removed)
