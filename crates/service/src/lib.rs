@@ -16,6 +16,7 @@ mod memory;
 mod policies;
 mod properties;
 mod record;
+mod record_memo;
 mod storage;
 mod targets;
 mod timestamps;
@@ -28,6 +29,7 @@ pub use error::{AccountLimit, Busy, BusyReason, Error};
 pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
 pub use record::{decode_record, encode_record};
+pub use record_memo::RecordMemo;
 pub use storage::Storage;
 pub use targets::{
     Charged, ContainerRates, Cost, Direction, Limited, Rates, Scope, ScopeNames, Targets,

@@ -1,13 +1,14 @@
 //! The service: the state shared by all operations on tables.
 
-use crate::catalog::CatalogMemo;
 use crate::{Error, Table, TargetSettings};
 use bytes::Bytes;
 use partita_cluster::{PartitionMap, Route};
 use partita_model::{DateTime, KeyKind};
 use partita_range::Locked;
 use partita_rt::Clock;
-use partita_service::{AdmissionQueue, Charged, Cost, Direction, Dropped, Storage, Timestamps};
+use partita_service::{
+    AdmissionQueue, Charged, Cost, Direction, Dropped, RecordMemo, Storage, Timestamps,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -49,7 +50,7 @@ pub struct Service {
     pub(crate) transactions: AdmissionQueue,
     /// Admits one long transaction at a time.
     pub(crate) long_transactions: AdmissionQueue,
-    pub(crate) memo: CatalogMemo,
+    pub(crate) memo: RecordMemo<Table>,
     /// The dropped tables. A table that is being restored from a snapshot is one until it is complete.
     pub(crate) dropped: Dropped,
     /// Notified when the time to live of a table was set.
@@ -66,7 +67,7 @@ impl Service {
             targets,
             transactions: AdmissionQueue::new(settings.transactions_max as u64),
             long_transactions: AdmissionQueue::new(1),
-            memo: CatalogMemo::default(),
+            memo: RecordMemo::default(),
             dropped: Dropped::new(
                 "table",
                 KeyKind::DROPPED_TABLE,

@@ -112,18 +112,10 @@ impl Locked {
     /// Those of [`Locked::commit`].
     pub async fn commit_by(self, batch: Batch, clock: &dyn Clock) -> Result<Instant, WriteError> {
         let began = self.arrived.unwrap_or_else(|| clock.monotonic());
-        let permit = self.range.engine.reserve(batch.bytes()).await?;
-        let (answer, answered) = oneshot::channel();
-        let Self {
-            range,
-            locks,
-            pass,
-            found_absent,
-            ..
-        } = self;
-        let memory = Arc::clone(&range.memory);
-        let writes = batch.writes().to_vec();
-        let is_new = found_absent.into_inner() && writes.iter().any(|write| write.value.is_some());
+        let range = Arc::clone(&self.range);
+        let writes = batch.writes();
+        let is_new = self.found_absent.load(Ordering::Relaxed)
+            && writes.iter().any(|write| write.value.is_some());
         let access = if is_new {
             Access::Insert
         } else {
@@ -135,6 +127,31 @@ impl Locked {
             bytes_in: batch.bytes() - writes.len() * Batch::OVERHEAD_BYTES,
             ..RequestStats::default()
         };
+        let result = self.commit_uncounted(batch).await;
+        if matches!(result, Err(WriteError::Refused(_))) {
+            return result.map(|()| began);
+        }
+        let ended = clock.monotonic();
+        done.latency = ended - began;
+        if let Some(key) = first {
+            range.note(&key, access, done);
+        }
+        result.map(|()| ended)
+    }
+
+    /// Like [`Locked::commit`], but does not count in the heat: for a batch of several requests, each of which the
+    /// caller counts with [`Range::note`].
+    ///
+    /// # Errors
+    /// Those of [`Locked::commit`].
+    pub async fn commit_uncounted(self, batch: Batch) -> Result<(), WriteError> {
+        let permit = self.range.engine.reserve(batch.bytes()).await?;
+        let (answer, answered) = oneshot::channel();
+        let Self {
+            range, locks, pass, ..
+        } = self;
+        let memory = Arc::clone(&range.memory);
+        let writes = batch.writes().to_vec();
         permit.submit(
             batch,
             Box::new(move |result| {
@@ -152,12 +169,12 @@ impl Locked {
             }),
         );
         // If the completion was dropped without a call, the outcome is unknown.
-        let result = answered.await.unwrap_or(Err(WriteError::Unknown));
-        let ended = clock.monotonic();
-        done.latency = ended - began;
-        if let Some(key) = first {
-            range.note(&key, access, done);
-        }
-        result.map(|()| ended)
+        answered.await.unwrap_or(Err(WriteError::Unknown))
+    }
+
+    /// The range of the keys.
+    #[must_use]
+    pub fn range(&self) -> &Arc<Range> {
+        &self.range
     }
 }

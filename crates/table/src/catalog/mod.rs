@@ -23,7 +23,6 @@ pub(crate) use expire::expire;
 pub use key_location::{KeyLocation, TableNames};
 pub use query_tables::{TablePage, TableToken};
 pub use restore_table::{Restored, SnapshotTable, snapshot_tables};
-pub(crate) use table::CatalogMemo;
 pub use table::Table;
 
 use self::record::TableRecord;

@@ -1,14 +1,9 @@
-//! [`Table`], the result of looking up a table by its name, and a cache of decoded table records.
+//! [`Table`], the result of looking up a table by its name.
 
 use super::record::TableRecord;
 use crate::Error;
-use bytes::Bytes;
-use parking_lot::RwLock;
 use partita_model::{AccountName, DateTime, SignedIdentifier, TableId, TableSpace, TimeToLive};
-use partita_rt::hash::RandomState;
 use partita_service::decode_record;
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A table as it was when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,36 +44,5 @@ impl Table {
             policies: policies.iter().map(SignedIdentifier::from).collect(),
             ttl,
         })
-    }
-}
-
-/// Decoded table records by their row: every request looks up its table, and the row rarely changes.
-///
-/// A look-up still reads the row, usually from the range's cache. The memo only avoids decoding the row again.
-#[derive(Debug, Default)]
-pub(crate) struct CatalogMemo {
-    tables: RwLock<HashMap<Bytes, (Bytes, Arc<Table>), RandomState>>,
-}
-
-impl CatalogMemo {
-    /// The maximum number of cached records. If the accounts together have more tables, some records are decoded
-    /// repeatedly.
-    const TABLES_MAX: usize = 10_000;
-
-    pub(super) fn find(&self, key: &Bytes, row: &Bytes) -> Option<Arc<Table>> {
-        let tables = self.tables.read();
-        let (known, table) = tables.get(key)?;
-        // Compares the addresses first: the range's cache nearly always returns the same buffer, so the bytes are
-        // rarely compared.
-        let same = (known.as_ptr() == row.as_ptr() && known.len() == row.len()) || known == row;
-        same.then(|| Arc::clone(table))
-    }
-
-    pub(super) fn keep(&self, key: Bytes, row: Bytes, table: &Arc<Table>) {
-        let mut tables = self.tables.write();
-        if tables.len() >= Self::TABLES_MAX {
-            tables.clear();
-        }
-        tables.insert(key, (row, Arc::clone(table)));
     }
 }
