@@ -1,0 +1,90 @@
+//! List Queues: an account's queues in the order of their names.
+
+use super::{Queue, queue_key};
+use crate::{Error, Service};
+use partita_engine::{KeyRange, ScanHint};
+use partita_model::{AccountName, KeyKind, KeyReader, Metadata};
+use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
+
+/// A queue in a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedQueue {
+    /// Its name.
+    pub name: String,
+    /// Its metadata.
+    pub metadata: Metadata,
+}
+
+/// Some queues of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueuePage {
+    /// The queues in order.
+    pub queues: Vec<ListedQueue>,
+    /// The name of the next queue; `None` on the last page.
+    pub next: Option<String>,
+}
+
+impl Service {
+    /// At most `top` queues whose names begin with `prefix`, starting at the name `from`.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn list_queues(
+        &self,
+        account: &AccountName,
+        prefix: &str,
+        from: Option<&str>,
+        top: usize,
+    ) -> Result<QueuePage, Error> {
+        let start = queue_key(account, from.unwrap_or_default().max(prefix));
+        // No name has this byte.
+        let end = [&queue_key(account, prefix), &b"\xFF"[..]].concat().into();
+        let mut page = QueuePage::default();
+        self.scan_queues(KeyRange::half_open(start, end), |queue| {
+            if page.queues.len() == top {
+                page.next = Some(queue.name);
+                return false;
+            }
+            page.queues.push(ListedQueue {
+                name: queue.name,
+                metadata: queue.metadata,
+            });
+            true
+        })
+        .await?;
+        Ok(page)
+    }
+
+    /// Calls `visit` for each queue of all accounts until it returns `false`.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn each_queue(&self, visit: impl FnMut(Queue) -> bool + Send) -> Result<(), Error> {
+        let keys = KeyRange::half_open(KeyKind::QUEUE.start(), KeyKind::QUEUE.end());
+        self.scan_queues(keys, visit).await
+    }
+
+    async fn scan_queues(
+        &self,
+        keys: KeyRange,
+        mut visit: impl FnMut(Queue) -> bool + Send,
+    ) -> Result<(), Error> {
+        // All queues are in one range, because a split never divides the catalog.
+        let range = self.storage().route(&KeyKind::QUEUE.start()).range;
+        let mut scan = range.scan(keys, ScanHint::page(CHUNK_ROWS)).await?;
+        loop {
+            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for (key, row) in rows.iter() {
+                let mut fields = KeyReader::of_kind(key, KeyKind::QUEUE)?;
+                let account = fields.text()?;
+                let queue = Queue::from_row(&account, &fields.last_text()?, row)?;
+                if !visit(queue) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The catalog: the queues of an account with their metadata and access policies, and its service properties. Its rows
+//! are in the same key space as the messages, see `docs/format/catalog.md`.
+
+mod clear_messages;
+mod create_queue;
+mod delete_queue;
+mod expire;
+mod get_queue;
+mod list_queues;
+mod queue;
+mod queue_acl;
+mod queue_metadata;
+mod record;
+mod service_properties;
+
+pub use create_queue::Created;
+pub(crate) use expire::expire;
+pub use list_queues::{ListedQueue, QueuePage};
+pub use queue::Queue;
+
+use self::record::QueueRecord;
+use crate::{Error, Service};
+use bytes::Bytes;
+use partita_engine::Batch;
+use partita_model::{AccountName, KeyKind, KeyWriter, QueueName};
+use partita_service::{decode_record, encode_record};
+
+/// The key of the record of the queue with this name.
+fn queue_key(account: &AccountName, name: &str) -> Bytes {
+    let account = account.as_str();
+    KeyWriter::new(KeyKind::QUEUE, account.len() + name.len() + 1)
+        .text(account)
+        .last_text(name)
+        .finish()
+}
+
+impl Service {
+    /// Changes the record of a queue under the lock of its name. `change` may add writes in the same range to the
+    /// batch.
+    ///
+    /// Cancel-safe: if dropped during the commit, the change still completes.
+    async fn change_queue(
+        &self,
+        account: &AccountName,
+        name: &QueueName,
+        change: impl FnOnce(&mut QueueRecord, &mut Batch) + Send,
+    ) -> Result<(), Error> {
+        let key = queue_key(account, name.as_str());
+        let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
+        let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
+        let mut record = decode_record(&row)?;
+        let mut batch = Batch::new();
+        change(&mut record, &mut batch);
+        batch.put(key, encode_record(&record));
+        locked.commit(batch).await?;
+        Ok(())
+    }
+}

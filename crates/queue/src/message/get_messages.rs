@@ -1,0 +1,69 @@
+//! Get Messages.
+
+use super::values::Message;
+use crate::group::{Received, Request, WriteSize};
+use crate::{Error, Queue, Service};
+use std::time::Duration;
+
+impl Service {
+    /// Receives at most `count` visible messages, in the order in which they became visible, and hides them for
+    /// `visibility_timeout`. Returns none if none is visible. Cancel-safe: if dropped, messages may still be hidden.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
+    pub async fn get_messages(
+        &self,
+        queue: &Queue,
+        count: usize,
+        visibility_timeout: Duration,
+    ) -> Result<Vec<Message>, Error> {
+        let received = self.receive(queue, count, visibility_timeout).await?;
+        Ok(received.messages)
+    }
+
+    /// Like [`Self::get_messages`], but waits at most `wait` for a message if none is visible.
+    ///
+    /// # Errors
+    /// Those of [`Self::get_messages`].
+    pub async fn get_messages_within(
+        &self,
+        queue: &Queue,
+        count: usize,
+        visibility_timeout: Duration,
+        wait: Duration,
+    ) -> Result<Vec<Message>, Error> {
+        let deadline = tokio::time::Instant::now() + wait;
+        loop {
+            let open = self.open_queue(queue);
+            // Before the messages are read, so that none is missed between reading and waiting.
+            let arrival = open.arrival();
+            let received = self.receive(queue, count, visibility_timeout).await?;
+            let now = tokio::time::Instant::now();
+            if !received.messages.is_empty() || now >= deadline {
+                return Ok(received.messages);
+            }
+            let hidden = received.next_visible.map(|span| now + span);
+            let until = hidden.unwrap_or(deadline).min(deadline);
+            let _ = tokio::time::timeout_at(until, arrival).await;
+        }
+    }
+
+    async fn receive(
+        &self,
+        queue: &Queue,
+        count: usize,
+        visibility_timeout: Duration,
+    ) -> Result<Received, Error> {
+        let get = |reply| Request::Get {
+            count,
+            visibility_timeout,
+            reply,
+        };
+        let size = WriteSize::of_rows(count);
+        let mut received = self.execute(queue, size, get).await?;
+        while received.is_cut && received.messages.is_empty() {
+            received = self.execute_uncharged(queue, size, get).await?;
+        }
+        Ok(received)
+    }
+}
