@@ -54,3 +54,33 @@ impl Operation {
         self.success_status() == 200 && !matches!(self, Self::Preflight)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statuses and headers of the recorded answers.
+    #[test]
+    fn reads_are_200_and_not_cached() {
+        for &operation in Operation::ALL {
+            let is_get = !operation.is_write() || operation == Operation::GetMessages;
+            assert_eq!(operation.success_status() == 200, is_get, "{operation}");
+            let is_preflight = operation == Operation::Preflight;
+            assert_eq!(
+                operation.has_cache_control(),
+                is_get && !is_preflight,
+                "{operation}"
+            );
+        }
+        assert_eq!(Operation::PutMessage.success_status(), 201);
+        assert_eq!(Operation::SetQueueServiceProperties.success_status(), 202);
+        assert_eq!(Operation::ClearMessages.success_status(), 204);
+    }
+
+    #[test]
+    fn errors_have_the_header_since_2017_07_29() {
+        let has = |text| has_error_code_header(Version::parse(text).unwrap());
+        assert!(!has("2015-04-05") && !has("2016-05-31") && !has("2017-07-28"));
+        assert!(has("2017-07-29") && has("2018-03-28"));
+    }
+}

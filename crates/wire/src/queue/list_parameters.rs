@@ -79,3 +79,93 @@ fn read_marker(marker: &str, account: &str) -> Result<String, Failure> {
     let name = name.ok_or(ErrorCode::InvalidMarker)?;
     Ok(name.as_str().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::code;
+    use proptest::prelude::*;
+
+    fn parse(query: &str) -> Result<ListParameters<'_>, Failure> {
+        ListParameters::parse(Query::new(query), "acct")
+    }
+
+    #[test]
+    fn parameters_are_read_as_sent() {
+        let parameters =
+            parse("comp=list&prefix=q%20&maxresults=3&include=Metadata&marker=/acct/queue2")
+                .unwrap();
+        assert_eq!(
+            parameters,
+            ListParameters {
+                prefix: Some("q ".into()),
+                marker: Some("/acct/queue2".into()),
+                max_results: Some(3),
+                include_metadata: true,
+                first: Some("queue2".to_owned()),
+            }
+        );
+        assert_eq!(parse("comp=list&include="), Ok(ListParameters::default()));
+        assert_eq!(
+            (parameters.top(), ListParameters::default().top()),
+            (3, 5000)
+        );
+        // More than the limit counts as the limit.
+        assert_eq!(parse("maxresults=5001").unwrap().top(), 5000);
+    }
+
+    #[test]
+    fn a_marker_is_ours_or_a_name() {
+        let first = |marker: &str| parse(&format!("marker={marker}")).map(|parsed| parsed.first);
+        for marker in [
+            "%2Facct%2Fqueue2",
+            "queue2",
+            &write_marker("acct", "queue2"),
+        ] {
+            assert_eq!(first(marker), Ok(Some("queue2".to_owned())), "{marker}");
+        }
+        assert_eq!(first(""), Ok(None));
+        for bad in [
+            "/other/queue2",
+            "/acct",
+            "/acct/",
+            "/acct/q",
+            "//acct/queue2",
+            "/acct/a/b",
+            "Queue2",
+            "$logs",
+        ] {
+            assert_eq!(code(first(bad)), ErrorCode::InvalidMarker, "{bad}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        for bad in ["maxresults=0", "maxresults=-1", "maxresults=2147483648"] {
+            assert_eq!(
+                code(parse(bad)),
+                ErrorCode::OutOfRangeQueryParameterValue,
+                "{bad}"
+            );
+        }
+        for bad in [
+            "maxresults=",
+            "maxresults=x",
+            "include=all",
+            "include=metadata,x",
+        ] {
+            assert_eq!(
+                code(parse(bad)),
+                ErrorCode::InvalidQueryParameterValue,
+                "{bad}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_is_read_or_refused(query: String, shaped in "(marker|maxresults|include|prefix|=|&|/|[a-z0-9%]){0,12}") {
+            let _ = (parse(&query), parse(&shaped));
+        }
+    }
+}

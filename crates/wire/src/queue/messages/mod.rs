@@ -167,3 +167,6 @@ impl ReceivedMessage {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

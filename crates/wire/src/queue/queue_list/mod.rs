@@ -163,3 +163,6 @@ fn read_queue(element: &Element) -> Result<ListedQueue, Failure> {
         metadata,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,3 +170,6 @@ fn seconds(seconds: i64) -> Duration {
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests;
