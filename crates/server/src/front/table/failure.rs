@@ -6,8 +6,8 @@ use super::super::busy::busy;
 use partita_model::{InvalidName, ParseETagError, StoredError};
 use partita_rt::LogLimit;
 use partita_table::Error;
-use partita_wire::table::{code_of_limit, invalid_name};
-use partita_wire::{ErrorCode, Failure};
+use partita_wire::table::code_of_limit;
+use partita_wire::{ErrorCode, Failure, invalid_name};
 
 /// Limits the log lines about damaged data: every request that needs a damaged row fails in the same way.
 static CORRUPT: LogLimit = LogLimit::new();
