@@ -61,6 +61,16 @@ pub enum TokenRoles {
     Named(Vec<String>),
 }
 
+impl TokenRoles {
+    /// Whether the token has a role under one of these names. An unrestricted token has every role.
+    pub(crate) fn has_any(&self, names: &[&str]) -> bool {
+        match self {
+            Self::Unrestricted => true,
+            Self::Named(roles) => roles.iter().any(|role| names.contains(&role.as_str())),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 enum Rules {
     Basic,

@@ -23,6 +23,7 @@ mod jwks;
 mod key;
 mod letters;
 mod sas_terms;
+mod service_sas;
 mod shared_key;
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,7 @@ pub(crate) use key::mismatch;
 pub use key::{AccountKey, AccountKeys, InvalidAccountKey};
 pub(crate) use letters::Letters;
 pub use sas_terms::SasTerms;
-pub(crate) use sas_terms::{
-    SignedTerms, check_times, parse_time, push_terms, push_unless_empty, text,
-};
+pub(crate) use sas_terms::{SignedTerms, push_terms, push_unless_empty, text};
+pub(crate) use service_sas::{StoredPolicy, resource_root};
+pub(crate) use shared_key::signed_paths;
 pub use shared_key::{SKEW_MINUTES_MAX, SharedKey};

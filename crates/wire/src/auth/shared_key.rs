@@ -1,7 +1,7 @@
 //! Shared Key and Shared Key Lite: the header, its date and its signature. Each service has a different string to sign.
 
 use super::key::{AccountKeys, Signature};
-use crate::{Failure, parse_http_date};
+use crate::{Failure, Style, Target, parse_http_date};
 use partita_model::DateTime;
 
 /// The maximum difference between the date of a signed request and the server's time, in minutes.
@@ -48,6 +48,22 @@ impl SharedKey<'_> {
         self.signature
             .is_some_and(|signature| keys.verify(parts, &signature))
     }
+}
+
+/// The forms of the path that a client may have signed after `/account`, each in three pieces. Clients of the secondary
+/// sign the path with `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs
+/// the part after the first segment (captured from azure-data-tables 12.7.0).
+pub(crate) fn signed_paths<'a>(target: &'a Target<'a>) -> [Option<[&'a str; 3]>; 3] {
+    let sent = Some(["", target.path, ""]);
+    if !target.secondary || target.style != Style::Path {
+        return [sent, None, None];
+    }
+    let account = target
+        .path
+        .trim_start_matches('/')
+        .get(..target.account.len());
+    let plain = account.map(|account| ["/", account, target.rest]);
+    [sent, plain, Some(["", "", target.rest])]
 }
 
 fn check_date(text: &str, now: DateTime) -> Result<(), Failure> {

@@ -112,6 +112,23 @@ error_codes! {
     ServerBusy "ServerBusy" 503 "The server is busy.";
 }
 
+/// The common codes, then the codes of one service: every code that the service can answer, each at its
+/// [`ErrorCode::index`]. `COUNT` must be the number of these codes.
+pub(crate) const fn all_codes<const COUNT: usize>(own: &[ErrorCode]) -> [ErrorCode; COUNT] {
+    assert!(COUNT == COMMON_ERROR_CODES.len() + own.len());
+    let mut all = [ErrorCode::InternalError; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        all[at] = if at < COMMON_ERROR_CODES.len() {
+            COMMON_ERROR_CODES[at]
+        } else {
+            own[at - COMMON_ERROR_CODES.len()]
+        };
+        at += 1;
+    }
+    all
+}
+
 impl ErrorCode {
     pub(crate) const fn new(description: &'static Description) -> Self {
         Self(description)

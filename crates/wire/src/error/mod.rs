@@ -5,13 +5,15 @@
 //! end in the request id and the time, because users often paste only the text into an issue.
 
 mod code;
+mod name;
 mod text;
 
 use std::borrow::Cow;
 use std::fmt;
 
 pub use code::{COMMON_ERROR_CODES, ErrorCode};
-pub(crate) use code::{Description, error_codes};
+pub(crate) use code::{Description, all_codes, error_codes};
+pub use name::invalid_name;
 pub use text::Occurrence;
 
 /// Why a request was refused: the service's error code, text and details.
@@ -84,6 +86,15 @@ impl Failure {
         Self::new(ErrorCode::InvalidQueryParameterValue)
             .detail("QueryParameterName", name)
             .detail("QueryParameterValue", value)
+    }
+
+    /// 403 InsufficientAccountPermissions for a write to the secondary. The service documents list this text (Common REST
+    /// API Error Codes); the Python SDK's tests expect it (test_table_client_location_mode).
+    pub(crate) fn write_to_secondary() -> Self {
+        Self::with_message(
+            ErrorCode::InsufficientAccountPermissions,
+            "Write operations are not allowed.",
+        )
     }
 
     /// The HTTP status, 400 to 599.

@@ -24,8 +24,7 @@ pub use batch::{
     PartOutcome, read_batch, read_batch_answer,
 };
 pub use error::{
-    BodyForm, ERROR_CODES, asks_for_json, error_form, invalid_name, write_error_json,
-    write_error_xml,
+    BodyForm, ERROR_CODES, asks_for_json, error_form, write_error_json, write_error_xml,
 };
 pub use extension::{
     TableSettings, read_rename, read_table_settings, write_rename, write_table_settings,

@@ -1,8 +1,7 @@
 //! Resources: the service, a table, an entity. Parses the part of a path after the account.
 
-use super::error::invalid_name;
 use crate::uri::decode_path;
-use crate::{ErrorCode, Failure, split};
+use crate::{ErrorCode, Failure, invalid_name, split};
 use partita_model::TableName;
 use std::borrow::Cow;
 

@@ -21,5 +21,4 @@ pub use method::Method;
 pub use percent::push_query_parameter;
 pub(crate) use percent::{decode_path, decode_query};
 pub use query::{Query, TIMEOUT_SECONDS_MAX};
-pub(crate) use target::first_segment;
 pub use target::{Style, Target};

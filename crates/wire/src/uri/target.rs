@@ -100,6 +100,17 @@ impl<'a> Target<'a> {
         }
     }
 
+    /// Whether the path after the account is the account again, in a request for the secondary service itself. Python
+    /// requests its stats as `/account-secondary/account/?restype=service&comp=stats` (captured from azure-data-tables
+    /// 12.7.0 in path style).
+    pub(crate) fn repeats_account(&self) -> bool {
+        let (label, below) = first_segment(self.rest);
+        self.secondary
+            && label == self.account
+            && below.trim_matches('/').is_empty()
+            && self.query.has("restype")
+    }
+
     /// Appends the account's URL in the client's form, without a trailing slash: the base of every URL in answers.
     pub fn write_base(&self, scheme: &str, out: &mut String) {
         for part in [scheme, "://", self.host] {
@@ -136,7 +147,7 @@ fn split_query(target: &str) -> (&str, Query<'_>) {
 }
 
 /// The first non-empty segment, and the raw path after it.
-pub(crate) fn first_segment(path: &str) -> (&str, &str) {
+fn first_segment(path: &str) -> (&str, &str) {
     let path = path.trim_start_matches('/');
     memchr(b'/', path.as_bytes())
         .and_then(|at| path.split_at_checked(at))

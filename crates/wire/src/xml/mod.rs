@@ -14,7 +14,10 @@ mod signed_identifiers;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use element::{push_text, write_end, write_start};
+pub(crate) use element::{
+    Bounds, Element, Malformed, invalid, is_xml_char, push_text, write_declaration,
+    write_declaration_only, write_empty, write_end, write_start, write_text,
+};
 pub(crate) use error::read_error_xml;
 pub use service_properties::{ServicePropertiesUpdate, write_service_properties};
 pub use service_stats::{GeoReplication, read_service_stats, write_service_stats};

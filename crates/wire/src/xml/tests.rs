@@ -240,6 +240,42 @@ fn bad_properties_are_refused() {
     }
 }
 
+/// The request in storagepython2016--test_queue_test_set_queue_acl_with_signed_identifiers, and the letters of queues.
+#[test]
+fn policies_of_queues_have_their_own_letters() {
+    let policy = |expiry: &str, letters: &str| {
+        format!(
+            "<SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start>\
+             <Expiry>{expiry}</Expiry><Permission>{letters}</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+        )
+    };
+    let read = |letters| {
+        let sent = policy("2011-10-12", letters);
+        read_signed_identifiers(sent.as_bytes(), crate::queue::POLICY_PERMISSIONS)
+    };
+    let mut out = Vec::new();
+    write_signed_identifiers(&read("raup").unwrap(), &mut out);
+    let answered = format!("{HEAD}{}", policy("2011-10-12T00:00:00.0000000Z", "raup"));
+    assert_eq!(String::from_utf8(out).unwrap(), answered);
+    // Recording js--queueclient_setaccesspolicy_negative.
+    assert_eq!(
+        read("rwdl").unwrap_err().code,
+        ErrorCode::InvalidXmlDocument
+    );
+}
+
+/// The old Python client writes Booleans with capitals (recording
+/// storagepython--test_service_properties_test_queue_service_properties).
+#[test]
+fn booleans_may_have_capitals() {
+    let sent = "<StorageServiceProperties><MinuteMetrics><Version>1.0</Version><Enabled>True</Enabled>\
+        <IncludeAPIs>False</IncludeAPIs><RetentionPolicy><Enabled>False</Enabled></RetentionPolicy></MinuteMetrics>\
+        </StorageServiceProperties>";
+    let metrics = update(sent).unwrap().minute_metrics.unwrap();
+    assert!(metrics.enabled && metrics.include_apis == Some(false));
+    assert!(update(&sent.replace("True", "TRUE")).is_err());
+}
+
 #[test]
 fn stats_have_the_status_live() {
     let mut out = Vec::new();

@@ -4,8 +4,8 @@ use super::super::busy::busy;
 use super::super::refused::{Refused, corrupt, outcome_unknown};
 use partita_model::{InvalidName, ParseETagError, StoredError};
 use partita_table::Error;
-use partita_wire::table::{code_of_limit, invalid_name};
-use partita_wire::{ErrorCode, Failure};
+use partita_wire::table::code_of_limit;
+use partita_wire::{ErrorCode, Failure, invalid_name};
 
 impl From<StoredError> for Refused {
     fn from(error: StoredError) -> Self {

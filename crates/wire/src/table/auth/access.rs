@@ -63,12 +63,7 @@ impl Access {
     /// # Errors
     /// 403 AuthorizationPermissionMismatch for a token without a role for tables.
     pub fn token(roles: &TokenRoles) -> Result<Self, Failure> {
-        let roles = match roles {
-            TokenRoles::Unrestricted => return Ok(Self::role(Role::Contributor)),
-            TokenRoles::Named(roles) => roles,
-        };
-        let held = |names: &[&str]| roles.iter().any(|role| names.contains(&role.as_str()));
-        let role = ROLES.iter().find(|(_, names)| held(names));
+        let role = ROLES.iter().find(|(_, names)| roles.has_any(names));
         role.map(|(role, _)| Self::role(*role))
             .ok_or_else(|| ErrorCode::AuthorizationPermissionMismatch.into())
     }

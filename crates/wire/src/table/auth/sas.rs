@@ -11,21 +11,14 @@
 
 use super::Access;
 use crate::auth::{
-    Letters, SignedTerms, check_times, mismatch, parse_time, push_terms, push_unless_empty, text,
+    SignedTerms, StoredPolicy, mismatch, push_terms, push_unless_empty, resource_root, text,
 };
 use crate::{
-    AccountKey, AccountKeys, Caller, ErrorCode, Failure, Query, SasTerms, ServiceKind, ServiceSas,
-    Version, push_query_parameter,
+    AccountKey, AccountKeys, Caller, Failure, Query, SasTerms, ServiceKind, ServiceSas, Version,
+    push_query_parameter,
 };
-use partita_model::{AccessPolicy, DateTime, EntityPosition, EntityRange, SignedIdentifier};
+use partita_model::{EntityPosition, EntityRange, SignedIdentifier};
 use std::borrow::Cow;
-
-/// The first version with a table SAS.
-const OLDEST: Version = Version::from_date(20_120_212);
-/// The first version whose signed resource begins with the name of the service.
-const SERVICE_IN_RESOURCE: Version = Version::from_date(20_150_221);
-/// The first version that signs the address (`sip`) and the protocol (`spr`).
-const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 
 /// The terms of a new table SAS (service document "Create a service SAS").
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,15 +110,7 @@ impl<'a> TableSas<'a> {
         keys: &AccountKeys,
     ) -> Result<VerifiedTableSas<'a>, Failure> {
         let terms = &self.terms;
-        let version = terms.version_since(OLDEST)?;
-        if version < ADDRESS_AND_PROTOCOL
-            && !(terms.addresses.is_empty() && terms.protocols.is_empty())
-        {
-            // These versions do not sign `sip` and `spr`, so an attacker could remove or add them.
-            return Err(Failure::authentication(
-                "sip and spr need an sv of 2015-04-05 or later",
-            ));
-        }
+        let version = terms.service_version()?;
         let parts = self.parts(account, version);
         if !terms.is_signed_by(keys, &parts) {
             return Err(mismatch(&parts));
@@ -144,18 +129,10 @@ impl<'a> TableSas<'a> {
 
     /// The string to sign, in pieces.
     fn parts<'p>(&'p self, account: &'p str, version: Version) -> [&'p str; 28] {
-        let [sv, sp, st, se, sip, spr] = self.terms.texts();
+        let [sv, sp, st, se, ..] = self.terms.texts();
         let lf = "\n";
-        let [root, service, slash] = if version >= SERVICE_IN_RESOURCE {
-            ["/", ServiceKind::Table.label(), "/"]
-        } else {
-            ["", "", "/"]
-        };
-        let [sip, sip_end, spr, spr_end] = if version >= ADDRESS_AND_PROTOCOL {
-            [sip, lf, spr, lf]
-        } else {
-            [""; 4]
-        };
+        let [root, service, slash] = resource_root(ServiceKind::Table, version);
+        let [sip, sip_end, spr, spr_end] = self.terms.address_and_protocol(version);
         let (table, si) = (&self.table, &self.policy_id);
         let ([spk, srk], [epk, erk]) = (&self.low, &self.high);
         [
@@ -187,50 +164,14 @@ impl VerifiedTableSas<'_> {
         caller: &Caller,
         policies: &[SignedIdentifier],
     ) -> Result<Access, Failure> {
-        let terms = &self.0.terms;
-        let none = AccessPolicy::default();
-        let policy = match self.policy_id() {
-            None => &none,
-            Some(id) => policies
-                .iter()
-                .find(|identifier| identifier.id == id)
-                .map(|identifier| &identifier.policy)
-                .ok_or_else(|| {
-                    Failure::authentication(
-                        "the table has no stored access policy with the name in si",
-                    )
-                })?,
+        let policy = StoredPolicy {
+            id: self.policy_id(),
+            resource: "table",
+            policies,
         };
-        let start = one_side("st", parse_time("st", &terms.start)?, policy.start)?;
-        let expiry: Option<DateTime> =
-            one_side("se", parse_time("se", &terms.expiry)?, policy.expiry)?;
-        let letters = |letters: &&str| !letters.is_empty();
-        let given = Some(&*terms.permissions).filter(letters);
-        let stored = policy.permission.as_deref().filter(letters);
-        let permissions = one_side("sp", given, stored)?;
-        let expiry = expiry.ok_or_else(|| Failure::authentication("no expiry is given"))?;
-        let permissions =
-            permissions.ok_or_else(|| Failure::authentication("no permission is given"))?;
-        check_times(start, expiry, caller.now)?;
-        terms.check_caller(caller)?;
+        let permissions = self.0.terms.check_with_policy(caller, &policy)?;
         let range = EntityRange::inclusive(position(&self.0.low), position(&self.0.high));
-        Ok(Access::table_sas(
-            self.0.table.clone(),
-            Letters::parse(permissions),
-            range,
-        ))
-    }
-}
-
-fn one_side<T>(name: &str, given: Option<T>, stored: Option<T>) -> Result<Option<T>, Failure> {
-    match (given, stored) {
-        (Some(_), Some(_)) => Err(Failure::new(ErrorCode::InvalidQueryParameterValue)
-            .detail("QueryParameterName", name)
-            .detail(
-                "Reason",
-                "the signature and its stored policy both set this parameter",
-            )),
-        (given, stored) => Ok(given.or(stored)),
+        Ok(Access::table_sas(self.0.table.clone(), permissions, range))
     }
 }
 

@@ -8,8 +8,8 @@
 //! In path style the raw path begins with the account, so the account appears twice.
 
 use super::Access;
-use crate::auth::mismatch;
-use crate::{AccountKey, AccountKeys, Caller, Failure, SharedKey, Style, Target};
+use crate::auth::{mismatch, signed_paths};
+use crate::{AccountKey, AccountKeys, Caller, Failure, SharedKey, Target};
 
 /// The signed parts of a request, each exactly as sent, and empty if absent.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +40,15 @@ impl<'a> SignedRequest<'a> {
         shared_key.check_account_and_date(&self.target.account, self.date, caller.now)?;
         let lite = shared_key.is_lite();
         let comp = self.target.query.get("comp")?.unwrap_or_default();
-        let mut paths = self.paths().into_iter().flatten();
+        let mut paths = signed_paths(self.target).into_iter().flatten();
         if paths.any(|path| shared_key.has_signed(&self.parts(lite, path, &comp), keys)) {
             return Ok(Access::owner());
         }
-        Err(mismatch(&self.parts(lite, [self.target.path, ""], &comp)))
+        Err(mismatch(&self.parts(
+            lite,
+            ["", self.target.path, ""],
+            &comp,
+        )))
     }
 
     /// The value of an `Authorization` header for the request, for clients.
@@ -53,30 +57,13 @@ impl<'a> SignedRequest<'a> {
     /// 400 InvalidQueryParameterValue if `comp` is not UTF-8.
     pub fn authorization(&self, key: &AccountKey, lite: bool) -> Result<String, Failure> {
         let comp = self.target.query.get("comp")?.unwrap_or_default();
-        let signature = key.sign(&self.parts(lite, [self.target.path, ""], &comp));
+        let signature = key.sign(&self.parts(lite, ["", self.target.path, ""], &comp));
         let scheme = if lite { "SharedKeyLite" } else { "SharedKey" };
         Ok(format!("{scheme} {}:{signature}", self.target.account))
     }
 
-    /// The forms of the path that a client may have signed, each in two pieces. Clients of the secondary sign the path
-    /// with `-secondary` or with the plain account; Python, which requests `/account-secondary/account/`, signs the
-    /// part after the first segment (captured from azure-data-tables 12.7.0).
-    fn paths(&self) -> [Option<[&'a str; 2]>; 3] {
-        let target = self.target;
-        if target.secondary && target.style == Style::Path {
-            let account = target
-                .path
-                .trim_start_matches('/')
-                .get(..target.account.len());
-            let plain = account.map(|account| [account, target.rest]);
-            [Some([target.path, ""]), plain, Some(["", target.rest])]
-        } else {
-            [Some([target.path, ""]), None, None]
-        }
-    }
-
     /// The string to sign, in pieces: the verb part, the date, and the resource.
-    fn parts<'p>(&'p self, lite: bool, path: [&'p str; 2], comp: &'p str) -> [&'p str; 14] {
+    fn parts<'p>(&'p self, lite: bool, path: [&'p str; 3], comp: &'p str) -> [&'p str; 14] {
         let [v0, v1, v2, v3, v4, v5] = if lite {
             [""; 6]
         } else {
@@ -89,13 +76,7 @@ impl<'a> SignedRequest<'a> {
                 "\n",
             ]
         };
-        let [first, second] = path;
-        // The second form of a path does not have a slash before the account.
-        let slash = if first.is_empty() || first.starts_with('/') {
-            ""
-        } else {
-            "/"
-        };
+        let [slash, first, second] = path;
         let query = if comp.is_empty() { "" } else { "?comp=" };
         [
             v0,

@@ -3,9 +3,8 @@
 //! Sources: service document "Table Service Error Codes"; texts are copied from recorded answers if available,
 //! including their spelling mistakes.
 
-use crate::error::{COMMON_ERROR_CODES, error_codes};
+use crate::error::{COMMON_ERROR_CODES, all_codes, error_codes};
 use crate::{ErrorCode, Failure};
-use partita_model::InvalidName;
 
 error_codes! {
     /// The codes that only the Table service uses.
@@ -58,29 +57,7 @@ error_codes! {
 const COUNT: usize = COMMON_ERROR_CODES.len() + OWN_ERROR_CODES.len();
 
 /// Every code that the Table service can answer, each at its [`ErrorCode::index`].
-pub const ERROR_CODES: &[ErrorCode; COUNT] = &{
-    let mut all = [ErrorCode::InternalError; COUNT];
-    let (mut at, mut own) = (0, 0);
-    while at < COMMON_ERROR_CODES.len() {
-        all[at] = COMMON_ERROR_CODES[at];
-        at += 1;
-    }
-    while own < OWN_ERROR_CODES.len() {
-        all[at + own] = OWN_ERROR_CODES[own];
-        own += 1;
-    }
-    all
-};
-
-/// The failure for an invalid table name, in a path or as the new name in Create Table and Rename Table.
-pub fn invalid_name(error: InvalidName) -> Failure {
-    const LENGTH: &str = "The specified resource name length is not within the permissible limits.";
-    match error {
-        InvalidName::Characters => ErrorCode::InvalidResourceName.into(),
-        InvalidName::Length => Failure::with_message(ErrorCode::OutOfRangeInput, LENGTH),
-        InvalidName::Reserved => ErrorCode::InvalidInput.into(),
-    }
-}
+pub const ERROR_CODES: &[ErrorCode; COUNT] = &all_codes(OWN_ERROR_CODES);
 
 /// 405 MethodNotAllowed, with the methods that are allowed.
 pub(crate) fn method_not_allowed(allow: &'static str) -> Failure {

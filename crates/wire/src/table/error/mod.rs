@@ -6,5 +6,5 @@ mod code;
 mod tests;
 
 pub use body::{BodyForm, asks_for_json, error_form, write_error_json, write_error_xml};
+pub use code::ERROR_CODES;
 pub(crate) use code::method_not_allowed;
-pub use code::{ERROR_CODES, invalid_name};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::table::Operation;
 use crate::testing::target;
-use crate::{ErrorCode, Failure, Occurrence};
+use crate::{ErrorCode, Failure, Occurrence, invalid_name};
 use partita_model::{DateTime, InvalidName};
 use std::collections::HashMap;
 

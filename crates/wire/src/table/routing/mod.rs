@@ -6,7 +6,6 @@
 
 use super::error::method_not_allowed;
 use super::{Operation, Resource};
-use crate::uri::first_segment;
 use crate::{ErrorCode, Failure, Method, Target};
 
 impl<'a> Resource<'a> {
@@ -15,14 +14,7 @@ impl<'a> Resource<'a> {
     /// # Errors
     /// The errors of [`Resource::parse`].
     pub fn of(target: &Target<'a>) -> Result<Self, Failure> {
-        // Python requests the stats of the secondary as `/account-secondary/account/?restype=service&comp=stats`
-        // (captured from azure-data-tables 12.7.0 in path style).
-        let (label, below) = first_segment(target.rest);
-        if target.secondary
-            && label == target.account
-            && below.trim_matches('/').is_empty()
-            && target.query.has("restype")
-        {
+        if target.repeats_account() {
             return Ok(Self::Service);
         }
         Self::parse(target.rest)
@@ -58,12 +50,7 @@ impl Operation {
             );
         }
         if target.secondary && operation.is_write() {
-            // The service documents list this text (Common REST API Error Codes); the Python SDK's tests expect it
-            // (test_table_client_location_mode).
-            return Err(Failure::with_message(
-                ErrorCode::InsufficientAccountPermissions,
-                "Write operations are not allowed.",
-            ));
+            return Err(Failure::write_to_secondary());
         }
         Ok(operation)
     }
