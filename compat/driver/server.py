@@ -36,7 +36,7 @@ def command(target, port, location, options):
     """The command line of a server on `port`, with the data directory `location` if given."""
     if target == "partita":
         binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
-        flags = ["--table-port", str(port), "--admin-port", "0"]
+        flags = ["--table-port", str(port), "--queue-port", "auto", "--admin-port", "0"]
         program = [str(binary), "serve"]
     else:
         packages = DEPS / "node/node_modules"

@@ -1,4 +1,4 @@
-//! The name by which the binary was called: `azurite` and `azurite-table` have their own command line.
+//! The name by which the binary was called: `azurite` and the names of its services have their own command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,9 +8,11 @@ use std::path::Path;
 pub(crate) enum Argv0 {
     /// The command line of `partita`.
     Partita,
-    /// The command line of `azurite` or `azurite-table`.
+    /// The command line of `azurite` or `azurite-queue`.
+    Azurite,
+    /// The command line of `azurite-table`, which serves no queues by default.
     AzuriteTable,
-    /// `azurite-blob` or `azurite-queue`: a service that this server does not have.
+    /// `azurite-blob`: a service that this server does not have.
     OtherService(String),
 }
 
@@ -21,8 +23,9 @@ impl Argv0 {
             .first()
             .and_then(|name| Path::new(name).file_stem());
         match name.and_then(|name| name.to_str()) {
-            Some("azurite" | "azurite-table") => Argv0::AzuriteTable,
-            Some(name @ ("azurite-blob" | "azurite-queue")) => Argv0::OtherService(name.to_owned()),
+            Some("azurite" | "azurite-queue") => Argv0::Azurite,
+            Some("azurite-table") => Argv0::AzuriteTable,
+            Some(name @ "azurite-blob") => Argv0::OtherService(name.to_owned()),
             _ => Argv0::Partita,
         }
     }
@@ -35,11 +38,12 @@ mod tests {
     #[test]
     fn paths_and_extensions_do_not_matter() {
         let of = |name: &str| Argv0::of(&[OsString::from(name), OsString::from("azurite")]);
-        assert_eq!(of("/usr/bin/azurite"), Argv0::AzuriteTable);
+        assert_eq!(of("/usr/bin/azurite"), Argv0::Azurite);
+        assert_eq!(of("azurite-queue"), Argv0::Azurite);
         assert_eq!(of("azurite-table.exe"), Argv0::AzuriteTable);
         assert_eq!(
-            of("./azurite-queue"),
-            Argv0::OtherService("azurite-queue".to_owned())
+            of("./azurite-blob"),
+            Argv0::OtherService("azurite-blob".to_owned())
         );
         assert_eq!(of("target/release/partita"), Argv0::Partita);
         assert_eq!(of("tables"), Argv0::Partita);

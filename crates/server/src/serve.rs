@@ -1,8 +1,8 @@
 //! Starts and stops a server: from settings to open ports, and back without losing a request.
 //!
 //! ```text
-//! start: bind both ports → admin port answers "starting" → load certificates → open data → table port serves → ready
-//! stop:  close the table port → wait for running requests (drain timeout) → end background work → close the data
+//! start: bind all ports → admin port answers "starting" → load certificates → open data → services serve → ready
+//! stop:  close the services' ports → wait for running requests (drain timeout) → end background work → close the data
 //! ```
 //!
 //! Ports are bound first: a second server fails on its port before it touches data, and the admin port reports the
@@ -30,10 +30,10 @@ use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{Limits, Oauth, Place, Settings, Store, TableListener};
+use crate::config::{Limits, Oauth, Place, ServiceListener, Settings, Store};
 use crate::environment::Environment;
 use crate::front::table::TableFront;
-use crate::front::{Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
+use crate::front::{Connections, Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
 use crate::scrub::{HEAT_FOLDER, Scrubber};
 use crate::status::{Listening, OpenStore, ServerStatus};
@@ -49,7 +49,10 @@ const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address is not available for listening.
-    #[error("cannot listen on {host}:{port}; --{flag} chooses another port")]
+    #[error(
+        "cannot listen on {host}:{port}; --{flag} chooses another port{}",
+        or_none(flag)
+    )]
     Bind {
         /// The configured host.
         host: String,
@@ -98,6 +101,14 @@ pub enum Error {
     },
 }
 
+/// What the flag of a port means with the value 0, if the port is not needed.
+fn or_none(flag: &str) -> &'static str {
+    match flag {
+        "queue-port" => ", or 0 for no queues",
+        _ => "",
+    }
+}
+
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
@@ -134,25 +145,15 @@ impl Server {
         Box::pin(async move {
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::default()));
             let (requests, background) = (Tasks::new(), Tasks::new());
-            let TableListener { host, port, .. } = &settings.table;
-            let (table_listener, table) = bind(&*network, host, *port, "table-port").await?;
-            let host = &settings.admin.host;
-            let admin_listener = match settings.admin.port {
-                Some(port) => Some(bind(&*network, host, port, "admin-port").await?),
-                None => None,
-            };
-            let listening = Listening {
-                table,
-                admin: admin_listener.as_ref().map(|(_, address)| *address),
-            };
+            let listeners = Listeners::bind(&*network, &settings).await?;
             let status = Arc::new(ServerStatus::new(
                 Arc::clone(&settings),
                 Arc::clone(&metrics),
-                listening,
+                listeners.addresses(),
                 Arc::clone(&clock),
                 requests.shutdown(),
             ));
-            if let Some((listener, _)) = admin_listener {
+            if let Some((listener, _)) = listeners.admin {
                 let serving = admin::serve(listener, Arc::clone(&status), background.clone());
                 background.spawn("admin port", serving);
             }
@@ -164,7 +165,7 @@ impl Server {
             let storage = storage(&cluster, Arc::clone(&clock), &settings);
             freed_memory::release_regularly(&storage.memory, &background);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
-            let service = Arc::new(Service::new(storage, limits, targets));
+            let service = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
             service.start(&background);
             status.opened(OpenStore {
                 cluster: Arc::clone(&cluster),
@@ -174,23 +175,21 @@ impl Server {
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
                 .unzip();
-            let front = Front::new(FrontParts {
+            let parts = Arc::new(FrontParts {
                 accounts: accounts(&settings.accounts)?,
-                hosts: Hosts::new(
-                    settings.table.host_suffixes.iter().cloned(),
-                    settings.table.product_style_url,
-                ),
                 bearer: bearer_rules(&settings.oauth)?,
                 authorization_uri: authorization_uri(&settings.oauth),
                 limits: settings.limits.clone(),
-                memory: Arc::clone(&service.storage().memory),
-                keep_alive: settings.table.keep_alive,
+                memory: Arc::clone(&storage.memory),
                 tls,
+                connections: Connections::watch(&settings.limits, &requests),
                 metrics,
                 clock,
-            })?;
+            });
+            let front = front(&parts, &settings.table)?;
             let front = Arc::new(TableFront::new(front, service));
-            requests.spawn("table port", front.listen(table_listener, requests.clone()));
+            let (listener, _) = listeners.table;
+            requests.spawn("table port", front.listen(listener, requests.clone()));
             Ok(Server {
                 status,
                 authority: authority.flatten(),
@@ -316,12 +315,55 @@ fn authorization_uri(oauth: &Oauth) -> String {
     }
 }
 
+/// The front of a protocol behind its listener.
+fn front(parts: &Arc<FrontParts>, listener: &ServiceListener) -> Result<Front, InvalidSetting> {
+    let suffixes = listener.host_suffixes.iter().cloned();
+    let hosts = Hosts::new(suffixes, listener.product_style_url);
+    Front::new(Arc::clone(parts), hosts, listener.keep_alive)
+}
+
+/// A port that is bound, and its address.
+type Bound = (Box<dyn Listener>, SocketAddr);
+
+/// The ports of a server.
+struct Listeners {
+    table: Bound,
+    queue: Option<Bound>,
+    admin: Option<Bound>,
+}
+
+impl Listeners {
+    async fn bind(network: &dyn Network, settings: &Settings) -> Result<Self, Error> {
+        let (table, admin) = (&settings.table, &settings.admin);
+        Ok(Self {
+            table: bind(network, &table.host, table.port, "table-port").await?,
+            queue: match &settings.queue {
+                Some(queue) => Some(bind(network, &queue.host, queue.port, "queue-port").await?),
+                None => None,
+            },
+            admin: match admin.port {
+                Some(port) => Some(bind(network, &admin.host, port, "admin-port").await?),
+                None => None,
+            },
+        })
+    }
+
+    fn addresses(&self) -> Listening {
+        let address = |bound: &Option<Bound>| bound.as_ref().map(|(_, address)| *address);
+        Listening {
+            table: self.table.1,
+            queue: address(&self.queue),
+            admin: address(&self.admin),
+        }
+    }
+}
+
 async fn bind(
     network: &dyn Network,
     host: &str,
     port: u16,
     flag: &'static str,
-) -> Result<(Box<dyn Listener>, SocketAddr), Error> {
+) -> Result<Bound, Error> {
     let bound = async {
         let listener = network.listen(host, port).await?;
         let address = listener.address()?;

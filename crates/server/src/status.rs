@@ -26,6 +26,8 @@ use crate::scrub::Scrub;
 pub struct Listening {
     /// The table service.
     pub table: SocketAddr,
+    /// The queue service; `None` if it is disabled.
+    pub queue: Option<SocketAddr>,
     /// The admin port; `None` if it is disabled.
     pub admin: Option<SocketAddr>,
 }

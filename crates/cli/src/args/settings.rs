@@ -17,6 +17,8 @@ pub(crate) struct SettingsArgs {
     config: Option<PathBuf>,
     /// The flags that were given, with their values. A repeated flag has several entries.
     given: Vec<(&'static Setting, String)>,
+    /// Defaults that differ from the catalog's.
+    defaults: Vec<(&'static Setting, &'static str)>,
 }
 
 impl SettingsArgs {
@@ -29,11 +31,22 @@ impl SettingsArgs {
         Ok((Settings::from_values(&values)?, values))
     }
 
+    /// Replaces the default of the setting with this flag.
+    pub(crate) fn with_default(mut self, flag: &str, text: &'static str) -> Self {
+        let setting = ALL.iter().copied().find(|setting| setting.flag == flag);
+        let setting = setting.expect("the flag is in the catalog");
+        self.defaults.push((setting, text));
+        self
+    }
+
     /// The layers of flags, environment and settings file.
     fn layers(self) -> Result<Layers, config::Error> {
         let variables = std::env::vars_os()
             .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
         let mut layers = Layers::default().environment(variables);
+        for (setting, text) in self.defaults {
+            layers = layers.default_of(setting, text);
+        }
         if let Some(path) = self.config {
             layers = layers.config_flag(path);
         }
@@ -142,7 +155,7 @@ mod tests {
 
     #[test]
     fn azurites_flags_are_accepted() {
-        let line = "azurite --blobHost 0.0.0.0 --blobPort 1 --blobKeepAliveTimeout 5 --queueHost 0.0.0.0 --queuePort 2 \
+        let line = "azurite --blobHost 0.0.0.0 --blobPort 1 --blobKeepAliveTimeout 5 --queueHost 127.0.0.2 --queuePort 2 \
             --queueKeepAliveTimeout 5 --tableHost 127.0.0.1 --tablePort 3 --tableKeepAliveTimeout 7 -l /data -s -L \
             -d /dev/null --skipApiVersionCheck --disableProductStyleUrl --disableTelemetry --extentMemoryLimit 9 \
             --cert c.pfx --pwd secret --oauth basic";
@@ -150,6 +163,11 @@ mod tests {
         assert_eq!(
             (of_azurite.table.port, of_azurite.table.keep_alive.as_secs()),
             (3, 7)
+        );
+        let queue = of_azurite.queue.unwrap();
+        assert_eq!(
+            (queue.host.as_str(), queue.port, queue.keep_alive.as_secs()),
+            ("127.0.0.2", 2, 5)
         );
         assert_eq!(of_azurite.store.place, Place::Directory("/data".into()));
         assert!(!of_azurite.table.product_style_url && of_azurite.tls.is_on());

@@ -32,7 +32,7 @@ pub(crate) struct CommandLine {
     command: Command,
 }
 
-/// The command line of `azurite` and `azurite-table`: the flags of `serve`, without a command.
+/// The command line of `azurite`, `azurite-queue` and `azurite-table`: the flags of `serve`, without a command.
 #[derive(Parser)]
 #[command(
     name = "azurite",
@@ -108,9 +108,13 @@ commands! {
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     exit_code(match Argv0::of(&arguments) {
         Argv0::Partita => CommandLine::parse_from(arguments).command.run(),
-        Argv0::AzuriteTable => AzuriteCommandLine::parse_from(arguments).serve.run(),
+        Argv0::Azurite => AzuriteCommandLine::parse_from(arguments).serve.run(),
+        Argv0::AzuriteTable => {
+            let serve = AzuriteCommandLine::parse_from(arguments).serve;
+            serve.without_queues_by_default().run()
+        }
         Argv0::OtherService(name) => Err(CommandError::usage(format!(
-            "{name} is not supported: this server has tables only; start it as azurite-table"
+            "{name} is not supported: this server has tables and queues; start it as azurite"
         ))),
     })
 }

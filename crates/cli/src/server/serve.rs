@@ -4,14 +4,21 @@
 //! they are the same here:
 //!
 //! ```text
+//! Azurite Queue service is starting at http://127.0.0.1:10001
 //! Azurite Table service is starting at http://127.0.0.1:10002
+//! Azurite Queue service is successfully listening at http://127.0.0.1:10001
 //! Azurite Table service is successfully listening at http://127.0.0.1:10002
-//! partita 0.1.0 is ready: tables at http://127.0.0.1:10002, admin at http://127.0.0.1:10010, data in ./partita-data
+//! partita 0.1.0 is ready: tables at http://127.0.0.1:10002, queues at http://127.0.0.1:10001, admin at ..
 //! DefaultEndpointsProtocol=http;AccountName=..
 //! export NODE_EXTRA_CA_CERTS=..                                        (only with --tls dev; two more such lines)
+//! Azurite Queue service is closing...
 //! Azurite Table service is closing...
+//! Azurite Queue service successfully closed
 //! Azurite Table service successfully closed
 //! ```
+//!
+//! With `--queue-port 0`, the lines of the Queue service are absent. The line of the Table service is the last of its
+//! kind, as Azurite prints it: a client that waits for it can use both services.
 
 use crate::args::SettingsArgs;
 use crate::prelude::*;
@@ -21,7 +28,7 @@ use partita_server::connect::{Endpoint, authority, trust_lines};
 use partita_server::{Server, VERSION, logging};
 use std::io::Write as _;
 
-/// Serve tables until stopped by a signal
+/// Serve tables and queues until stopped by a signal
 #[derive(clap::Args)]
 #[command(
     after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` shows the source of each value."
@@ -29,6 +36,15 @@ use std::io::Write as _;
 pub(crate) struct ServeCommand {
     #[command(flatten)]
     settings: SettingsArgs,
+}
+
+impl ServeCommand {
+    /// Serves no queues unless a setting gives them a port. Azurite's table server has none, and runs beside a server
+    /// of queues.
+    pub(crate) fn without_queues_by_default(mut self) -> Self {
+        self.settings = self.settings.with_default("queue-port", "0");
+        self
+    }
 }
 
 impl Command for ServeCommand {
@@ -50,30 +66,57 @@ impl Command for ServeCommand {
 async fn serve(settings: Settings) -> Result<(), CommandError> {
     // Listens first, so that a signal during the start is not lost.
     let mut signals = StopSignals::listen().because("cannot listen for signals")?;
-    let at = authority(&settings.table.host, settings.table.port);
-    let table = format!("{}://{at}", settings.tls.scheme());
-    announce(&format!("Azurite Table service is starting at {table}\n"));
+    let queue = settings.queue.as_ref().map(|queue| queue.port);
+    let services = Services::at(&settings, settings.table.port, queue);
+    services.announce(|name, url| format!("Azurite {name} service is starting at {url}\n"));
     let server = tokio::select! {
         server = Server::start(settings.clone()) => server?,
         () = signals.next() => return Ok(()),
     };
-    announce_ready(&server, &settings)?;
+    let services = announce_ready(&server, &settings)?;
 
     signals.next().await;
-    announce("Azurite Table service is closing...\n");
+    services.announce(|name, _| format!("Azurite {name} service is closing...\n"));
     tokio::select! {
         _ = server.stop() => {}
         () = signals.next() => return Err(CommandError::StoppedAtOnce),
     }
-    announce("Azurite Table service successfully closed\n");
+    services.announce(|name, _| format!("Azurite {name} service successfully closed\n"));
     Ok(())
 }
 
-fn announce_ready(server: &Server, settings: &Settings) -> Result<(), CommandError> {
+/// The URLs of the services.
+struct Services {
+    table: String,
+    queue: Option<String>,
+}
+
+impl Services {
+    fn at(settings: &Settings, table: u16, queue: Option<u16>) -> Self {
+        let scheme = settings.tls.scheme();
+        let url = |host: &str, port| format!("{scheme}://{}", authority(host, port));
+        let queue = settings.queue.as_ref().zip(queue);
+        Self {
+            table: url(&settings.table.host, table),
+            queue: queue.map(|(queue, port)| url(&queue.host, port)),
+        }
+    }
+
+    /// Prints a line for each service, with its name and URL.
+    fn announce(&self, line: impl Fn(&str, &str) -> String) {
+        let queue = self.queue.as_ref().map(|url| line("Queue", url));
+        announce(&(queue.unwrap_or_default() + &line("Table", &self.table)));
+    }
+}
+
+fn announce_ready(server: &Server, settings: &Settings) -> Result<Services, CommandError> {
     let listening = server.listening();
-    let (scheme, host) = (settings.tls.scheme(), &settings.table.host);
-    let table = format!("{scheme}://{}", authority(host, listening.table.port()));
-    let mut ready = format!("partita {VERSION} is ready: tables at {table}");
+    let queue = listening.queue.map(|queue| queue.port());
+    let services = Services::at(settings, listening.table.port(), queue);
+    let mut ready = format!("partita {VERSION} is ready: tables at {}", services.table);
+    if let Some(queue) = &services.queue {
+        ready.push_str(&format!(", queues at {queue}"));
+    }
     if let Some(admin) = listening.admin {
         let admin = authority(&settings.admin.host, admin.port());
         ready.push_str(&format!(", admin at http://{admin}"));
@@ -85,8 +128,14 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<(), CommandErr
     let mut endpoint = Endpoint::of(settings, None)
         .ok_or_else(|| CommandError::usage("the settings have no account"))?;
     endpoint.port = listening.table.port();
+    if let (Some((_, port)), Some(listening)) = (&mut endpoint.queue, queue) {
+        *port = listening;
+    }
+    services.announce(|name, url| {
+        format!("Azurite {name} service is successfully listening at {url}\n")
+    });
     announce(&format!(
-        "Azurite Table service is successfully listening at {table}\n{ready}\n{}\n{}",
+        "{ready}\n{}\n{}",
         endpoint.public_connection_string(),
         trust_lines(&endpoint)
     ));
@@ -96,7 +145,7 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<(), CommandErr
             "warning: the admin port needs no credentials and can be reached from other machines",
         );
     }
-    Ok(())
+    Ok(services)
 }
 
 /// Writes to stdout. A closed stdout does not stop the server.

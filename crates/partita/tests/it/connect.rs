@@ -112,8 +112,12 @@ fn connect_takes_the_port_of_the_running_server_where_none_is_chosen() {
     let line = ["connect", "--admin-port", port(&admin), "string"];
     let (code, data, stderr) = run(&line);
     assert_eq!(code, 0, "{stderr}");
-    let endpoint = format!("TableEndpoint=http://{}/devstoreaccount1;", server.table());
-    assert!(data.contains(&endpoint), "{data}");
+    let endpoints = format!(
+        "QueueEndpoint=http://{}/devstoreaccount1;TableEndpoint=http://{}/devstoreaccount1;",
+        server.queue().unwrap(),
+        server.table()
+    );
+    assert!(data.contains(&endpoints), "{data}");
 }
 
 #[test]

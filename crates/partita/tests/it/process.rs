@@ -166,18 +166,29 @@ impl Server {
 
     /// `host:port` of the table service, as printed.
     pub(crate) fn table(&self) -> String {
-        let line = self
-            .start
-            .iter()
-            .find(|line| line.contains("successfully listening at"))
-            .unwrap();
-        line.rsplit_once("//").unwrap().1.to_owned()
+        self.listening("Table").unwrap()
+    }
+
+    /// `host:port` of the queue service, as printed.
+    pub(crate) fn queue(&self) -> Option<String> {
+        self.listening("Queue")
+    }
+
+    fn listening(&self, service: &str) -> Option<String> {
+        let wanted = format!("Azurite {service} service is successfully listening at http");
+        let mut lines = self.start.iter();
+        let line = lines.find(|line| line.starts_with(&wanted))?;
+        Some(line.rsplit_once("//").unwrap().1.to_owned())
+    }
+
+    /// The line that reports readiness.
+    pub(crate) fn ready(&self) -> &str {
+        self.start.last().unwrap()
     }
 
     /// The URL of the admin port, as printed.
     pub(crate) fn admin(&self) -> String {
-        let ready = self.start.last().unwrap();
-        let (_, admin) = ready.split_once("admin at ").unwrap();
+        let (_, admin) = self.ready().split_once("admin at ").unwrap();
         admin.split(',').next().unwrap().to_owned()
     }
 

@@ -18,19 +18,19 @@ fn ask(address: &str, request: &str) -> String {
 #[test]
 fn start_and_end_are_printed_as_azurite_prints_them() {
     let mut server = Server::start(&["--in-memory"]);
-    let table = server.table();
-    assert_eq!(
-        server.start[0],
-        "Azurite Table service is starting at http://127.0.0.1:0"
-    );
-    assert_eq!(
-        server.start[1],
-        format!("Azurite Table service is successfully listening at http://{table}")
-    );
+    let (table, queue) = (server.table(), server.queue().unwrap());
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
-        server.start[2],
-        format!("partita {version} is ready: tables at http://{table}, data in memory only")
+        server.start,
+        [
+            "Azurite Queue service is starting at http://127.0.0.1:0".to_owned(),
+            "Azurite Table service is starting at http://127.0.0.1:0".to_owned(),
+            format!("Azurite Queue service is successfully listening at http://{queue}"),
+            format!("Azurite Table service is successfully listening at http://{table}"),
+            format!(
+                "partita {version} is ready: tables at http://{table}, queues at http://{queue}, data in memory only"
+            ),
+        ]
     );
     let string = server.line();
     assert!(
@@ -39,18 +39,32 @@ fn start_and_end_are_printed_as_azurite_prints_them() {
         "{string}"
     );
     assert!(
-        string.ends_with(&format!(";TableEndpoint=http://{table}/devstoreaccount1;")),
+        string.ends_with(&format!(
+            ";QueueEndpoint=http://{queue}/devstoreaccount1;TableEndpoint=http://{table}/devstoreaccount1;"
+        )),
         "{string}"
     );
 
-    let closing =
-        "Azurite Table service is closing...\nAzurite Table service successfully closed\n";
+    let closing = "Azurite Queue service is closing...\nAzurite Table service is closing...\n\
+        Azurite Queue service successfully closed\nAzurite Table service successfully closed\n";
     assert_eq!(server.end("-TERM"), (0, closing.to_owned(), String::new()));
-    assert!(TcpStream::connect(table).is_err());
+    assert!(TcpStream::connect(table).is_err() && TcpStream::connect(queue).is_err());
 
     let mut again = Server::start(&["--in-memory"]);
     again.line();
     assert_eq!(again.end("-INT"), (0, closing.to_owned(), String::new()));
+}
+
+#[test]
+fn a_server_without_queues_does_not_mention_them() {
+    let mut server = Server::start(&["--in-memory", "--queue-port", "0"]);
+    assert_eq!(server.queue(), None);
+    let string = server.line();
+    assert!(!server.start.concat().to_ascii_lowercase().contains("queue"));
+    assert!(!string.contains("QueueEndpoint"), "{string}");
+    let closing =
+        "Azurite Table service is closing...\nAzurite Table service successfully closed\n";
+    assert_eq!(server.end("-TERM").1, closing);
 }
 
 /// A container's log contains stdout, so the key must not be printed.
@@ -74,7 +88,7 @@ fn a_directory_is_locked_by_one_process_and_keeps_its_data() {
     let data = home.path().join("data").display().to_string();
     let first = Server::start(&["--location", &data]);
     assert!(
-        first.start[2].ends_with(&format!(", data in {data}")),
+        first.ready().ends_with(&format!(", data in {data}")),
         "{:?}",
         first.start
     );
@@ -115,6 +129,17 @@ fn a_taken_port_is_named_with_its_flag() {
         )),
         "{talk}"
     );
+    let queue = server.queue().unwrap();
+    let (_, port) = queue.rsplit_once(':').unwrap();
+    let line = format!("serve --in-memory --table-port 0 --admin-port 0 --queuePort {port}");
+    let (code, _, talk) = run(&line.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, 2);
+    assert!(
+        talk.contains(&format!(
+            "cannot listen on {queue}; --queue-port chooses another port, or 0 for no queues"
+        )),
+        "{talk}"
+    );
 }
 
 #[test]
@@ -125,22 +150,27 @@ fn the_name_azurite_takes_azurites_command_line() {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_partita"), &path).unwrap();
         path
     };
-    for name in ["azurite", "azurite-table"] {
+    for (name, has_queues) in [
+        ("azurite", true),
+        ("azurite-queue", true),
+        ("azurite-table", false),
+    ] {
         let mut command = command_at(&link(name));
         let line =
             "--silent --inMemoryPersistence --tablePort 0 --blobPort 0 --skipApiVersionCheck";
         command.args(line.split(' ')).env("PARTITA_ADMIN_PORT", "0");
         let server = Server::start_command(&mut command);
-        assert!(
-            server.start[1].starts_with(
-                "Azurite Table service is successfully listening at http://127.0.0.1:"
-            )
-        );
+        assert!(server.table().starts_with("127.0.0.1:"));
+        assert_eq!(server.queue().is_some(), has_queues, "{name}");
         assert_eq!(server.end("-TERM").0, 0);
     }
-    let (code, _, talk) = read(command_at(&link("azurite-queue")).output().unwrap());
+    let mut command = command_at(&link("azurite-table"));
+    let line = "--inMemoryPersistence --tablePort 0 --queuePort auto --admin-port 0";
+    let server = Server::start_command(command.args(line.split(' ')));
+    assert!(server.queue().is_some());
+    let (code, _, talk) = read(command_at(&link("azurite-blob")).output().unwrap());
     assert_eq!(code, 2);
-    assert!(talk.contains("azurite-queue is not supported"), "{talk}");
+    assert!(talk.contains("azurite-blob is not supported"), "{talk}");
 }
 
 #[test]
@@ -153,7 +183,8 @@ fn tls_dev_prints_what_clients_need_to_trust_it() {
         &home.path().display().to_string(),
     ]);
     assert!(
-        server.start[1].contains(" at https://127.0.0.1:"),
+        server.ready().contains("tables at https://127.0.0.1:")
+            && server.ready().contains("queues at https://127.0.0.1:"),
         "{:?}",
         server.start
     );
@@ -275,6 +306,7 @@ fn a_request_under_way_is_answered_before_the_end() {
     let held = Held::create_table(&server.table(), "held");
     let table = server.table();
     server.signal("-TERM");
+    assert_eq!(server.line(), "Azurite Queue service is closing...");
     assert_eq!(server.line(), "Azurite Table service is closing...");
     let answer = held.finish();
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
@@ -282,7 +314,8 @@ fn a_request_under_way_is_answered_before_the_end() {
         server.wait(),
         (
             0,
-            "Azurite Table service successfully closed\n".to_owned(),
+            "Azurite Queue service successfully closed\nAzurite Table service successfully closed\n"
+                .to_owned(),
             String::new()
         )
     );
@@ -310,6 +343,7 @@ fn a_second_signal_stops_without_waiting() {
     server.line();
     let _held = Held::create_table(&server.table(), "held");
     server.signal("-TERM");
+    assert_eq!(server.line(), "Azurite Queue service is closing...");
     assert_eq!(server.line(), "Azurite Table service is closing...");
     let (code, data, talk) = server.end("-INT");
     assert_eq!((code, data.as_str()), (2, ""));

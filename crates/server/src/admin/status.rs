@@ -28,7 +28,8 @@ pub(super) fn status(server: &ServerStatus) -> Status {
     let (state, reasons) = server.state();
     let settings = &server.settings;
     let metrics = server.metrics.read();
-    let admin = server.listening.admin;
+    let (queue, admin) = (server.listening.queue, server.listening.admin);
+    let service = |address| format!("{}://{address}", settings.tls.scheme());
     let accounts = settings.accounts.iter();
     let busy = BusyReason::WORDS.into_iter().zip(metrics.busy);
     Status {
@@ -40,7 +41,8 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         started_at: rfc3339(server.started_at),
         uptime_seconds: server.uptime().as_secs_f64(),
         listening: Listening {
-            table: format!("{}://{}", settings.tls.scheme(), server.listening.table),
+            table: service(server.listening.table),
+            queue: queue.map(service),
             admin: admin.map(|address| format!("http://{address}")),
         },
         accounts: accounts.map(|account| account.name.clone()).collect(),

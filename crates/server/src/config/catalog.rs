@@ -39,6 +39,14 @@ settings! {
             "Timeout sent to clients in the Keep-Alive header, in whole seconds", aliases: &["tableKeepAliveTimeout"];
         HOST_SUFFIX = "table.host-suffixes", "host-suffix", Many("SUFFIX"), "table.localhost",
             "Host names of the form ACCOUNT.SUFFIX select the account; may be repeated";
+        QUEUE_HOST = "queue.host", "queue-host", One("HOST"), "127.0.0.1",
+            "Address of the queue endpoint", aliases: &["queueHost"];
+        QUEUE_PORT = "queue.port", "queue-port", One("PORT"), "10001",
+            "Port of the queue endpoint; `auto` picks a free port, which is printed, and is the default with --table-port 0; 0 serves no queues", aliases: &["queuePort"];
+        QUEUE_KEEP_ALIVE = "queue.keep-alive", "queue-keep-alive", One("TIME"), "5s",
+            "Timeout sent to clients of queues in the Keep-Alive header, in whole seconds", aliases: &["queueKeepAliveTimeout"];
+        QUEUE_HOST_SUFFIX = "queue.host-suffixes", "queue-host-suffix", Many("SUFFIX"), "queue.localhost",
+            "Host names of the form ACCOUNT.SUFFIX select the account of a request for queues; may be repeated";
         DISABLE_PRODUCT_STYLE_URL = "table.disable-product-style-url", "disable-product-style-url", Switch, "false",
             "Take the account from the path only and ignore the host name", aliases: &["disableProductStyleUrl"];
         ADMIN_HOST = "admin.host", "admin-host", One("HOST"), "127.0.0.1",
@@ -155,15 +163,12 @@ settings! {
     }
 }
 
-/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs and queues are
-/// not served, every API version is accepted, and the server sends no telemetry.
+/// Azurite's flags that are accepted without effect, so that existing command lines keep working: blobs are not
+/// served, every API version is accepted, and the server sends no telemetry.
 pub static ACCEPTED: &[(&str, Takes)] = &[
     ("blobHost", One("HOST")),
     ("blobPort", One("PORT")),
     ("blobKeepAliveTimeout", One("SECONDS")),
-    ("queueHost", One("HOST")),
-    ("queuePort", One("PORT")),
-    ("queueKeepAliveTimeout", One("SECONDS")),
     ("extentMemoryLimit", One("MB")),
     ("skipApiVersionCheck", Switch),
     ("disableTelemetry", Switch),

@@ -2,23 +2,18 @@
 //!
 //! Each error names the settings and the layers that gave them.
 
-use std::net::IpAddr;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
 use partita_engine::slate::Reads;
 
-use super::accounts::{self, Account, AccountKey};
-use super::parts::{
-    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, TableListener,
-    Tls,
-};
-use super::setting::Setting;
+use super::accounts::{self, Account};
+use super::listeners::{admin, check_exposure, check_ports, idle_timeout, queue, table};
+use super::parts::{Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, Tls};
+use super::readers::{AUTO, any_size, conflict, count, size, size_or_share, time};
 use super::targets::targets;
 use super::values::{Source, Values};
-use super::{Error, catalog as c, quantity};
+use super::{Error, catalog as c};
 
 impl Settings {
     /// Reads every value and checks the rules between them.
@@ -29,6 +24,7 @@ impl Settings {
         values.switch(&c::LOOSE)?;
         let settings = Settings {
             table: table(values)?,
+            queue: queue(values)?,
             admin: admin(values)?,
             store: store(values)?,
             accounts: accounts(values)?,
@@ -45,28 +41,6 @@ impl Settings {
         }
         Ok(settings)
     }
-}
-
-fn table(values: &Values) -> Result<TableListener, Error> {
-    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
-    let mut host_suffixes = values.list(&c::HOST_SUFFIX);
-    for suffix in &mut host_suffixes {
-        *suffix = suffix.trim_matches('.').to_ascii_lowercase();
-    }
-    Ok(TableListener {
-        host: host(values, &c::TABLE_HOST)?,
-        port: port(values, &c::TABLE_PORT)?,
-        keep_alive: Duration::from_secs(keep_alive.as_secs().max(1)),
-        host_suffixes,
-        product_style_url: !values.switch(&c::DISABLE_PRODUCT_STYLE_URL)?,
-    })
-}
-
-fn admin(values: &Values) -> Result<AdminListener, Error> {
-    Ok(AdminListener {
-        host: host(values, &c::ADMIN_HOST)?,
-        port: Some(port(values, &c::ADMIN_PORT)?).filter(|port| *port != 0),
-    })
 }
 
 fn store(values: &Values) -> Result<Store, Error> {
@@ -226,27 +200,6 @@ fn memory_in_flight(values: &Values, body_bytes_max: u64) -> Result<u64, Error> 
 
 const MEMORY_MIN: u64 = 16 << 20;
 
-/// The idle timeout of connections: at least the timeout in the `Keep-Alive` header, because a client that relies on it
-/// would otherwise send its next request on a closed connection.
-fn idle_timeout(values: &Values) -> Result<Duration, Error> {
-    let keep_alive = time(values, &c::TABLE_KEEP_ALIVE)?;
-    let idle = time(values, &c::IDLE_TIMEOUT)?;
-    if idle >= keep_alive {
-        return Ok(idle);
-    }
-    match values.of(&c::IDLE_TIMEOUT).source {
-        // Azurite has only --tableKeepAliveTimeout, so raising only that flag has to work.
-        Source::Default => Ok(keep_alive + KEEP_ALIVE_SPARE),
-        _ => conflict(format!(
-            "--idle-timeout ({idle:?}) is shorter than --table-keep-alive ({keep_alive:?}): expected at least the same time"
-        )),
-    }
-}
-
-/// How much longer than the announced timeout a connection stays open by default, so that a request sent just before
-/// that timeout is answered.
-const KEEP_ALIVE_SPARE: Duration = Duration::from_secs(5);
-
 fn log(values: &Values) -> Result<Log, Error> {
     let levels = "error, warn, info, debug or trace";
     let level = values.read(&c::LOG_LEVEL, levels, |text| text.parse().ok())?;
@@ -258,108 +211,4 @@ fn log(values: &Values) -> Result<Log, Error> {
         format,
         debug_file: values.text(&c::DEBUG).map(PathBuf::from),
     })
-}
-
-/// Refuses the public key on an address that other machines reach, because any client there could read and delete all
-/// data.
-fn check_exposure(values: &Values, settings: &Settings) -> Result<(), Error> {
-    let mut accounts = settings.accounts.iter();
-    let is_known = |account: &&Account| account.keys.iter().any(AccountKey::is_well_known);
-    let (host, known) = (&settings.table.host, accounts.find(is_known));
-    let allowed = values.switch(&c::ALLOW_WELL_KNOWN_KEY)?;
-    match known {
-        Some(account) if !is_loopback(host) && !allowed => conflict(format!(
-            "--table-host {host} is reachable from other machines, and account {} has the public well-known key: \
-             add --accounts NAME:KEY, or --allow-well-known-key to accept that key",
-            account.name
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn check_ports(settings: &Settings) -> Result<(), Error> {
-    let (table, admin) = (&settings.table, &settings.admin);
-    if admin.port != Some(table.port) || admin.host != table.host {
-        return Ok(());
-    }
-    conflict(format!(
-        "--admin-port and --table-port are both {}: choose another port for one of them",
-        table.port
-    ))
-}
-
-/// True if only this machine reaches the address. Names count if RFC 6761 reserves them for loopback.
-fn is_loopback(host: &str) -> bool {
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => {
-            let host = host.to_ascii_lowercase();
-            host == "localhost" || host.ends_with(".localhost")
-        }
-    }
-}
-
-fn host(values: &Values, setting: &'static Setting) -> Result<String, Error> {
-    values.read(setting, "an address or host name", |text| {
-        let text = text.trim().trim_start_matches('[').trim_end_matches(']');
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte);
-        (!text.is_empty() && text.bytes().all(legal)).then(|| text.to_owned())
-    })
-}
-
-fn port(values: &Values, setting: &'static Setting) -> Result<u16, Error> {
-    values.read(setting, "a port from 0 to 65535", |text| {
-        text.trim().parse().ok()
-    })
-}
-
-fn count(values: &Values, setting: &'static Setting) -> Result<usize, Error> {
-    values.read(setting, "a whole number from 1 to 1000000", |text| {
-        let count = text.parse().ok();
-        count.filter(|count| (1..=1_000_000).contains(count))
-    })
-}
-
-fn time(values: &Values, setting: &'static Setting) -> Result<Duration, Error> {
-    let want = "a duration from 1ms to 24h, such as 30s or 2m";
-    values.read(setting, want, |text| {
-        quantity::time(text).filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
-    })
-}
-
-/// A size from `min_kib` KiB to 1 GiB.
-fn size(values: &Values, setting: &'static Setting, min_kib: u64) -> Result<usize, Error> {
-    let want = format!("a size from {min_kib}KiB to 1GiB");
-    values.read(setting, &want, |text| {
-        let bytes = quantity::bytes(text).filter(|bytes| (min_kib << 10..=1 << 30).contains(bytes));
-        usize::try_from(bytes?).ok()
-    })
-}
-
-fn any_size(values: &Values, setting: &'static Setting) -> Result<u64, Error> {
-    values.read(setting, "a size such as 64KiB or 1GiB", quantity::bytes)
-}
-
-/// The value for a size that is computed from the available memory of the machine or container.
-const AUTO: &str = "auto";
-
-/// A size. `auto` is the available memory divided by `divisor`, clamped to `range`; `range` does not limit other sizes.
-fn size_or_share(
-    values: &Values,
-    setting: &'static Setting,
-    divisor: u64,
-    range: RangeInclusive<u64>,
-) -> Result<u64, Error> {
-    let want = "`auto`, or a size such as 64KiB or 1GiB";
-    values.read(setting, want, |text| match text {
-        AUTO => {
-            let bytes = partita_rt::memory::available() / divisor;
-            Some(bytes.clamp(*range.start(), *range.end()))
-        }
-        text => quantity::bytes(text),
-    })
-}
-
-fn conflict<T>(text: impl Into<String>) -> Result<T, Error> {
-    Err(Error::Conflict(text.into()))
 }

@@ -19,6 +19,7 @@ const PREFIX: &str = "PARTITA_";
 /// The texts given in each layer.
 #[derive(Debug, Default)]
 pub struct Layers {
+    defaults: Vec<(&'static Setting, &'static str)>,
     file: Option<(PathBuf, String)>,
     variables: Vec<(String, String)>,
     flags: Vec<(&'static Setting, String)>,
@@ -26,6 +27,12 @@ pub struct Layers {
 }
 
 impl Layers {
+    /// Replaces the default of a setting.
+    pub fn default_of(mut self, setting: &'static Setting, text: &'static str) -> Layers {
+        self.defaults.push((setting, text));
+        self
+    }
+
     /// Adds the variables with the prefix `PARTITA_`, and Azurite's two; ignores all others.
     pub fn environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Layers {
         let ours = |name: &str| {
@@ -85,6 +92,9 @@ impl Layers {
     /// The file is not TOML, has an unknown key, or a value of an invalid type.
     pub fn resolve(self) -> Result<(Values, Vec<String>), Error> {
         let mut values = Values::defaults();
+        for (setting, text) in self.defaults {
+            values.set(setting, text.to_owned(), Source::Default);
+        }
         let mut warnings = Vec::new();
         if let Some((path, text)) = &self.file {
             merge_file(&mut values, path, text)?;

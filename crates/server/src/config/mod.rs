@@ -18,8 +18,10 @@ mod accounts;
 mod catalog;
 mod checks;
 mod layers;
+mod listeners;
 mod parts;
 mod quantity;
+mod readers;
 mod setting;
 mod show;
 mod targets;
@@ -34,8 +36,8 @@ pub use accounts::{Account, AccountKey, AccountsError, WELL_KNOWN_ACCOUNT, WELL_
 pub use catalog::{ACCEPTED, ALL};
 pub use layers::{FILE_VARIABLE, Layers};
 pub use parts::{
-    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, TableListener,
-    Tls,
+    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, ServiceListener, Settings,
+    Store, Tls,
 };
 pub use setting::{Setting, Takes};
 pub use show::{as_json, as_table};

@@ -12,14 +12,16 @@ use super::accounts::Account;
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The table endpoint.
-    pub table: TableListener,
+    pub table: ServiceListener,
+    /// The queue endpoint; `None` if queues are not served.
+    pub queue: Option<ServiceListener>,
     /// The admin port.
     pub admin: AdminListener,
     /// Where data is stored.
     pub store: Store,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
-    /// HTTP or HTTPS on the table port.
+    /// HTTP or HTTPS on the ports of the services.
     pub tls: Tls,
     /// Bearer tokens.
     pub oauth: Oauth,
@@ -31,9 +33,9 @@ pub struct Settings {
     pub log: Log,
 }
 
-/// The listener of the table service.
+/// The listener of a storage service.
 #[derive(Debug, Clone)]
-pub struct TableListener {
+pub struct ServiceListener {
     /// An address, or a name that resolves to one.
     pub host: String,
     /// 0 picks a free port.
@@ -88,7 +90,7 @@ pub enum Place {
     Memory,
 }
 
-/// How the table port is protected.
+/// How the ports of the services are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tls {
     /// Plain HTTP.
@@ -112,7 +114,7 @@ pub enum Tls {
 }
 
 impl Tls {
-    /// True when the table port serves HTTPS.
+    /// True when the services use HTTPS.
     pub fn is_on(&self) -> bool {
         *self != Tls::Off
     }

@@ -312,6 +312,10 @@ fn the_well_known_key_stays_on_this_machine_unless_allowed() {
     ] {
         settings(with_flags(&[("table-host", host)])).unwrap();
     }
+    for host in ["0.0.0.0", "server.example"] {
+        assert!(refused(&[("queue-host", host)]).contains("--queue-host"));
+        settings(with_flags(&[("queue-host", host), ("queue-port", "0")])).unwrap();
+    }
     // The key is public under any account name, and as a second key too.
     let accounts = format!("abc:a2V5:{WELL_KNOWN_KEY}");
     assert!(refused(&[("table-host", "0.0.0.0"), ("accounts", &accounts)]).contains("account abc"));
@@ -383,9 +387,39 @@ fn bearer_tokens_need_https_and_all_their_settings() {
 #[test]
 fn conflicting_ports_and_timeouts_are_refused() {
     assert!(refused(&[("admin-port", "10002")]).contains("both 10002"));
+    assert!(refused(&[("queue-port", "10010")]).contains("--admin-port and --queue-port are both"));
+    assert!(refused(&[("queue-port", "10002")]).contains("--queue-port and --table-port are both"));
     assert!(refused(&[("idle-timeout", "2s")]).contains("--table-keep-alive"));
-    let raised = settings(with_flags(&[("table-keep-alive", "120")])).unwrap();
-    assert_eq!(raised.limits.idle_timeout, Duration::from_secs(125));
+    for flag in ["table-keep-alive", "queue-keep-alive"] {
+        let raised = settings(with_flags(&[(flag, "120")])).unwrap();
+        assert_eq!(raised.limits.idle_timeout, Duration::from_secs(125));
+        assert!(refused(&[(flag, "120"), ("idle-timeout", "100s")]).contains(flag));
+    }
+}
+
+#[test]
+fn the_queue_port_is_fixed_free_or_off() {
+    let port = |flags: &[(&str, &str)]| {
+        let queue = settings(with_flags(flags)).unwrap().queue;
+        queue.map(|queue| queue.port)
+    };
+    assert_eq!(port(&[]), Some(10001));
+    assert_eq!(port(&[("table-port", "7")]), Some(10001));
+    assert_eq!(port(&[("queue-port", "8")]), Some(8));
+    assert_eq!(port(&[("queue-port", "0")]), None);
+    assert_eq!(port(&[("queue-port", "auto")]), Some(0));
+    // A free table port: the queue port is free too, unless it is set.
+    assert_eq!(port(&[("table-port", "0")]), Some(0));
+    assert_eq!(port(&[("table-port", "0"), ("queue-port", "0")]), None);
+    assert_eq!(
+        port(&[("table-port", "0"), ("queue-port", "10001")]),
+        Some(10001)
+    );
+    assert!(refused(&[("queue-port", "free")]).contains("`auto`, or a port"));
+    // `azurite-table` has another default.
+    let tables_only = Layers::default().default_of(setting("queue-port"), "0");
+    let free = tables_only.flag(setting("table-port"), "0".to_owned());
+    assert!(settings(free).unwrap().queue.is_none());
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Endpoint {
     pub host: String,
     /// The table port.
     pub port: u16,
+    /// Host and port of the queues; `None` if the server has no queues.
+    pub queue: Option<(String, u16)>,
     /// The account; its first key is used.
     pub account: Account,
     /// The certificate that clients have to trust; with `--tls dev` only.
@@ -40,10 +42,12 @@ impl Endpoint {
             let path = tls::authority_directory(settings).join(tls::CERTIFICATE);
             std::path::absolute(&path).unwrap_or(path)
         });
+        let queue = settings.queue.as_ref();
         Some(Endpoint {
             scheme: settings.tls.scheme(),
             host: reachable(&settings.table.host),
             port: settings.table.port,
+            queue: queue.map(|queue| (reachable(&queue.host), queue.port)),
             account,
             authority,
         })
@@ -51,8 +55,18 @@ impl Endpoint {
 
     /// The base URL of the account's tables, in path style.
     pub fn url(&self) -> String {
+        self.url_at(&self.host, self.port)
+    }
+
+    /// The base URL of the account's queues, in path style; `None` if the server has no queues.
+    pub fn queue_url(&self) -> Option<String> {
+        let (host, port) = self.queue.as_ref()?;
+        Some(self.url_at(host, *port))
+    }
+
+    fn url_at(&self, host: &str, port: u16) -> String {
         let (scheme, account) = (self.scheme, &self.account.name);
-        format!("{scheme}://{}/{account}", authority(&self.host, self.port))
+        format!("{scheme}://{}/{account}", authority(host, port))
     }
 
     /// The connection string, in the explicit form that every client accepts.
@@ -73,9 +87,12 @@ impl Endpoint {
 
     fn string_without_key(&self) -> [String; 2] {
         let (scheme, account) = (self.scheme, &self.account.name);
+        let queues = self.queue_url();
+        let queues = queues.map(|url| format!("QueueEndpoint={url};"));
+        let (queues, tables) = (queues.unwrap_or_default(), self.url());
         [
             format!("DefaultEndpointsProtocol={scheme};AccountName={account};"),
-            format!("TableEndpoint={};", self.url()),
+            format!("{queues}TableEndpoint={tables};"),
         ]
     }
 

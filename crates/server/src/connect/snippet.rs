@@ -122,7 +122,7 @@ fn dotnet(endpoint: &Endpoint, string: &str) -> String {
 
 fn rclone(endpoint: &Endpoint) -> String {
     format!(
-        "# rclone copies blobs; this server has tables only, so the remote holds nothing for now.\n\
+        "# rclone copies blobs; this server has none, so the remote holds nothing for now.\n\
          [partita]\n\
          type = azureblob\n\
          account = {}\n\

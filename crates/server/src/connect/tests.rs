@@ -10,8 +10,14 @@ fn the_string_names_protocol_account_key_and_endpoint() {
     let endpoint = Endpoint::of(&settings(&[ACCOUNTS]), None).unwrap();
     assert_eq!(
         endpoint.connection_string(),
-        "DefaultEndpointsProtocol=http;AccountName=abc;AccountKey=a2V5MQ==;TableEndpoint=http://127.0.0.1:10002/abc;"
+        "DefaultEndpointsProtocol=http;AccountName=abc;AccountKey=a2V5MQ==;\
+         QueueEndpoint=http://127.0.0.1:10001/abc;TableEndpoint=http://127.0.0.1:10002/abc;"
     );
+    let tables_only = Endpoint::of(&settings(&[ACCOUNTS, ("queue-port", "0")]), None).unwrap();
+    assert!(!tables_only.connection_string().contains("QueueEndpoint"));
+    let apart = [ACCOUNTS, ("queue-host", "0.0.0.0"), ("queue-port", "7")];
+    let apart = Endpoint::of(&settings(&apart), None).unwrap();
+    assert_eq!(apart.queue_url().unwrap(), "http://127.0.0.1:7/abc");
     let other = Endpoint::of(
         &settings(&[ACCOUNTS, ("table-host", "::"), ("table-port", "7")]),
         Some("other"),

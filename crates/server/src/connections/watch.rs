@@ -73,7 +73,7 @@ impl Evicts {
 /// more than the limit are open.
 const LEAVING_MAX: usize = 64;
 
-/// All open connections of a listener.
+/// All open connections of the listeners that share a limit.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// Seconds since the watch began.

@@ -40,6 +40,8 @@ pub(super) struct RequestBody<'a> {
     /// The memory of the body and of the rows that are built from it.
     reserved: Reserved,
     bytes_max: usize,
+    /// Whether the limit is the protocol's, which its answers name.
+    is_limit_named: bool,
     /// Whether a header announces a body.
     is_announced: bool,
     /// Whether the client waits for `100 Continue`, which hyper sends at the first read.
@@ -72,10 +74,18 @@ impl<'a> RequestBody<'a> {
             memory: &front.parts.memory,
             reserved: Reserved::default(),
             bytes_max: front.parts.limits.body_bytes_max,
+            is_limit_named: false,
             is_announced: headers.contains_key(header::CONTENT_LENGTH)
                 || headers.contains_key(header::TRANSFER_ENCODING),
             is_held_back: headers.get(header::EXPECT).is_some_and(expects),
             is_too_large: false,
+        }
+    }
+
+    /// Lowers the limit of size to the protocol's, which the answer to a longer body names.
+    pub(super) fn limit(&mut self, bytes_max: usize) {
+        if bytes_max <= self.bytes_max {
+            (self.bytes_max, self.is_limit_named) = (bytes_max, true);
         }
     }
 
@@ -162,7 +172,11 @@ impl<'a> RequestBody<'a> {
 
     fn too_large(&mut self) -> Failure {
         self.is_too_large = true;
-        ErrorCode::RequestBodyTooLarge.into()
+        let failure = Failure::new(ErrorCode::RequestBodyTooLarge);
+        match self.is_limit_named {
+            true => failure.detail("MaxLimit", self.bytes_max.to_string()),
+            false => failure,
+        }
     }
 
     /// Gives back the memory, and skips the rest of the body within the bounds.

@@ -4,7 +4,19 @@ use super::reply::Reply;
 use super::request_head::RequestHead;
 use hyper::{Method, StatusCode, header};
 use partita_model::CorsRule;
-use partita_wire::{CorsGrant, Failure, Preflight, varies_by_origin};
+use partita_service::Account;
+use partita_wire::{
+    AccountKeys, CorsGrant, ErrorCode, Failure, Preflight, Target, varies_by_origin,
+};
+
+/// The account whose rules answer a preflight, which has no credentials.
+pub(super) fn account<'r>(
+    head: &RequestHead<'r>,
+    target: &Target<'_>,
+) -> Result<&'r Account<AccountKeys>, Failure> {
+    let account = head.front.parts.accounts.get(&target.account);
+    account.ok_or_else(|| ErrorCode::CorsPreflightFailure.into())
+}
 
 /// The answer to a preflight request by the service's rules.
 pub(super) fn preflight(head: &RequestHead<'_>, rules: &[CorsRule]) -> Result<Reply, Failure> {

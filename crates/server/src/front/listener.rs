@@ -1,19 +1,15 @@
 //! Accepts the connections of one protocol: first byte, TLS handshake, then HTTP, all with time limits.
 
-use super::Protocol;
-use crate::connections::{self, Buffers, Ended, Evicts, Patience, Phase, Watch, Watched, accept};
+use super::answer::answer;
+use super::protocol::Protocol;
+use crate::connections::{self, Buffers, Ended, Phase, Watched, accept};
 use crate::metrics::ConnectionFault;
 use partita_rt::Tasks;
 use partita_rt::net::{Listener, Stream, readable};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
-
-/// Time for a client to receive the answer to a body that was too large, while it still sends. nginx waits for 5 s
-/// (`lingering_timeout`).
-const LINGER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Accepts connections until shutdown. Connections are tasks of `tasks`: draining them waits for the requests under
 /// way.
@@ -22,24 +18,14 @@ pub(super) async fn listen<P: Protocol>(
     listener: Box<dyn Listener>,
     tasks: Tasks,
 ) {
-    let limits = &protocol.front().parts.limits;
-    let watch = Watch::new(Patience {
-        head: limits.header_timeout,
-        idle: limits.idle_timeout,
-        stall: limits.stall_timeout,
-        rate_min: limits.transfer_rate_min,
-        linger: LINGER_TIME_MAX,
-        evicts: Evicts::Waiting,
-    });
-    let watching = Arc::clone(&watch).run(tasks.shutdown());
-    tasks.spawn("watch connections", watching);
-    let tls = protocol.front().parts.tls.clone().map(TlsAcceptor::from);
+    let parts = Arc::clone(&protocol.front().parts);
+    let tls = parts.tls.clone().map(TlsAcceptor::from);
     let serve = |stream, peer, watched| {
         let (protocol, tls) = (Arc::clone(&protocol), tls.clone());
         tasks.spawn("connection", open(protocol, tls, stream, peer, watched));
     };
-    let connections_max = limits.connections_max;
-    accept(&*listener, &watch, connections_max, tasks.shutdown(), serve).await;
+    let (watch, connections_max) = (&parts.connections.0, parts.limits.connections_max);
+    accept(&*listener, watch, connections_max, tasks.shutdown(), serve).await;
 }
 
 async fn open<P: Protocol>(
@@ -124,7 +110,7 @@ where
         head_bytes_max: parts.limits.header_bytes_max,
         memory: &parts.memory,
     };
-    let answer = |request| protocol.answer(request, Some(peer), &watched.progress);
+    let answer = |request| answer(protocol, request, Some(peer), &watched.progress);
     fault(connections::serve(stream, watched, buffers, answer).await)
 }
 

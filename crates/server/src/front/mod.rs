@@ -4,9 +4,10 @@
 //! connection ─▶ head ─▶ target ─▶ credentials ─▶ operation ─▶ body ─▶ service ─▶ reply
 //! ```
 //!
-//! This module holds the parts that all storage protocols share: listeners, request heads and bodies, replies, CORS. A
-//! [`Protocol`] answers a request; each protocol has a folder ([`table`]), in which every operation has a file of its
-//! name. `wire` reads and writes the protocol's text, and the service's crate performs the operation.
+//! This module holds the parts that all storage protocols share: listeners, request heads and bodies, credentials,
+//! replies, CORS, and the order of the steps (`answer`). Each protocol has a folder ([`table`]) with its `Protocol`,
+//! in which every operation has a file of its name. `wire` reads and writes the protocol's text, and the service's
+//! crate performs the operation.
 //!
 //! Invariants:
 //! - nothing in a request is trusted before its credentials are verified;
@@ -14,14 +15,19 @@
 //! - every answer has a request id, errors too, and shows no internal detail.
 
 mod accounts;
+mod answer;
 mod answer_body;
+mod authenticate;
 mod body;
 mod busy;
+mod connections;
 mod cors;
+mod front_parts;
 #[cfg(test)]
 mod head_tests;
 mod listener;
 mod protocol;
+mod refused;
 mod reply;
 mod request_head;
 #[cfg(test)]
@@ -31,5 +37,5 @@ pub mod table;
 mod tests;
 
 pub use accounts::{InvalidAccount, accounts};
-use protocol::Protocol;
-pub use protocol::{Front, FrontParts, InvalidSetting};
+pub use connections::Connections;
+pub use front_parts::{Front, FrontParts, InvalidSetting};

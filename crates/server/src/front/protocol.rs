@@ -1,103 +1,114 @@
-//! A storage protocol behind a listener, and the parts that all protocols of a server share.
+//! A storage protocol behind a listener: what it does in each step of a request.
 
-use super::answer_body::AnswerBody;
-use crate::config::Limits;
-use crate::connections::Progress;
-use crate::metrics::Metrics;
-use hyper::body::Incoming;
-use hyper::header::HeaderValue;
-use hyper::{Request, Response};
-use partita_rt::Clock;
-use partita_service::{Accounts, MemoryBudget};
-use partita_wire::{AccountKeys, BearerRules, Hosts};
-use rustls::ServerConfig;
-use std::fmt;
-use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
+use super::Front;
+use super::refused::Refused;
+use super::reply::Reply;
+use super::request_head::RequestHead;
+use crate::metrics::Operation;
+use bytes::Bytes;
+use partita_model::{AccountName, ServiceProperties};
+use partita_service::Account;
+use partita_wire::{
+    AccountGrant, AccountKeys, Failure, Method, ServiceKind, ServiceSas, SharedKey, Target,
+    TokenRoles,
+};
 
 /// Answers the requests of one storage protocol.
 pub(super) trait Protocol: Send + Sync + 'static {
     /// The parts shared with other protocols.
     fn front(&self) -> &Front;
 
-    /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still
-    /// completes.
-    fn answer(
+    /// A request that is being answered.
+    type Exchange<'r>: Exchange<'r>;
+
+    /// Begins to answer a request.
+    fn begin<'r>(&'r self, head: RequestHead<'r>) -> Self::Exchange<'r>;
+}
+
+/// The reply of an operation, or why it is refused.
+pub(super) type Outcome = Result<Reply, Refused>;
+
+/// A request that is being answered, with what its protocol does in each step.
+pub(super) trait Exchange<'r>: Send + Sync {
+    /// The service, as shared access signatures and tokens name it.
+    const SERVICE: ServiceKind;
+
+    /// The rights that verified credentials grant.
+    type Access: Send;
+
+    /// A shared access signature of the service.
+    type Sas: ServiceSas<'r> + Send;
+
+    /// A request whose credentials permit its operation.
+    type Authorized: Send + Sync;
+
+    /// The head of the request.
+    fn head(&self) -> &RequestHead<'r>;
+
+    /// The head, for parsing more of it.
+    fn head_mut(&mut self) -> &mut RequestHead<'r>;
+
+    /// The operation, as far as it is known.
+    fn operation(&self) -> Operation;
+
+    /// The rights of a request that is signed with a key of the account.
+    fn verify_key(
         &self,
-        request: Request<Incoming>,
-        peer: Option<IpAddr>,
-        progress: &Progress,
-    ) -> impl Future<Output = Response<AnswerBody>> + Send;
-}
+        target: &Target<'r>,
+        shared_key: &SharedKey<'_>,
+        keys: &AccountKeys,
+    ) -> Result<Self::Access, Failure>;
 
-/// The parts from which a [`Front`] is made.
-pub struct FrontParts {
-    /// The accounts, with their keys.
-    pub accounts: Accounts<AccountKeys>,
-    /// Which host names select an account.
-    pub hosts: Hosts,
-    /// The rules for bearer tokens; `None` refuses all tokens.
-    pub bearer: Option<BearerRules>,
-    /// Where clients get bearer tokens: the `authorization_uri` of the challenge.
-    pub authorization_uri: String,
-    /// Bounds of time and size.
-    pub limits: Limits,
-    /// The memory for bodies and answers of all connections.
-    pub memory: Arc<MemoryBudget>,
-    /// The timeout in the `Keep-Alive` header.
-    pub keep_alive: Duration,
-    /// The TLS settings of HTTPS; `None` for HTTP.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// The counts of requests and connections.
-    pub metrics: Arc<Metrics>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-}
+    /// The rights of a shared access signature of the service.
+    fn verify_sas(
+        &self,
+        account: &Account<AccountKeys>,
+        sas: Self::Sas,
+    ) -> impl Future<Output = Result<Self::Access, Refused>> + Send;
 
-/// The parts of a protocol's front that do not depend on its service.
-pub struct Front {
-    pub(super) parts: FrontParts,
-    /// The value of the `Keep-Alive` header.
-    pub(super) keep_alive: HeaderValue,
-    /// The value of the `WWW-Authenticate` header.
-    pub(super) challenge: HeaderValue,
-}
+    /// The rights of a verified account SAS.
+    fn account_access(grant: AccountGrant) -> Self::Access;
 
-impl fmt::Debug for Front {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Front").finish_non_exhaustive()
-    }
-}
+    /// The rights of a verified bearer token.
+    fn token_access(roles: &TokenRoles) -> Result<Self::Access, Failure>;
 
-/// A setting has characters that are not allowed in a header.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} has characters that are not allowed in a header")]
-pub struct InvalidSetting(&'static str);
+    /// Answers a preflight, which has no credentials.
+    fn preflight(&mut self, target: &Target<'_>) -> impl Future<Output = Outcome> + Send;
 
-impl Front {
-    /// Assembles a front.
-    ///
-    /// # Errors
-    /// [`InvalidSetting`] for an authorization URI with characters that are not allowed in a header.
-    pub fn new(parts: FrontParts) -> Result<Self, InvalidSetting> {
-        let header =
-            |text: String, name| HeaderValue::try_from(text).map_err(|_| InvalidSetting(name));
-        let keep_alive = format!("timeout={}", parts.keep_alive.as_secs());
-        let keep_alive = header(keep_alive, "keep-alive")?;
-        let challenge = partita_wire::challenge(&parts.authorization_uri);
-        let challenge = header(challenge, "the authorization URI")?;
-        Ok(Self {
-            parts,
-            keep_alive,
-            challenge,
-        })
+    /// Finds the operation, and checks that the caller may perform it.
+    fn authorize(
+        &mut self,
+        target: Target<'r>,
+        method: Method,
+        account: &'r Account<AccountKeys>,
+        access: Self::Access,
+    ) -> Result<Self::Authorized, Refused>;
+
+    /// The protocol's limit of the body, where it is lower than that of the settings and the answer names it.
+    fn body_bytes_max(_: &Self::Authorized) -> Option<usize> {
+        None
     }
 
-    pub(super) fn scheme(&self) -> &'static str {
-        match self.parts.tls {
-            Some(_) => "https",
-            None => "http",
-        }
+    /// Gives a request its body, after it was read.
+    fn set_body(request: &mut Self::Authorized, body: Bytes);
+
+    /// Performs the operation.
+    fn run(&self, request: &Self::Authorized) -> impl Future<Output = Outcome> + Send;
+
+    /// Whether the operation can change data.
+    fn is_write(request: &Self::Authorized) -> bool;
+
+    /// The properties of the service in an account, with its CORS rules.
+    fn service_properties(
+        &self,
+        account: &AccountName,
+    ) -> impl Future<Output = Result<ServiceProperties, Refused>> + Send;
+
+    /// The answer to a refused request.
+    fn refuse(&self, failure: &Failure) -> Reply;
+
+    /// Adds the headers of every answer.
+    fn complete(&self, reply: Reply) -> Reply {
+        self.head().complete(reply, None)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Front;
 use super::reply::{
-    KEEP_ALIVE, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_REQUEST_ID, X_MS_VERSION, X_PARTITA_REASON,
+    KEEP_ALIVE, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE, X_MS_REQUEST_ID, X_MS_VERSION,
+    X_PARTITA_REASON,
 };
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -13,6 +14,10 @@ use std::time::Duration;
 
 /// The maximum length of a client request id in bytes; longer ones are not returned (protocol: 1,024 characters).
 const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
+
+/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An
+/// older recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
+const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
@@ -78,9 +83,9 @@ impl<'r> RequestHead<'r> {
             .authority()
             .map(|authority| authority.as_str())
             .or_else(|| self.header(&header::HOST));
-        let shared = &self.front.parts;
-        Target::parse(path, host, &shared.hosts, |name| {
-            shared.accounts.get(name).is_some()
+        let accounts = &self.front.parts.accounts;
+        Target::parse(path, host, &self.front.hosts, |name| {
+            accounts.get(name).is_some()
         })
     }
 
@@ -106,6 +111,14 @@ impl<'r> RequestHead<'r> {
             request_id: &self.request_id,
             time: self.caller.now,
             batch_index: None,
+        }
+    }
+
+    /// Adds the header with the code of an error, which old versions do not have.
+    pub(super) fn with_error_code(&self, failure: &Failure, reply: Reply) -> Reply {
+        match self.version {
+            Some(version) if version < ERROR_CODE_HEADER => reply,
+            _ => reply.header(X_MS_ERROR_CODE, failure.code.name()),
         }
     }
 

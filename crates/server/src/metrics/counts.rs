@@ -9,15 +9,12 @@ use std::time::Duration;
 
 use partita_service::BusyReason;
 use partita_wire::ErrorCode;
-use partita_wire::table::{ERROR_CODES, Operation};
 
 use super::latency::{Latencies, Recorder};
+use super::operation::Operation;
 
 /// The number of shards. With more threads than shards, threads share a shard. A shard is about 60 KB.
 const SHARDS: usize = 8;
-
-/// The number of operations, plus one for requests without a known operation.
-const OPERATIONS: usize = Operation::ALL.len() + 1;
 
 /// The values of the label `status`: 1xx and 2xx count as 2xx.
 pub(crate) const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
@@ -25,8 +22,8 @@ pub(crate) const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 /// An answered request, as the front reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct Answered {
-    /// `None` if the request was invalid before its operation was known.
-    pub operation: Option<Operation>,
+    /// The operation, as far as it is known.
+    pub operation: Operation,
     /// The HTTP status of the answer.
     pub status: u16,
     /// The storage error code of the answer, if any.
@@ -95,11 +92,13 @@ impl Default for Metrics {
     fn default() -> Metrics {
         let shard = |_| Shard {
             in_flight: AtomicI64::new(0),
-            operations: (0..OPERATIONS).map(|_| PerOperation::default()).collect(),
+            operations: (0..Operation::COUNT)
+                .map(|_| PerOperation::default())
+                .collect(),
         };
         Metrics {
             shards: (0..SHARDS).map(shard).collect(),
-            errors: (0..OPERATIONS * ERROR_CODES.len())
+            errors: (0..Operation::COUNT * Operation::ERROR_CODES_MAX)
                 .map(|_| AtomicU64::new(0))
                 .collect(),
             busy: Default::default(),
@@ -118,7 +117,7 @@ impl Metrics {
 
     /// Counts an answered request.
     pub fn request(&self, answered: &Answered) {
-        let operation = operation_index(answered.operation);
+        let operation = answered.operation.index();
         let class = usize::from(answered.status / 100).clamp(2, 5) - 2;
         if let Some(counts) = self.shard().operations.get(operation) {
             if let Some(count) = counts.classes.get(class) {
@@ -157,11 +156,9 @@ impl Metrics {
 
     /// Reads all counters.
     pub(crate) fn read(&self) -> Reading {
-        let operation = |(index, operation)| self.read_operation(index, operation);
-        let known = Operation::ALL.iter().copied().map(Some).chain([None]);
         let load = |count: &AtomicI64| count.load(Ordering::Relaxed);
         Reading {
-            operations: known.enumerate().map(operation).collect(),
+            operations: Operation::all().map(|it| self.read_operation(it)).collect(),
             busy: self.busy.each_ref().map(load_count),
             in_flight: self.shards.iter().map(|shard| load(&shard.in_flight)).sum(),
             connections: load(&self.connections),
@@ -170,9 +167,10 @@ impl Metrics {
         }
     }
 
-    fn read_operation(&self, index: usize, operation: Option<Operation>) -> OperationReading {
+    fn read_operation(&self, operation: Operation) -> OperationReading {
+        let index = operation.index();
         let mut reading = OperationReading {
-            name: operation.map_or("Unknown", Operation::name),
+            name: operation.label(),
             ..OperationReading::default()
         };
         let shards = self.shards.iter();
@@ -185,7 +183,7 @@ impl Metrics {
             reading.entities_out += load_count(&counts.entities_out);
             counts.latency.add_to(&mut reading.latencies);
         }
-        for code in ERROR_CODES {
+        for code in operation.error_codes() {
             let count = self.errors.get(error_index(index, *code));
             let count = count.map_or(0, load_count);
             if count > 0 {
@@ -221,12 +219,8 @@ fn add(count: &AtomicU64, more: u64) {
     }
 }
 
-fn operation_index(operation: Option<Operation>) -> usize {
-    operation.map_or(OPERATIONS - 1, Operation::index)
-}
-
 fn error_index(operation: usize, code: ErrorCode) -> usize {
-    operation * ERROR_CODES.len() + code.index()
+    operation * Operation::ERROR_CODES_MAX + code.index()
 }
 
 /// A guard that keeps a gauge one higher until it is dropped.
@@ -280,8 +274,13 @@ impl OperationReading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use partita_wire::table::Operation as O;
 
-    fn answered(operation: Option<Operation>, status: u16, code: Option<ErrorCode>) -> Answered {
+    const GET: Operation = Operation::Table(Some(O::GetEntity));
+    const INSERT: Operation = Operation::Table(Some(O::InsertEntity));
+    const UNKNOWN: Operation = Operation::Table(None);
+
+    fn answered(operation: Operation, status: u16, code: Option<ErrorCode>) -> Answered {
         Answered {
             operation,
             status,
@@ -297,21 +296,17 @@ mod tests {
     #[test]
     fn requests_count_by_operation_class_and_code() {
         let metrics = Metrics::default();
-        metrics.request(&answered(Some(Operation::GetEntity), 200, None));
-        metrics.request(&answered(
-            Some(Operation::GetEntity),
-            404,
-            Some(ErrorCode::ResourceNotFound),
-        ));
-        metrics.request(&answered(None, 400, Some(ErrorCode::InvalidUri)));
-        metrics.request(&answered(Some(Operation::GetEntity), 999, None));
+        metrics.request(&answered(GET, 200, None));
+        metrics.request(&answered(GET, 404, Some(ErrorCode::ResourceNotFound)));
+        metrics.request(&answered(UNKNOWN, 400, Some(ErrorCode::InvalidUri)));
+        metrics.request(&answered(GET, 999, None));
         let reading = metrics.read();
-        let get = &reading.operations[Operation::GetEntity.index()];
+        let get = &reading.operations[GET.index()];
         assert_eq!(get.classes, [1, 0, 1, 1]);
         assert_eq!((get.bytes_in, get.bytes_out, get.entities_out), (30, 60, 3));
         assert_eq!(get.errors, [(ErrorCode::ResourceNotFound, 1)]);
         assert_eq!(get.latencies.count(), 3);
-        let unknown = reading.operations.last().unwrap();
+        let unknown = &reading.operations[UNKNOWN.index()];
         assert_eq!((unknown.name, unknown.requests()), ("Unknown", 1));
     }
 
@@ -323,7 +318,7 @@ mod tests {
             .map(|(times, word)| (word, times))
         {
             for _ in 0..times {
-                let busy = answered(None, 503, Some(ErrorCode::ServerBusy));
+                let busy = answered(UNKNOWN, 503, Some(ErrorCode::ServerBusy));
                 let busy = Answered {
                     busy: Some(word),
                     ..busy
@@ -349,16 +344,13 @@ mod tests {
                     let _guard = guard;
                     let _connection = metrics.connection();
                     for _ in 0..100 {
-                        metrics.request(&answered(Some(Operation::InsertEntity), 204, None));
+                        metrics.request(&answered(INSERT, 204, None));
                     }
                 });
             }
         });
         let reading = metrics.read();
-        assert_eq!(
-            reading.operations[Operation::InsertEntity.index()].requests(),
-            1600
-        );
+        assert_eq!(reading.operations[INSERT.index()].requests(), 1600);
         assert_eq!(
             (
                 reading.in_flight,

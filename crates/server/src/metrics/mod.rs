@@ -9,10 +9,12 @@ mod counts;
 mod definitions;
 mod exposition;
 mod latency;
+mod operation;
 mod page;
 mod process;
 
 pub use counts::{Answered, ConnectionFault, Counted, Metrics};
+pub use operation::Operation;
 
 pub(crate) use counts::{OperationReading, Reading};
 pub(crate) use exposition::CONTENT_TYPE;

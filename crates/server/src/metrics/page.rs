@@ -238,10 +238,9 @@ fn name_char(letter: char) -> char {
 mod tests {
     use partita_engine::{EngineMetric, Health, StoredBytes, WrittenBytes};
     use partita_wire::ErrorCode;
-    use partita_wire::table::Operation;
 
     use super::*;
-    use crate::metrics::{Answered, Metrics, process_stats};
+    use crate::metrics::{Answered, Metrics, Operation, process_stats};
 
     fn stats() -> Stats {
         let figure = |name: &str, label: &str, counter| EngineMetric {
@@ -295,7 +294,7 @@ mod tests {
     fn full_page() -> String {
         let metrics = Metrics::default();
         metrics.request(&Answered {
-            operation: Some(Operation::GetEntity),
+            operation: Operation::Table(Some(partita_wire::table::Operation::GetEntity)),
             status: 404,
             code: Some(ErrorCode::ResourceNotFound),
             busy: Some("table-target"),

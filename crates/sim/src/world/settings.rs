@@ -14,6 +14,7 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ("location", directory.display().to_string()),
         ("table-host", "0.0.0.0".to_owned()),
         ("table-port", TABLE_PORT.to_string()),
+        ("queue-port", "0".to_owned()),
         ("admin-host", "127.0.0.1".to_owned()),
         ("admin-port", ADMIN_PORT.to_string()),
         ("allow-well-known-key", "true".to_owned()),

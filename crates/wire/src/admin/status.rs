@@ -92,6 +92,8 @@ impl ServerState {
 pub struct Listening {
     /// The base URL of the Table service.
     pub table: String,
+    /// The base URL of the Queue service; `None` if it is disabled.
+    pub queue: Option<String>,
     /// The base URL of the admin port; `None` if it is disabled.
     pub admin: Option<String>,
 }

@@ -8,7 +8,7 @@ mod probe;
 use crate::args::{SettingsArgs, choice};
 use crate::prelude::*;
 use clap::builder::TypedValueParser;
-use partita_server::config::{Settings, Source, Values};
+use partita_server::config::{Source, Values};
 use partita_server::connect::{Endpoint, Tool, snippet};
 use partita_wire::admin::{ServerState, Status};
 use probe::TableAnswer;
@@ -44,9 +44,18 @@ impl Command for ConnectCommand {
             })?;
             let status = probe::server_status(&settings).await;
             if let Some(port) = status.as_ref().and_then(table_port)
-                && !is_port_chosen(&settings, &values)
+                && !is_chosen(&values, "table.port", settings.table.port)
             {
                 endpoint.port = port;
+            }
+            if let Some(status) = &status
+                && let Some((_, port)) = &mut endpoint.queue
+                && !is_chosen(&values, "queue.port", *port)
+            {
+                match status.listening.queue.as_deref().and_then(port_of) {
+                    Some(listening) => *port = listening,
+                    None => endpoint.queue = None,
+                }
             }
             output::print(&snippet(self.tool, &endpoint))?;
             let answer = probe::table_answer(&endpoint).await?;
@@ -57,15 +66,20 @@ impl Command for ConnectCommand {
 
 /// The table port that a server's status names.
 fn table_port(status: &Status) -> Option<u16> {
-    let (_, port) = status.listening.table.rsplit_once(':')?;
+    port_of(&status.listening.table)
+}
+
+/// The port of a base URL.
+fn port_of(url: &str) -> Option<u16> {
+    let (_, port) = url.rsplit_once(':')?;
     port.parse().ok()
 }
 
-/// Whether the settings choose the table port. Otherwise the port of the running server is used.
-fn is_port_chosen(settings: &Settings, values: &Values) -> bool {
+/// Whether the settings choose a port. Otherwise the port of the running server is used.
+fn is_chosen(values: &Values, key: &str, port: u16) -> bool {
     let mut values = values.iter();
-    let port = values.find(|value| value.setting.key == "table.port");
-    settings.table.port != 0 && port.is_some_and(|port| port.source != Source::Default)
+    let value = values.find(|value| value.setting.key == key);
+    port != 0 && value.is_some_and(|value| value.source != Source::Default)
 }
 
 /// Whether the status describes the server at this endpoint.

@@ -38,6 +38,7 @@ async fn starting() -> (SocketAddr, Tasks) {
         Arc::new(Metrics::default()),
         Listening {
             table: address,
+            queue: None,
             admin: Some(address),
         },
         clock,

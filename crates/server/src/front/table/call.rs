@@ -1,11 +1,11 @@
 //! A request to the Table service while it is answered.
 
-use super::super::reply::{Reply, X_MS_ERROR_CODE};
+use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
-use super::TableFront;
-use super::failure::{self, Refused};
 use super::headers::PREFERENCE_APPLIED;
+use super::{Refused, TableFront, failure};
 use bytes::Bytes;
+use hyper::header::HeaderName;
 use hyper::{StatusCode, header};
 use partita_model::TableName;
 use partita_service::Account;
@@ -16,27 +16,19 @@ use partita_wire::table::{
 };
 use partita_wire::{AccountKeys, Failure, Target, Version};
 
-/// The first version in which XML errors, and JSON errors before an operation, also have their code in a header. An
-/// older recording has no such header: gostorage--StorageTableSuite_TestSetPermissionsUnsuccessfully.
-const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
-
 /// A request that is being answered, with the parts parsed so far. They determine the format of an error.
 #[derive(Debug, Clone)]
-pub(super) struct Call<'r> {
+pub(in crate::front) struct Call<'r> {
     pub(super) head: RequestHead<'r>,
     pub(super) table: &'r TableFront,
     pub(super) operation: Option<Operation>,
     pub(super) level: MetadataLevel,
     pub(super) prefer: Option<Prefer>,
-    /// Bytes of the body; 0 until it is read.
-    pub(super) bytes_in: u64,
-    /// Whether the service was called. From then on a write can happen.
-    pub(super) is_executing: bool,
 }
 
 /// A request whose credentials permit its operation.
 #[derive(Debug)]
-pub(super) struct AuthorizedRequest<'r> {
+pub(in crate::front) struct AuthorizedRequest<'r> {
     pub(super) target: Target<'r>,
     pub(super) account: &'r Account<AccountKeys>,
     pub(super) access: Access,
@@ -93,8 +85,6 @@ impl<'r> Call<'r> {
             operation: None,
             level: MetadataLevel::Minimal,
             prefer: None,
-            bytes_in: 0,
-            is_executing: false,
         }
     }
 
@@ -125,7 +115,7 @@ impl<'r> Call<'r> {
     }
 
     /// The answer to a refused request.
-    pub(super) fn refuse(&self, failure: &Failure) -> Reply {
+    pub(super) fn refusal(&self, failure: &Failure) -> Reply {
         let status = StatusCode::from_u16(failure.status());
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut body = Vec::with_capacity(512);
@@ -144,22 +134,15 @@ impl<'r> Call<'r> {
                 }
                 reply.body(self.level.content_type(), body)
             }
-            BodyForm::PlainJson => {
-                self.with_error_code(failure, Reply::new(status).body("application/json", body))
-            }
-            BodyForm::Xml => {
-                self.with_error_code(failure, Reply::new(status).body("application/xml", body))
-            }
+            BodyForm::PlainJson => self
+                .head
+                .with_error_code(failure, Reply::new(status).body("application/json", body)),
+            BodyForm::Xml => self
+                .head
+                .with_error_code(failure, Reply::new(status).body("application/xml", body)),
         };
         self.head.add_failure(failure, &mut reply);
         reply
-    }
-
-    fn with_error_code(&self, failure: &Failure, reply: Reply) -> Reply {
-        match self.head.version {
-            Some(version) if version < ERROR_CODE_HEADER => reply,
-            _ => reply.header(X_MS_ERROR_CODE, failure.code.name()),
-        }
     }
 
     /// Whether a refusal before the operation is answered in JSON. The version must be known, and have JSON.
@@ -172,13 +155,13 @@ impl<'r> Call<'r> {
                 .is_ok_and(|target| asks_for_json(&target, self.head.header(&header::ACCEPT)))
     }
 
-    /// Adds the headers of every answer.
-    pub(super) fn complete(&self, reply: Reply) -> Reply {
-        let applied = self
-            .prefer
-            .filter(|_| self.applies_preference(reply.status))
-            .map(|prefer| (PREFERENCE_APPLIED, prefer.text()));
-        self.head.complete(reply, applied)
+    /// The header that confirms the preference of the request.
+    pub(super) fn applied_preference(
+        &self,
+        status: StatusCode,
+    ) -> Option<(HeaderName, &'static str)> {
+        let applied = self.prefer.filter(|_| self.applies_preference(status));
+        applied.map(|prefer| (PREFERENCE_APPLIED, prefer.text()))
     }
 
     /// Whether the answer confirms the preference of the request: on success, and on 400 and 409 of Insert Entity and

@@ -1,33 +1,11 @@
 //! Translates errors of the Table service into failures of the protocol; the failures of malformed `If-Match` headers.
 
-use std::time::Instant;
-
 use super::super::busy::busy;
+use super::super::refused::{Refused, corrupt, outcome_unknown};
 use partita_model::{InvalidName, ParseETagError, StoredError};
-use partita_rt::LogLimit;
 use partita_table::Error;
 use partita_wire::table::code_of_limit;
 use partita_wire::{ErrorCode, Failure, invalid_name};
-
-/// Limits the log lines about damaged data: every request that needs a damaged row fails in the same way.
-static CORRUPT: LogLimit = LogLimit::new();
-
-/// A refused request, with the failure that its answer shows. One function turns every error of the service into a
-/// failure. Internal detail is logged, not sent.
-#[derive(Debug)]
-pub(super) struct Refused(pub(super) Failure);
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self(failure)
-    }
-}
-
-impl From<ErrorCode> for Refused {
-    fn from(code: ErrorCode) -> Self {
-        Self(code.into())
-    }
-}
 
 impl From<StoredError> for Refused {
     fn from(error: StoredError) -> Self {
@@ -54,16 +32,8 @@ impl From<Error> for Refused {
             Error::DifferentPartitions => ErrorCode::CommandsInBatchActOnDifferentPartitions,
             Error::TransactionTooLarge => ErrorCode::RequestBodyTooLarge,
             Error::Busy(reason) => return Self(busy(&reason)),
-            Error::OutcomeUnknown => {
-                tracing::error!("the outcome of a write is unknown");
-                ErrorCode::OperationTimedOut
-            }
-            Error::Corrupt(reason) => {
-                if CORRUPT.permits(&reason, Instant::now()) {
-                    tracing::error!(%reason, "stored data cannot be read");
-                }
-                ErrorCode::InternalError
-            }
+            Error::OutcomeUnknown => outcome_unknown(),
+            Error::Corrupt(reason) => corrupt(&reason),
         };
         code.into()
     }

@@ -30,9 +30,10 @@ pub use explain::plan as explain_plan;
 
 use super::Front;
 use super::listener::listen;
+use super::protocol::Outcome;
+use super::refused::Refused;
 use super::reply::Reply;
 use call::{AuthorizedRequest, Call};
-use failure::Refused;
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_model::{Filter, TableName};
 use partita_rt::Tasks;
@@ -41,9 +42,6 @@ use partita_table::{Error, Service, Table};
 use partita_wire::table::{Operation, Resource, check_query_options, parse_filter, parse_top};
 use partita_wire::{Failure, Query};
 use std::sync::Arc;
-
-/// The reply of an operation, or why it is refused.
-type Outcome = Result<Reply, Refused>;
 
 /// The front of the Table service.
 #[derive(Debug)]

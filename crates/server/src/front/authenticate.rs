@@ -1,0 +1,51 @@
+//! The credentials of a request, verified.
+
+use super::protocol::Exchange;
+use super::refused::Refused;
+use super::reply::X_MS_VERSION;
+use super::request_head::RequestHead;
+use hyper::header;
+use partita_service::Account;
+use partita_wire::{AccountKeys, Credentials, ErrorCode, Failure, Target, TokenRoles, challenged};
+
+/// The account addressed, and the caller's rights in it.
+pub(super) async fn authenticate<'r, E: Exchange<'r>>(
+    call: &E,
+    target: &Target<'r>,
+) -> Result<(&'r Account<AccountKeys>, E::Access), Refused> {
+    let head = call.head();
+    let authorization = head.decisive_header(&header::AUTHORIZATION);
+    let credentials = Credentials::<E::Sas>::parse(authorization, target.query, head.version)?;
+    let account = head.front.parts.accounts.get(&target.account);
+    let account = account.ok_or_else(|| Failure::authentication("account not found"))?;
+    let (name, keys) = (account.name.as_str(), &account.keys);
+    let access = match credentials {
+        Credentials::SharedKey(shared_key) => {
+            if head.version.is_none() {
+                let missing = Failure::new(ErrorCode::MissingRequiredHeader);
+                return Err(missing.detail("HeaderName", X_MS_VERSION.as_str()).into());
+            }
+            call.verify_key(target, &shared_key, keys)?
+        }
+        Credentials::AccountSas(sas) => {
+            E::account_access(sas.verify(name, keys, E::SERVICE, &head.caller)?)
+        }
+        Credentials::ServiceSas(sas) => call.verify_sas(account, sas).await?,
+        Credentials::Bearer(token) => E::token_access(&verify_token::<E>(head, token, name)?)?,
+    };
+    Ok((account, access))
+}
+
+fn verify_token<'r, E: Exchange<'r>>(
+    head: &RequestHead<'_>,
+    token: &str,
+    account: &str,
+) -> Result<TokenRoles, Failure> {
+    let rules = head.front.parts.bearer.as_ref().ok_or_else(|| {
+        challenged(
+            head.version,
+            "Authentication scheme Bearer is not supported.",
+        )
+    })?;
+    rules.verify(token, account, E::SERVICE, &head.caller, head.version)
+}
