@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.options.queues {
         let figures = queues::run(&arguments.options, |line| println!("{line}"))?;
-        return write_json(arguments, &serde_json::to_string_pretty(&figures)?);
+        return write_json(arguments, &queues::json(&figures)?);
     }
     let report = compare::run(&arguments.options, |line| eprintln!("{line}"))?;
     write_json(arguments, &report.json()?)?;
