@@ -22,7 +22,7 @@ mod target_settings;
 #[cfg(test)]
 mod tests;
 
-pub use catalog::{Created, ListedQueue, Queue, QueuePage};
+pub use catalog::{Created, ListedQueue, Queue, QueueLocation, QueueNames, QueuePage};
 pub use error::{Error, InvalidPopReceipt};
 pub use message::{Message, MessageRef, PopReceipt, PutMessage, UpdateMessage};
 pub use service::{Service, ServiceSettings};
