@@ -5,6 +5,7 @@ use super::super::request_head::RequestHead;
 use super::{QueueFront, Refused};
 use bytes::Bytes;
 use hyper::StatusCode;
+use hyper::ext::ReasonPhrase;
 use partita_model::QueueName;
 use partita_queue::{Error, Service};
 use partita_service::Account;
@@ -84,6 +85,8 @@ impl<'r> Call<'r> {
         write_error_xml(failure, &self.head.occurrence(), &mut body);
         let reply = Reply::new(status).body(XML, body);
         let mut reply = self.head.with_error_code(failure, reply);
+        // Clients without the code, such as those of HEAD before 2017-07-29, show this text.
+        reply.reason = ReasonPhrase::try_from(failure.text().as_bytes()).ok();
         self.head.add_failure(failure, &mut reply);
         reply
     }

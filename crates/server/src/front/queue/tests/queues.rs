@@ -110,6 +110,8 @@ async fn metadata_is_replaced_and_messages_are_counted() {
     assert_eq!(refused.error(), (400, "InvalidMetadata"));
     let missing = send(&server, "GET", "/other?comp=metadata").await;
     assert_eq!(missing.error(), (404, "QueueNotFound"));
+    let phrase = "404 the specified queue does not exist.";
+    assert!(missing.head.lines().next().unwrap().ends_with(phrase));
     let missing = send(&server, "HEAD", "/other?comp=metadata").await;
     assert_eq!((missing.status, missing.body.as_str()), (404, ""));
     assert_eq!(missing.header("x-ms-error-code"), Some("queuenotfound"));
