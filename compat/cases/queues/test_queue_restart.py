@@ -11,6 +11,8 @@ from started import only_started
 from tables import expect_ok
 
 DAY_S = 24 * 3600
+POLICY = ("<AccessPolicy><Start>2020-01-01T00:00:00Z</Start><Expiry>2040-01-01T00:00:00Z</Expiry>"
+          "<Permission>r</Permission></AccessPolicy>")
 
 
 def open_queue(server, name="kept"):
@@ -36,7 +38,7 @@ def test_everything_acknowledged_is_there_again(target, tmp_path, end):
         queue = open_queue(server)
         if life == 0:
             queue.create({"x-ms-meta-name": "value"})
-            expect_ok(queue.set_acl(identifiers(identifier("kept"))), 204)
+            expect_ok(queue.set_acl(identifiers(identifier("kept", POLICY))), 204)
         assert queue.metadata().header("x-ms-meta-name") == "value" and "<Id>kept</Id>" in queue.acl().text
         # Visible messages, in their order; their times and counts; those that a client holds, with their receipts.
         assert [(message.id, message.text, message.inserted, message.expires) for message in queue.look()] == expected
@@ -106,7 +108,7 @@ def test_deletes_and_clears_are_not_undone(target, tmp_path):
         expect_ok(cleared.clear(), 204)
         expect_ok(dropped.drop(), 204)
         server.kill()
-        server.start()
+    with Server(target, location=tmp_path, service="queue") as server:
         queue, cleared = open_queue(server), open_queue(server, "cleared")
         assert (queue.texts(), queue.count(), cleared.texts(), cleared.count()) == (["4"], 1, [], 0)
         assert open_queue(server, "dropped").peek().status == 404
