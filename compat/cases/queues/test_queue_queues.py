@@ -76,7 +76,7 @@ def test_names(endpoint, name):
     expect_ok(queue.drop(), 204)
 
 
-@pytest.mark.parametrize("name", ["Abc", "a_b", "a.b", "-ab", "ab-", "a--b", "a%20b", "%C3%A9abc", "a%2Fb", "abc%00"])
+@pytest.mark.parametrize("name", ["Abc", "a_b", "a.b", "-ab", "ab-", "a--b", "a%20b", "%C3%A9abc", "abc%00"])
 def test_names_with_invalid_characters(endpoint, name):
     answer = Queue(endpoint, name).send("PUT", "/" + name)
     expect_error(answer, 400, "InvalidResourceName")
