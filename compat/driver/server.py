@@ -5,7 +5,6 @@ The server uses free ports and a temporary data directory. As other projects do,
 single service have other ready lines.)
 """
 
-import functools
 import os
 import pathlib
 import re
@@ -33,18 +32,6 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def partita_binary():
-    """The path of the Partita server to test."""
-    return str(os.environ.get("PARTITA_BIN", ROOT / "target/release/partita"))
-
-
-@functools.cache
-def serves_queues(binary):
-    """Whether a Partita server has the Queue service."""
-    done = subprocess.run([binary, "serve", "--help"], capture_output=True, text=True, check=True)
-    return "--queue-port" in done.stdout
-
-
 def command(target, service, location, options):
     """The command line of a server of one service on a free port, with the data directory `location` if given.
 
@@ -52,13 +39,9 @@ def command(target, service, location, options):
     """
     port = str(free_port())
     if target == "partita":
-        binary = partita_binary()
-        flags = ["--table-port", port, "--admin-port", "0"]
-        if service == "queue":
-            flags += ["--queue-port", str(free_port())]
-        elif serves_queues(binary):
-            flags += ["--queue-port", "0"]
-        program = [binary, "serve"]
+        binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
+        flags = ["--table-port", port, "--queue-port", "auto" if service == "queue" else "0", "--admin-port", "0"]
+        program = [str(binary), "serve"]
     else:
         packages = DEPS / "node/node_modules"
         flags = [f"--{service}Host", "127.0.0.1", f"--{service}Port", port, "--skipApiVersionCheck", "--disableTelemetry"]

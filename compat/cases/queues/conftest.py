@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from driver.certificate import make_certificate
 from driver.queue_endpoint import QueueEndpoint
-from driver.server import TARGETS, Server, partita_binary, serves_queues
+from driver.server import TARGETS, Server
 from driver.signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY
 from messages import Queue
 from started import SECOND_ACCOUNT, SECOND_KEYS, only_started
@@ -18,9 +18,6 @@ DIFFERENCES = tomllib.loads((FOLDER / "azurite.toml").read_text("utf-8"))["diffe
 def pytest_collection_modifyitems(config, items):
     """On Azurite, expects the cases of `azurite.toml` to fail, so that a run shows further differences."""
     items = [item for item in items if item.path.is_relative_to(FOLDER)]
-    if config.getoption("--target") == "partita" and not serves_queues(partita_binary()):
-        for item in items:
-            item.add_marker(pytest.mark.skip(reason="the server has no --queue-port"))
     if config.getoption("--target") == "azurite":
         for item in items:
             names = (f"{item.path.name}::{item.originalname}", f"{item.path.name}::{item.name}")
