@@ -76,7 +76,7 @@ def test_names(endpoint, name):
     expect_ok(queue.drop(), 204)
 
 
-@pytest.mark.parametrize("name", ["Abc", "a_b", "a.b", "-ab", "ab-", "a--b", "a%20b", "%C3%A9abc", "abc%00"])
+@pytest.mark.parametrize("name", ["Abc", "a_b", "a.b", "-ab", "ab-", "a--b", "a%20b", "%C3%A9abc"])
 def test_names_with_invalid_characters(endpoint, name):
     answer = Queue(endpoint, name).send("PUT", "/" + name)
     expect_error(answer, 400, "InvalidResourceName")
@@ -219,11 +219,16 @@ def test_elements_of_a_list(endpoint, several):
     assert f"<Prefix>{several}</Prefix><Marker>{marker}</Marker><MaxResults>1</MaxResults><Queues>" in again
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "5001"])
-def test_size_of_a_page(endpoint, value):
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_size_of_a_page_out_of_range(endpoint, value):
     answer = endpoint.send("GET", f"/?comp=list&maxresults={value}")
     expect_error(answer, 400, "OutOfRangeQueryParameterValue")
-    expect_ok(endpoint.send("GET", "/?comp=list&maxresults=5000"), 200)
+
+
+def test_size_of_a_page(endpoint):
+    # As the service documents, a larger number counts as 5,000.
+    for value in (1, 5000, 5001):
+        expect_ok(endpoint.send("GET", f"/?comp=list&maxresults={value}"), 200)
 
 
 @pytest.mark.parametrize("value", ["x", "1.5"])
