@@ -55,7 +55,7 @@ def test_account_of_the_signature_must_be_the_one_addressed(endpoint, second):
 
 CHANGES = {
     "method": {"method": "PUT"}, "path": {"path": "/other/messages"}, "query": {"query": "?messagettl=70"},
-    "query name": {"query": "?messagettl=60&visibilitytimeout=1"}, "date": {"x-ms-date": signing.http_date(5)},
+    "query name": {"query": "?messagettl=60&visibilitytimeout=1"}, "date": {"x-ms-date": signing.http_date(-60)},
     "type": {"Content-Type": "text/plain"}, "length": {"Content-Length": "1"}, "digest": {"Content-MD5": "x"},
     "header": {"x-ms-client-request-id": "other"}, "language": {"Content-Language": "en"},
     "encoding": {"Content-Encoding": "gzip"}, "range": {"Range": "bytes=0-1"}, "condition": {"If-Match": "*"},
