@@ -190,6 +190,8 @@ impl Execution<'_> {
         let hint = ScanHint::page(FILL_MESSAGES);
         let mut scan = self.range.engine().scan(keys, hint).await?;
         let (mut count, mut bytes, mut end) = (0, 0, MessagePosition::END);
+        // Only a complete read goes into the window: behind its end it must have no messages.
+        let mut read = Vec::new();
         loop {
             let rows = scan.next(FILL_MESSAGES - count, FILL_BYTES - bytes).await?;
             count += rows.len();
@@ -197,8 +199,7 @@ impl Execution<'_> {
             for (key, row) in rows.iter() {
                 if self.changes.get(key).is_none() {
                     let position = self.space.position(key)?;
-                    let row = MessageRow::decode(row)?;
-                    self.state.window.insert_read(position, row);
+                    read.push((position, MessageRow::decode(row)?));
                 }
             }
             let Some(last) = rows.last_key() else { break };
@@ -218,10 +219,9 @@ impl Execution<'_> {
         };
         for (key, row) in self.changes.written(self.space.message(from)..end_key) {
             let position = self.space.position(key)?;
-            let row = MessageRow::decode(row)?;
-            self.state.window.insert_read(position, row);
+            read.push((position, MessageRow::decode(row)?));
         }
-        self.state.window.extend_to(end);
+        self.state.window.extend_to(end, read);
         Ok(())
     }
 
