@@ -59,9 +59,6 @@ impl Execution<'_> {
             None => u64::MAX,
         };
         header.first_expiry = header.first_expiry.min(expires);
-        if let Some(earliest) = &mut self.state.put_expiry {
-            *earliest = expires.min(*earliest);
-        }
         self.set_text(position.number, &mut row, &put.text);
         self.write(position, &row);
         Message::new(position, &row, put.text)
@@ -157,13 +154,13 @@ impl Execution<'_> {
 
     /// Notes that a walk over all messages begins.
     pub(super) const fn begin_expiry(&mut self) {
-        self.state.put_expiry = Some(u64::MAX);
+        self.state.written_expiry = Some(u64::MAX);
     }
 
     /// Sets the earliest expiry after a walk that found `earliest`. Without effect if the state was dropped since.
     pub(super) fn end_expiry(&mut self, earliest: u64) {
-        if let Some(put) = self.state.put_expiry.take() {
-            self.state.header.first_expiry = earliest.min(put);
+        if let Some(written) = self.state.written_expiry.take() {
+            self.state.header.first_expiry = earliest.min(written);
             self.is_header_changed = true;
         }
     }
@@ -299,6 +296,9 @@ impl Execution<'_> {
         let key = self.space.message(position);
         self.changes.put(key, row.encode(), false);
         self.state.window.insert(position, row);
+        if let Some(earliest) = &mut self.state.written_expiry {
+            *earliest = row.expires.ticks().min(*earliest);
+        }
         if position.visible_from <= self.now.ticks() {
             self.arrivals += 1;
         }

@@ -24,7 +24,8 @@ pub(crate) enum Request {
     BeginExpiry(Reply<()>),
     /// Removes the expired messages among these.
     RemoveExpired(Vec<MessagePosition>, Reply<usize>),
-    /// The walk has ended: the messages that were there when it began expire at this time (ticks) or later.
+    /// The walk has ended: the messages that were there when it began, and did not move since, expire at this time
+    /// (ticks) or later.
     EndExpiry(u64, Reply<()>),
 }
 

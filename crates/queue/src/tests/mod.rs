@@ -1,6 +1,7 @@
 //! Tests of the operations, on the engine in memory and with a manual clock.
 
 mod catalog;
+mod expiry;
 mod failures;
 mod messages;
 mod random;
