@@ -7,7 +7,8 @@ use std::time::Duration;
 
 impl Service {
     /// Receives at most `count` visible messages, in the order in which they became visible, and hides them for
-    /// `visibility_timeout`. Returns none if none is visible. Cancel-safe: if dropped, messages may still be hidden.
+    /// `visibility_timeout`. Returns none if none is visible. Cancel-safe: dropped before its group is executed it
+    /// receives nothing; later, messages may still be hidden.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].

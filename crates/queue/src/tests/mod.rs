@@ -5,6 +5,7 @@ mod expiry;
 mod failures;
 mod messages;
 mod random;
+mod waiting;
 
 use crate::{
     Message, MessageRef, PutMessage, Queue, Service, ServiceSettings, TargetSettings, UpdateMessage,
