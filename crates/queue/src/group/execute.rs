@@ -33,6 +33,8 @@ pub(super) struct Execution<'a> {
     pub(super) is_header_changed: bool,
     /// The number of messages that became visible.
     pub(super) arrivals: usize,
+    /// The time (ticks) until which all receives that wait have ended or look again without being woken.
+    pub(super) asleep_until: u64,
 }
 
 impl Execution<'_> {
@@ -97,10 +99,11 @@ impl Execution<'_> {
     /// Receives the next visible message, or removes it if it has expired.
     async fn receive_next(&mut self, visibility_timeout: Duration) -> Result<Next, Error> {
         let Some((position, mut row)) = self.next_visible().await? else {
-            let first = self.state.window.first();
-            let ticks = first.map(|(first, _)| first.visible_from.saturating_sub(self.now.ticks()));
+            let first = self.state.window.first_position();
+            let ticks = first.visible_from.saturating_sub(self.now.ticks());
+            let span = Duration::from_nanos(ticks.saturating_mul(100));
             return Ok(Next::NoneVisible(
-                ticks.map(|ticks| Duration::from_nanos(ticks.saturating_mul(100))),
+                (first != MessagePosition::END).then_some(span),
             ));
         };
         if row.is_expired(self.now) {
@@ -111,6 +114,24 @@ impl Execution<'_> {
         row.dequeue_count = row.dequeue_count.saturating_add(1);
         let hidden = self.relocate(position, &mut row, visibility_timeout);
         Ok(Next::Received(Message::new(hidden, &row, text)))
+    }
+
+    /// Notes that the caller of a receive without messages waits.
+    pub(super) fn will_wait(&mut self, received: &Received, wait: Duration) {
+        if received.messages.is_empty() {
+            let span = received.next_visible.map_or(wait, |span| span.min(wait));
+            self.asleep_until = self.asleep_until.max(after(self.now, span).ticks());
+        }
+    }
+
+    /// Whether a hidden message becomes visible before all receives that wait look again. They are all woken then.
+    pub(super) fn wakes_all(&mut self) -> bool {
+        let first = self.state.window.first_position().visible_from;
+        let wakes = self.now.ticks() < first && first < self.asleep_until;
+        if wakes {
+            self.asleep_until = 0;
+        }
+        wakes
     }
 
     pub(super) async fn update(&mut self, update: UpdateMessage) -> Result<Message, Error> {
@@ -321,6 +342,6 @@ enum Next {
     Received(Message),
     /// An expired message, which was removed.
     Expired,
-    /// No visible message; the time until the first hidden one is visible, if it is known.
+    /// No visible message; the time in which none becomes visible, if there are messages.
     NoneVisible(Option<Duration>),
 }

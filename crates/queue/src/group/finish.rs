@@ -58,9 +58,13 @@ impl Execution<'_> {
             Request::Get {
                 count,
                 visibility_timeout,
+                wait,
                 reply,
             } => {
                 let received = self.get(count, visibility_timeout).await;
+                if let Ok(received) = &received {
+                    self.will_wait(received, wait);
+                }
                 let messages = received.as_ref().map(|received| &*received.messages);
                 let done = Done::received(messages.unwrap_or_default());
                 (finish(reply, received), done)

@@ -16,6 +16,8 @@ pub(crate) enum Request {
     Get {
         count: usize,
         visibility_timeout: Duration,
+        /// How long the caller will wait for an arrival if no message is visible.
+        wait: Duration,
         reply: Reply<Received>,
     },
     Update(UpdateMessage, Reply<Message>),
@@ -33,7 +35,7 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) messages: Vec<Message>,
-    /// If no message is visible: the time until the first hidden one is, if that is known.
+    /// If no message is visible: the time in which none becomes visible; `None` if there are no messages.
     pub(crate) next_visible: Option<Duration>,
     /// Whether it stopped before it had looked at all visible messages, because too many had expired.
     pub(crate) is_cut: bool,
