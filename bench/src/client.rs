@@ -1,5 +1,5 @@
-//! A blocking HTTP/1.1 client over one connection that signs with Shared Key: for preparing tables and for the tests of
-//! `harness`, where outcomes matter and speed does not.
+//! A blocking HTTP/1.1 client over one connection that signs with Shared Key: for preparing tables and queues, and for the
+//! tests of `harness`, where outcomes matter and speed does not.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,8 +9,12 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::account::QueueRequest;
 use crate::http::{BodyReader, Head, find_header};
 use crate::{Account, rfc1123_now};
+
+/// The version of the service's protocols in every request.
+const VERSION: &str = "2019-02-02";
 
 /// The query option for answers without metadata.
 pub const NO_METADATA: &str = "$format=application/json;odata=nometadata";
@@ -19,9 +23,17 @@ pub const NO_METADATA: &str = "$format=application/json;odata=nometadata";
 #[derive(Debug)]
 pub struct Client {
     account: Account,
+    protocol: Protocol,
     addr: SocketAddr,
     stream: TcpStream,
     buffer: Vec<u8>,
+}
+
+/// The protocol of a connection, which determines the signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Table,
+    Queue,
 }
 
 /// A request before signing. The path excludes the account: `/Tables`, `/mytable(PartitionKey='a',RowKey='b')`.
@@ -110,11 +122,23 @@ impl Response {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to the Table service.
     ///
     /// # Errors
     /// When the server does not accept within a second.
     pub fn connect(addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
+        Self::connect_as(Protocol::Table, addr, account)
+    }
+
+    /// Connects to the Queue service.
+    ///
+    /// # Errors
+    /// When the server does not accept within a second.
+    pub fn connect_to_queues(addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
+        Self::connect_as(Protocol::Queue, addr, account)
+    }
+
+    fn connect_as(protocol: Protocol, addr: SocketAddr, account: Account) -> anyhow::Result<Self> {
         let stream = TcpStream::connect_timeout(&addr, Duration::from_secs(1))?;
         stream.set_nodelay(true)?;
         // An answer takes so long only if the server hangs.
@@ -122,6 +146,7 @@ impl Client {
         stream.set_write_timeout(Some(Duration::from_secs(60)))?;
         Ok(Self {
             account,
+            protocol,
             addr,
             stream,
             buffer: Vec::new(),
@@ -236,22 +261,52 @@ impl Client {
         })
     }
 
-    /// The bytes of the request, with a signature for the current time. The query is not signed, except for `comp`.
+    /// The signature of a request to the Table service. The query is not signed, except for `comp`.
+    fn sign_table(&self, request: &Request<'_>, date: &str, path: &str) -> String {
+        let mut options = request.query.split('&');
+        let comp = options.find(|option| option.starts_with("comp="));
+        let resource = comp.map_or_else(|| path.to_owned(), |comp| format!("{path}?{comp}"));
+        self.account
+            .sign(request.method, request.content_type, date, &resource)
+    }
+
+    /// The signature of a request to the Queue service.
+    fn sign_queue(&self, request: &Request<'_>, date: &str, path: &str) -> String {
+        let mut headers = vec![("x-ms-date", date), ("x-ms-version", VERSION)];
+        let signed = request.headers.iter();
+        headers.extend(signed.filter(|(name, _)| name.starts_with("x-ms-")));
+        headers.sort_unstable();
+        let options = request.query.split('&');
+        let options = options.filter_map(|option| option.split_once('='));
+        let mut query: Vec<_> = options
+            .map(|(name, value)| (name, percent_decode(value)))
+            .collect();
+        query.sort_unstable();
+        self.account.sign_queue(&QueueRequest {
+            method: request.method,
+            content_length: request.body.len(),
+            content_type: request.content_type,
+            headers: &headers,
+            path,
+            query: &query,
+        })
+    }
+
+    /// The bytes of the request, with a signature for the current time.
     pub fn encode(&self, request: &Request<'_>) -> Vec<u8> {
         let date = rfc1123_now();
         let path = format!("/{}{}", self.account.name(), request.path);
-        let options = request.query.split('&');
-        let comp = options
-            .into_iter()
-            .find(|option| option.starts_with("comp="));
-        let resource = comp.map_or_else(|| path.clone(), |comp| format!("{path}?{comp}"));
-        let signature = self
-            .account
-            .sign(request.method, request.content_type, &date, &resource);
+        let (signature, accept) = match self.protocol {
+            Protocol::Table => (
+                self.sign_table(request, &date, &path),
+                "application/json;odata=minimalmetadata",
+            ),
+            Protocol::Queue => (self.sign_queue(request, &date, &path), "application/xml"),
+        };
         let question = if request.query.is_empty() { "" } else { "?" };
         let mut text = format!(
-            "{} {path}{question}{} HTTP/1.1\r\nHost: {}\r\nx-ms-date: {date}\r\nx-ms-version: 2019-02-02\r\n\
-             Accept: application/json;odata=minimalmetadata\r\nAuthorization: SharedKey {}:{signature}\r\n",
+            "{} {path}{question}{} HTTP/1.1\r\nHost: {}\r\nx-ms-date: {date}\r\nx-ms-version: {VERSION}\r\n\
+             Accept: {accept}\r\nAuthorization: SharedKey {}:{signature}\r\n",
             request.method,
             request.query,
             self.addr,
@@ -321,8 +376,23 @@ pub fn is_disconnect(error: &anyhow::Error) -> bool {
     error.root_cause().is::<io::Error>()
 }
 
+/// Decodes a value that [`percent_encode`] or a caller encoded; an incomplete escape stays as it is.
+fn percent_decode(text: &str) -> String {
+    let mut parts = text.split('%');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let decoded = part
+            .get(..2)
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (decoded, part.get(2..)) {
+            (Some(byte), Some(rest)) => text + &char::from(byte).to_string() + rest,
+            _ => text + "%" + part,
+        }
+    })
+}
+
 /// Percent-encodes every byte except letters, digits, `-`, `.` and `_`.
-fn percent_encode(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::new(), |text, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
             text + &char::from(byte).to_string()

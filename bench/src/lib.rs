@@ -27,6 +27,7 @@ mod options;
 mod prepare;
 mod process;
 pub mod project;
+pub mod queues;
 pub mod report;
 mod target;
 mod workload;

@@ -91,6 +91,12 @@ pub struct Options {
     /// With --data-set: length of the sustained batches, and of those after a restart, seconds
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     pub(crate) sustained_seconds: f64,
+    /// Compare the speed of queues instead of the workloads above
+    #[arg(long, conflicts_with_all = ["workloads", "data_set"])]
+    pub queues: bool,
+    /// With --queues: also pass this many messages through one queue, and let a fifth of them wait over a restart
+    #[arg(long, value_name = "MESSAGES", requires = "queues")]
+    pub(crate) queue_messages: Option<u64>,
     /// Threads of the load driver
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,

@@ -18,6 +18,9 @@ const READY_WORDS: [&str; 2] = [
     "Table service successfully started on ",
 ];
 
+/// The words before the address of the queues, which is printed before the ready line.
+const QUEUE_WORDS: &str = "Queue service is successfully listening at http://";
+
 /// How long the last lines of a process that has ended are awaited.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
@@ -32,8 +35,16 @@ const TICKS_PER_SECOND: f64 = 100.0;
 pub struct ServerProcess {
     child: Child,
     addr: SocketAddr,
+    queue_addr: Option<SocketAddr>,
     ready_after: Duration,
     log: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// The addresses that a server printed.
+#[derive(Debug, Clone, Copy)]
+struct Announced {
+    table: SocketAddr,
+    queue: Option<SocketAddr>,
 }
 
 impl ServerProcess {
@@ -62,13 +73,15 @@ impl ServerProcess {
         let mut server = Self {
             child,
             addr: SocketAddr::from(([127, 0, 0, 1], 0)),
+            queue_addr: None,
             ready_after: Duration::ZERO,
             log,
         };
         // The sender is dropped at the end of stdout, so an exit is seen at once.
         match receiver.recv_timeout(deadline) {
-            Ok(addr) => {
-                server.addr = addr;
+            Ok(announced) => {
+                server.addr = announced.table;
+                server.queue_addr = announced.queue;
                 server.ready_after = started.elapsed();
                 Ok(server)
             }
@@ -90,6 +103,14 @@ impl ServerProcess {
     /// The address at which the server listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// The address at which the server serves queues.
+    ///
+    /// # Errors
+    /// When it serves none.
+    pub fn queue_addr(&self) -> anyhow::Result<SocketAddr> {
+        self.queue_addr.context("the server serves no queues")
     }
 
     /// Time from the start of the process to its ready line.
@@ -192,17 +213,17 @@ pub(crate) fn cpu_s(pid: &str) -> anyhow::Result<f64> {
 fn drain(
     stream: impl std::io::Read + Send + 'static,
     log: Arc<Mutex<VecDeque<String>>>,
-    ready: Option<mpsc::SyncSender<SocketAddr>>,
+    ready: Option<mpsc::SyncSender<Announced>>,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
+        let mut queue = None;
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            let announced = READY_WORDS
-                .iter()
-                .find_map(|words| line.split_once(words))
-                .and_then(|(_, rest)| rest.trim().trim_end_matches('/').parse().ok());
-            if let (Some(addr), Some(sender)) = (announced, &ready) {
+            queue = queue.or_else(|| address_after(&line, QUEUE_WORDS));
+            let mut words = READY_WORDS.iter();
+            let table = words.find_map(|words| address_after(&line, words));
+            if let (Some(table), Some(sender)) = (table, &ready) {
                 // Sending a second ready line fails, which is harmless.
-                let _ = sender.try_send(addr);
+                let _ = sender.try_send(Announced { table, queue });
             }
             let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
             if log.len() == LOG_LINES_MAX {
@@ -211,6 +232,12 @@ fn drain(
             log.push_back(line);
         }
     })
+}
+
+/// The address in a line, after these words.
+fn address_after(line: &str, words: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once(words)?;
+    rest.trim().trim_end_matches('/').parse().ok()
 }
 
 #[cfg(test)]
@@ -225,10 +252,13 @@ mod tests {
 
     #[test]
     fn waits_for_the_ready_line_and_measures() {
-        let script = "echo starting; echo 'Azurite Table service is successfully listening at \
+        let script = "echo 'Azurite Queue service is successfully listening at http://127.0.0.1:4320'; \
+                      echo 'Azurite Table service is successfully listening at \
                       http://127.0.0.1:4321'; exec sleep 60";
         let mut server = ServerProcess::start(shell(script), Duration::from_secs(10)).unwrap();
         assert_eq!(server.addr(), SocketAddr::from(([127, 0, 0, 1], 4321)));
+        let queues = SocketAddr::from(([127, 0, 0, 1], 4320));
+        assert_eq!(server.queue_addr().unwrap(), queues);
         assert!(server.rss_mib().unwrap() > 0.0);
         assert!(server.cpu_s().unwrap() < 5.0);
         assert!(server.child.try_wait().unwrap().is_none());

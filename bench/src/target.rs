@@ -85,6 +85,7 @@ fn command(
             command.arg(directory.join("log"));
             command
         }
+        TargetKind::Azurite if options.queues => azurite_with_queues_command(directory)?,
         TargetKind::Azurite => azurite_command(directory)?,
     };
     Ok((command, admin))
@@ -113,8 +114,19 @@ pub fn open_admin_port(command: &mut Command) -> anyhow::Result<SocketAddr> {
 /// # Errors
 /// When Azurite is not installed.
 pub(crate) fn azurite_command(directory: &Path) -> anyhow::Result<Command> {
+    azurite("table/main.js", &["--tablePort"], directory)
+}
+
+/// The command line of Azurite with all its services.
+fn azurite_with_queues_command(directory: &Path) -> anyhow::Result<Command> {
+    let ports = ["--blobPort", "--queuePort", "--tablePort"];
+    azurite("azurite.js", &ports, directory)
+}
+
+/// The command line of a program of Azurite, with free ports.
+fn azurite(program: &str, ports: &[&str], directory: &Path) -> anyhow::Result<Command> {
     let modules = project::root().join(".deps/node/node_modules");
-    let program = modules.join("azurite/dist/src/table/main.js");
+    let program = modules.join("azurite/dist/src").join(program);
     if !program.exists() {
         bail!("Azurite is not installed in .deps; `./test` installs it");
     }
@@ -125,8 +137,10 @@ pub(crate) fn azurite_command(directory: &Path) -> anyhow::Result<Command> {
     command
         .arg(program)
         .args(["--silent", "--disableTelemetry", "--skipApiVersionCheck"])
-        .args(["--tablePort", &admin::free_port()?.port().to_string()])
         .arg("--location")
         .arg(directory);
+    for flag in ports {
+        command.args([*flag, &admin::free_port()?.port().to_string()]);
+    }
     Ok(command)
 }

@@ -197,7 +197,7 @@ impl Run {
             (&mut self.test.checkers, &mut self.actions, &self.preload);
         let stop = AtomicBool::new(false);
         let jumped = std::thread::scope(|scope| {
-            let stop_load = checkers.load(scope, addr);
+            let stop_load = checkers.load(scope, addr, None);
             scope.spawn(|| nemesis::run(admin, &mut of_nemesis, &stop, actions));
             let count = 3 + random.below(8);
             let jumps = (0..count).try_for_each(|_| {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use partita_bench::{Options, compare};
+use partita_bench::{Options, compare, queues};
 
 /// Compare this server with a bare hyper server and Azurite under the same load
 #[derive(Debug, clap::Args)]
@@ -19,11 +19,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let report = compare::run(&arguments.options, |line| eprintln!("{line}"))?;
-    if let Some(file) = &arguments.json {
-        std::fs::write(file, report.json()?)
-            .with_context(|| format!("writing {}", file.display()))?;
+    if arguments.options.queues {
+        let figures = queues::run(&arguments.options, |line| println!("{line}"))?;
+        return write_json(arguments, &queues::json(&figures)?);
     }
+    let report = compare::run(&arguments.options, |line| eprintln!("{line}"))?;
+    write_json(arguments, &report.json()?)?;
     let text = if arguments.markdown {
         report.markdown()
     } else {
@@ -31,4 +32,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     println!("{text}");
     Ok(())
+}
+
+/// Writes the figures to the file of `--json`, if it is given.
+fn write_json(arguments: &Arguments, json: &str) -> anyhow::Result<()> {
+    let Some(file) = &arguments.json else {
+        return Ok(());
+    };
+    std::fs::write(file, json).with_context(|| format!("writing {}", file.display()))
 }

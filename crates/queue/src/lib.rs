@@ -16,14 +16,16 @@ mod error;
 mod group;
 mod message;
 mod open_queues;
+mod report;
 mod rows;
 mod service;
 mod target_settings;
 #[cfg(test)]
 mod tests;
 
-pub use catalog::{Created, ListedQueue, Queue, QueuePage};
+pub use catalog::{Created, ListedQueue, Queue, QueueLocation, QueueNames, QueuePage};
 pub use error::{Error, InvalidPopReceipt};
 pub use message::{Message, MessageRef, PopReceipt, PutMessage, UpdateMessage};
+pub use report::QueueReport;
 pub use service::{Service, ServiceSettings};
 pub use target_settings::TargetSettings;

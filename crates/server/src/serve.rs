@@ -32,6 +32,7 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{Limits, Oauth, Place, ServiceListener, Settings, Store};
 use crate::environment::Environment;
+use crate::front::queue::QueueFront;
 use crate::front::table::TableFront;
 use crate::front::{Connections, Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
@@ -42,7 +43,7 @@ use crate::{admin, freed_memory, open_files, tls};
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
 
-/// The sweep looks for late writes to a dropped table for the longest time that a request can take, plus this time.
+/// The sweep looks for late writes to a dropped table or queue for the longest time that a request can take, plus this time.
 const DROP_GRACE_SPARE: Duration = Duration::from_secs(20);
 
 /// Why a server does not start. Most reasons need a change by the operator.
@@ -186,10 +187,16 @@ impl Server {
                 metrics,
                 clock,
             });
-            let front = front(&parts, &settings.table)?;
-            let front = Arc::new(TableFront::new(front, service));
+            let tables = TableFront::new(front(&parts, &settings.table)?, service);
             let (listener, _) = listeners.table;
-            requests.spawn("table port", front.listen(listener, requests.clone()));
+            let serving = Arc::new(tables).listen(listener, requests.clone());
+            requests.spawn("table port", serving);
+            if let (Some(queue), Some((listener, _))) = (&settings.queue, listeners.queue) {
+                let queues = queue_service(storage, &settings, &background);
+                let queues = QueueFront::new(front(&parts, queue)?, queues, requests.shutdown());
+                let serving = Arc::new(queues).listen(listener, requests.clone());
+                requests.spawn("queue port", serving);
+            }
             Ok(Server {
                 status,
                 authority: authority.flatten(),
@@ -269,16 +276,37 @@ fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, settings: &Settings) -> Arc
     let storage = Storage::new(Arc::clone(cluster.map()), clock)
         .with_timestamps_after(newest)
         .with_memory(memory);
-    Arc::new(match settings.targets.is_off() {
+    let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
+    Arc::new(match is_off {
         true => storage,
         false => storage.with_targets(settings.targets.account),
     })
 }
 
+/// The Queue service, with its background tasks.
+fn queue_service(
+    storage: Arc<Storage>,
+    settings: &Settings,
+    background: &Tasks,
+) -> Arc<partita_queue::Service> {
+    let limits = partita_queue::ServiceSettings {
+        drop_grace: drop_grace(&settings.limits),
+    };
+    let targets = settings.queue_targets;
+    let service = partita_queue::Service::new(storage, limits, targets, background.clone());
+    let service = Arc::new(service);
+    service.start(background);
+    service
+}
+
+/// Longer than any request, including its body and its answer.
+fn drop_grace(limits: &Limits) -> Duration {
+    limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE
+}
+
 fn service_settings(limits: &Limits) -> ServiceSettings {
     ServiceSettings {
-        // Longer than any request, including its body and its answer.
-        drop_grace: limits.request_timeout + 2 * limits.stall_timeout + DROP_GRACE_SPARE,
+        drop_grace: drop_grace(limits),
         transactions_max: limits.batches_max,
         ..ServiceSettings::default()
     }

@@ -4,11 +4,13 @@
 //! - every acknowledged write is stored, with the answered ETag;
 //! - a request under way at a kill happened wholly or not at all, also a batch;
 //! - every stored value was written by a writer and is complete;
-//! - the writes that caused a 409 or a 412, or that a reader has seen, are still stored.
+//! - the writes that caused a 409 or a 412, or that a reader has seen, are still stored;
+//! - those of [`queue`].
 //!
 //! The seed determines the operations, but not their timing.
 
 pub(crate) mod model;
+mod queue;
 mod race;
 mod reader;
 pub(crate) mod stored;
@@ -24,6 +26,7 @@ use partita_bench::{Account, ServerProcess};
 use partita_load::Random;
 
 use self::model::Key;
+use self::queue::QueueCheckers;
 use self::race::Races;
 use self::reader::Reader;
 use self::writer::Writer;
@@ -42,6 +45,8 @@ pub(crate) struct Checkers {
     writers: Vec<Writer>,
     races: Races,
     reader: Reader,
+    /// Producers and consumers; absent in tests of the Table service alone.
+    queue: Option<QueueCheckers>,
     /// Set to end the load of a server that is not killed.
     stop: AtomicBool,
 }
@@ -61,8 +66,27 @@ impl Checkers {
             writers,
             races: Races::default(),
             reader,
+            queue: None,
             stop: AtomicBool::new(false),
         }
+    }
+
+    /// Adds producers and consumers of a queue.
+    pub(crate) fn add_queue(&mut self) {
+        let mut random = Random::new(self.random.next_u64());
+        self.queue = Some(QueueCheckers::new(&self.account, &mut random));
+    }
+
+    /// Compares the queue with the ledger of its workers.
+    pub(crate) fn compare_queue(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
+        let queue = self.queue.as_mut();
+        queue.map_or(Ok(()), |queue| queue.compare(server))
+    }
+
+    /// At the end of a test: receives all messages of the queue, and compares them with the ledger.
+    pub(crate) fn drain_queue(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
+        let queue = self.queue.as_mut();
+        queue.map_or(Ok(()), |queue| queue.drain(server))
     }
 
     /// From now on, accepts failed reads and writes with unknown outcomes if the answer has a documented reason.
@@ -92,11 +116,12 @@ impl Checkers {
     }
 
     /// Starts the load of all clients, each on its own thread. The load ends when the server ends or the returned flag
-    /// is set.
+    /// is set. Without the address of the queues, their producers and consumers rest.
     pub(crate) fn load<'scope>(
         &'scope mut self,
         scope: &'scope Scope<'scope, '_>,
         addr: SocketAddr,
+        queue_addr: Option<SocketAddr>,
     ) -> &'scope AtomicBool {
         let (account, races, reader) = (&self.account, &self.races, &mut self.reader);
         self.stop.store(false, Ordering::Relaxed);
@@ -105,6 +130,9 @@ impl Checkers {
             scope.spawn(move || writer.run(addr, account, races, stop));
         }
         scope.spawn(move || reader.run(addr, account, stop));
+        if let (Some(queue), Some(addr)) = (&mut self.queue, queue_addr) {
+            queue.load(scope, addr, stop);
+        }
         stop
     }
 
@@ -114,12 +142,21 @@ impl Checkers {
         for writer in &mut self.writers {
             faults.append(&mut writer.faults);
         }
+        if let Some(queue) = &mut self.queue {
+            faults.append(&mut queue.take_faults());
+        }
         faults
     }
 
-    /// Writes acknowledged so far.
+    /// Writes of entities acknowledged so far.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.writers.iter().map(|writer| writer.acknowledged).sum()
+    }
+
+    /// Puts and deletions of messages acknowledged so far.
+    pub(crate) fn acknowledged_messages(&self) -> u64 {
+        let queue = self.queue.as_ref();
+        queue.map_or(0, QueueCheckers::acknowledged)
     }
 }
 

@@ -3,8 +3,8 @@
 //! All rounds use the same data directory. In each round:
 //! 1. the server starts (in some rounds it is first killed while starting) and must be ready within a second;
 //! 2. everything is read back and compared with the clients' models;
-//! 3. six writers and a reader load the server, each over its own connection, until it is killed (`SIGKILL`) a random
-//!    time later.
+//! 3. six writers, a reader, and producers and consumers of a queue load the server, each over its own connection,
+//!    until it is killed (`SIGKILL`) a random time later.
 //!
 //! [`crate::checkers`] lists the invariants. The seed does not determine what the server is doing when it is killed.
 
@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
 impl KillTest {
     fn rounds(&mut self, rounds: u64) -> anyhow::Result<()> {
         let began = Instant::now();
+        self.checkers.add_queue();
         for round in 0..rounds {
             if self.random.chance(20) {
                 self.kill_while_starting()?;
@@ -61,10 +62,13 @@ impl KillTest {
             self.load_and_kill(&mut server)
                 .with_context(|| format!("in round {round}"))?;
         }
-        self.start_and_compare(rounds)?;
+        let server = self.start_and_compare(rounds)?;
+        let drained = self.checkers.drain_queue(&server);
+        drained.context("receiving all messages of the queue")?;
         println!(
-            "crash: {rounds} kills, {} acknowledged writes, nothing lost; slowest start {} ms, {:.1} s in all",
+            "crash: {rounds} kills, {} acknowledged writes, {} of messages, nothing lost; slowest start {} ms, {:.1} s in all",
             self.checkers.acknowledged(),
+            self.checkers.acknowledged_messages(),
             self.slowest_start.as_millis(),
             began.elapsed().as_secs_f64()
         );
@@ -90,15 +94,17 @@ impl KillTest {
         let mut client = self.connect(&server)?;
         let compared = self.checkers.compare(&mut client);
         compared.with_context(|| format!("comparing rows with the model after {kills} kills"))?;
+        let compared = self.checkers.compare_queue(&server);
+        compared.with_context(|| format!("comparing the queue after {kills} kills"))?;
         Ok(server)
     }
 
     fn load_and_kill(&mut self, server: &mut ServerProcess) -> anyhow::Result<()> {
-        let addr = server.addr();
+        let (addr, queue_addr) = (server.addr(), server.queue_addr().ok());
         let load = self.load_time(10, LOAD_MS_MAX);
         let checkers = &mut self.checkers;
         std::thread::scope(|scope| {
-            checkers.load(scope, addr);
+            checkers.load(scope, addr, queue_addr);
             std::thread::park_timeout(load);
             server.kill()
         })?;

@@ -176,7 +176,7 @@ impl Run {
         let (disk, account) = (&self.disk, &self.test.account);
         let ended = AtomicBool::new(false);
         let returned = std::thread::scope(|scope| {
-            let stop = checkers.load(scope, addr);
+            let stop = checkers.load(scope, addr, None);
             scope.spawn(|| change_ranges(admin, &mut of_actions, &ended, faults));
             park_for(before);
             let failing = disk.preload.set(0, &[fault]);

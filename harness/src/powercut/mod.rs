@@ -152,7 +152,7 @@ impl Run {
         let (checkers, actions) = (&mut self.test.checkers, &mut self.actions);
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let stop_load = checkers.load(scope, addr);
+            let stop_load = checkers.load(scope, addr, None);
             scope.spawn(|| nemesis::run(admin, &mut of_nemesis, &stop, actions));
             park_for(load);
             stop.store(true, Ordering::Relaxed);

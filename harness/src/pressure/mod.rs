@@ -3,6 +3,7 @@
 //! All rounds use the same data directory. In each round the server starts, everything is read back and compared with
 //! the clients' models (as `cargo harness crash` does), and then, until the kill:
 //! - six writers change their own rows and race for shared rows, checking every answer;
+//! - producers and consumers put, receive, update and delete the messages of a queue;
 //! - a reader records the rows that it reads, and a watcher scans everything repeatedly, in pages of random length; a
 //!   scan interrupted by the kill continues with its token in the next round;
 //! - the nemesis fires the actions of the admin port in random order.
@@ -64,7 +65,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let time = Duration::from_secs_f64(arguments.minutes * 60.0);
-    KillTest::run(&arguments.test, "pressure", |test| {
+    KillTest::run(&arguments.test, "pressure", |mut test| {
+        test.checkers.add_queue();
         let run = Run {
             test,
             is_planted: false,
@@ -104,6 +106,8 @@ impl Run {
         let usage = quiesce::await_usage(&server, admin, &self.test.program, &self.test.directory)?;
         let compared = self.compare(&server);
         compared.context("after all ranges released their shared files")?;
+        let drained = self.test.checkers.drain_queue(&server);
+        drained.context("receiving all messages of the queue")?;
         self.report(kills, began.elapsed(), &usage, check_times)
     }
 
@@ -127,8 +131,9 @@ impl Run {
             self.test.slowest_start.as_millis()
         );
         println!(
-            "pressure: {} acknowledged writes, {} complete scans, {} comparisons of both readers, nothing lost; {usage}",
+            "pressure: {} acknowledged writes, {} of messages, {} complete scans, {} comparisons of both readers, nothing lost; {usage}",
             self.test.checkers.acknowledged(),
+            self.test.checkers.acknowledged_messages(),
             self.scans,
             self.comparisons
         );
@@ -163,7 +168,9 @@ impl Run {
             canary_rows::plant(&mut client, &mut self.test.random)?;
             self.is_planted = true;
         }
-        self.test.checkers.compare(&mut client)
+        self.test.checkers.compare(&mut client)?;
+        let compared = self.test.checkers.compare_queue(server);
+        compared.context("comparing the queue")
     }
 
     fn load_and_kill(
@@ -171,7 +178,7 @@ impl Run {
         server: &mut ServerProcess,
         admin: SocketAddr,
     ) -> anyhow::Result<()> {
-        let addr = server.addr();
+        let (addr, queue_addr) = (server.addr(), server.queue_addr().ok());
         let load = self.test.load_time(50, LOAD_MS_MAX);
         let mut random = || Random::new(self.test.random.next_u64());
         let (mut of_nemesis, mut of_watcher) = (random(), random());
@@ -185,7 +192,7 @@ impl Run {
         } = self;
         let account = &test.account;
         let (scan_faults, compared) = std::thread::scope(|scope| {
-            test.checkers.load(scope, addr);
+            test.checkers.load(scope, addr, queue_addr);
             scope.spawn(|| nemesis::run(admin, &mut of_nemesis, &stop, actions));
             let watcher = scope.spawn(|| {
                 canary_rows::watch(addr, account, &mut of_watcher, &stop, unfinished, scans)

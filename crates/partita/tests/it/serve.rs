@@ -164,7 +164,7 @@ fn the_name_azurite_takes_azurites_command_line() {
         assert_eq!(server.queue().is_some(), has_queues, "{name}");
         assert_eq!(server.end("-TERM").0, 0);
     }
-    let mut command = command_at(&link("azurite-table"));
+    let mut command = command_at(&home.path().join("azurite-table"));
     let line = "--inMemoryPersistence --tablePort 0 --queuePort auto --admin-port 0";
     let server = Server::start_command(command.args(line.split(' ')));
     assert!(server.queue().is_some());

@@ -6,6 +6,7 @@ mod create_queue;
 mod delete_queue;
 mod expire;
 mod get_queue;
+mod key_location;
 mod list_queues;
 mod queue;
 mod queue_acl;
@@ -15,6 +16,7 @@ mod service_properties;
 
 pub use create_queue::Created;
 pub(crate) use expire::expire;
+pub use key_location::{QueueLocation, QueueNames};
 pub use list_queues::{ListedQueue, QueuePage};
 pub use queue::Queue;
 

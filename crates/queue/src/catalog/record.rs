@@ -34,3 +34,26 @@ impl QueueRecord {
         metadata
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partita_service::{decode_record, encode_record};
+
+    #[test]
+    fn rows_are_those_of_the_format_document() {
+        let mut metadata = Metadata::default();
+        metadata.add("Color", "red").unwrap();
+        let record = QueueRecord {
+            id: 7,
+            created: 5,
+            metadata: metadata_record(&metadata),
+            policies: Vec::new(),
+        };
+        let row = encode_record(&record);
+        let json = br#"{"id":7,"created":5,"metadata":[["Color","red"]],"policies":[]}"#;
+        assert_eq!(&row[1..], json);
+        let read: QueueRecord = decode_record(&row).unwrap();
+        assert_eq!((read.metadata(), read), (metadata, record));
+    }
+}

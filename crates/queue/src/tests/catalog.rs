@@ -122,3 +122,38 @@ async fn a_deleted_queue_is_gone_and_its_name_is_free() {
     rig.queue = rig.service.queue(&account(), &queue).await.unwrap();
     assert!(rig.get(32).await.is_empty());
 }
+
+#[tokio::test]
+async fn keys_are_decoded_into_names() {
+    let rig = Rig::new().await;
+    let names = rig.service.queue_names().await.unwrap();
+    for key in [rig.queue.space.prefix().clone(), rig.queue.space.header()] {
+        let location = names.location(&key).unwrap();
+        assert_eq!(location.account, "account");
+        assert_eq!(location.queue.as_deref(), Some("work"));
+        assert_eq!(location.queue_id, rig.queue.id);
+    }
+    let entity = partita_model::TableSpace::new("account", partita_model::TableId(1));
+    assert_eq!(names.location(entity.prefix()), None);
+}
+
+#[tokio::test]
+async fn reports_show_the_fullest_queues_first() {
+    let rig = Rig::new().await;
+    create(&rig.service, "empty", Metadata::default())
+        .await
+        .unwrap();
+    rig.put("a").await;
+    rig.clock.advance(10 * SECOND);
+    rig.put("b").await;
+    rig.clock.advance(SECOND);
+    let (reports, all) = rig.service.queue_reports(10).await.unwrap();
+    let shown: Vec<_> = reports
+        .iter()
+        .map(|report| (&*report.queue, report.messages, report.next_message_age))
+        .collect();
+    assert_eq!(shown, [("work", 2, Some(11 * SECOND)), ("empty", 0, None)]);
+    assert_eq!(all, 2);
+    let (reports, all) = rig.service.queue_reports(1).await.unwrap();
+    assert_eq!((reports.len(), all), (1, 2));
+}

@@ -134,7 +134,7 @@ settings! {
 
     "Targets" {
         TARGETS = "targets.preset", "targets", One("NAME"), "off",
-            "Scalability targets; requests beyond them get 503: `azure` (2000 entities/s per partition, 20000 per account), `classic` (500, 5000) or `off`";
+            "Scalability targets; requests beyond them get 503: `azure` (2000 entities/s per partition, 2000 messages/s per queue, 20000 per account), `classic` (500, 500, 5000) or `off`";
         TARGET_PARTITION_ENTITIES = "targets.partition-entities", "target-partition-entities", One("N"), "",
             "Entities per second of each partition, instead of the preset; `off` for no limit";
         TARGET_PARTITION_BYTES = "targets.partition-bytes", "target-partition-bytes", One("BYTES"), "",
@@ -147,6 +147,10 @@ settings! {
             "Entities per second of each account, instead of the preset; `off` for no limit";
         TARGET_ACCOUNT_BYTES = "targets.account-bytes", "target-account-bytes", One("BYTES"), "",
             "Bytes of entities per second of each account; `off` for no limit";
+        TARGET_QUEUE_MESSAGES = "targets.queue-messages", "target-queue-messages", One("N"), "",
+            "Messages per second of each queue, instead of the preset; `off` for no limit";
+        TARGET_QUEUE_BYTES = "targets.queue-bytes", "target-queue-bytes", One("BYTES"), "",
+            "Bytes of messages per second of each queue; `off` for no limit";
         TARGET_TABLES = "targets.tables", "target-tables", One("NAME:FIGURE=N;.."), "",
             "Targets of single tables, in any account: partition-entities, partition-bytes, table-entities, table-bytes";
     }

@@ -11,7 +11,7 @@ use super::accounts::{self, Account};
 use super::listeners::{admin, check_exposure, check_ports, idle_timeout, queue, table};
 use super::parts::{Limits, Log, LogFormat, Oauth, Password, Place, Settings, Store, Tls};
 use super::readers::{AUTO, any_size, conflict, count, size, size_or_share, time};
-use super::targets::targets;
+use super::targets::{queue_targets, targets};
 use super::values::{Source, Values};
 use super::{Error, catalog as c};
 
@@ -32,6 +32,7 @@ impl Settings {
             oauth: oauth(values)?,
             limits: limits(values)?,
             targets: targets(values)?,
+            queue_targets: queue_targets(values)?,
             log: log(values)?,
         };
         check_exposure(values, &settings)?;

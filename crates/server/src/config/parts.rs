@@ -27,8 +27,10 @@ pub struct Settings {
     pub oauth: Oauth,
     /// Bounds of what clients can use.
     pub limits: Limits,
-    /// Scalability targets; none by default.
+    /// Scalability targets of tables and accounts; none by default.
     pub targets: TargetSettings,
+    /// Scalability targets of queues; none by default.
+    pub queue_targets: partita_queue::TargetSettings,
     /// Level and format of the log, and the debug file.
     pub log: Log,
 }

@@ -10,6 +10,7 @@ use super::setting::Setting;
 use super::values::Values;
 use super::{Error, catalog as c, quantity};
 
+const PRESETS: &str = "`off`, `azure` or `classic`";
 const RATE: &str = "a whole number a second from 1 to 4294967295, or `off`";
 const BYTE_RATE: &str = "a size a second from 1 to 4294967295 bytes, such as 10MiB, or `off`";
 
@@ -20,7 +21,7 @@ pub(super) fn targets(values: &Values) -> Result<TargetSettings, Error> {
         ("azure", TargetSettings::azure()),
         ("classic", TargetSettings::classic()),
     ];
-    let mut targets = values.word(&c::TARGETS, "`off`, `azure` or `classic`", &presets)?;
+    let mut targets = values.word(&c::TARGETS, PRESETS, &presets)?;
     let of_each = &mut targets.tables;
     for (entities_setting, bytes_setting, rates) in [
         (
@@ -49,6 +50,24 @@ pub(super) fn targets(values: &Values) -> Result<TargetSettings, Error> {
     if let Some(text) = values.text(&c::TARGET_TABLES) {
         let named = named(text, targets.tables);
         targets.named = named.map_err(|problem| values.of(&c::TARGET_TABLES).invalid(problem))?;
+    }
+    Ok(targets)
+}
+
+/// Reads the targets of queues.
+pub(super) fn queue_targets(values: &Values) -> Result<partita_queue::TargetSettings, Error> {
+    use partita_queue::TargetSettings;
+    let presets = [
+        ("off", TargetSettings::default()),
+        ("azure", TargetSettings::azure()),
+        ("classic", TargetSettings::classic()),
+    ];
+    let mut targets = values.word(&c::TARGETS, PRESETS, &presets)?;
+    if let Some(rate) = rate(values, &c::TARGET_QUEUE_MESSAGES, RATE, entities)? {
+        targets.queue.entities = rate;
+    }
+    if let Some(rate) = rate(values, &c::TARGET_QUEUE_BYTES, BYTE_RATE, bytes)? {
+        targets.queue.bytes = rate;
     }
     Ok(targets)
 }
@@ -173,6 +192,23 @@ mod tests {
 
     fn limit(tokens: u32) -> Rate {
         NonZeroU32::new(tokens)
+    }
+
+    #[test]
+    fn queues_follow_the_preset_and_their_own_settings() {
+        let of = |layers: Layers| {
+            let settings = Settings::from_values(&layers.resolve().unwrap().0).unwrap();
+            settings.queue_targets.queue
+        };
+        assert!(of(Layers::default()).is_unlimited());
+        let azure = of(flags(&[(&c::TARGETS, "azure")]));
+        assert_eq!((azure.entities, azure.bytes), (limit(2_000), None));
+        let own = of(flags(&[
+            (&c::TARGETS, "classic"),
+            (&c::TARGET_QUEUE_MESSAGES, "off"),
+            (&c::TARGET_QUEUE_BYTES, "1MiB"),
+        ]));
+        assert_eq!((own.entities, own.bytes), (None, limit(1 << 20)));
     }
 
     #[test]

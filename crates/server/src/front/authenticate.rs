@@ -30,7 +30,7 @@ pub(super) async fn authenticate<'r, E: Exchange<'r>>(
         Credentials::AccountSas(sas) => {
             E::account_access(sas.verify(name, keys, E::SERVICE, &head.caller)?)
         }
-        Credentials::ServiceSas(sas) => call.verify_sas(account, sas).await?,
+        Credentials::ServiceSas(sas) => call.verify_sas(target, account, sas).await?,
         Credentials::Bearer(token) => E::token_access(&verify_token::<E>(head, token, name)?)?,
     };
     Ok((account, access))

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! This module holds the parts that all storage protocols share: listeners, request heads and bodies, credentials,
-//! replies, CORS, and the order of the steps (`answer`). Each protocol has a folder ([`table`]) with its `Protocol`,
+//! replies, CORS, and the order of the steps (`answer`). Each protocol has a folder ([`table`], [`queue`]) with its `Protocol`,
 //! in which every operation has a file of its name. `wire` reads and writes the protocol's text, and the service's
 //! crate performs the operation.
 //!
@@ -27,6 +27,7 @@ mod front_parts;
 mod head_tests;
 mod listener;
 mod protocol;
+pub mod queue;
 mod refused;
 mod reply;
 mod request_head;

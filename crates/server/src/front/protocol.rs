@@ -62,6 +62,7 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// The rights of a shared access signature of the service.
     fn verify_sas(
         &self,
+        target: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: Self::Sas,
     ) -> impl Future<Output = Result<Self::Access, Refused>> + Send;

@@ -2,6 +2,7 @@
 
 use super::answer_body::AnswerBody;
 use bytes::Bytes;
+use hyper::ext::ReasonPhrase;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use partita_wire::ErrorCode;
@@ -23,6 +24,8 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
+    /// The phrase after the status; `None` for that of the status.
+    pub(super) reason: Option<ReasonPhrase>,
     pub(super) headers: HeaderMap,
     pub(super) body: AnswerBody,
     /// The storage error code, if it is an error.
@@ -39,6 +42,7 @@ impl Reply {
         let headers = HeaderMap::with_capacity(16);
         Self {
             status,
+            reason: None,
             headers,
             body: AnswerBody::default(),
             code: None,
@@ -91,6 +95,9 @@ impl Reply {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
+        if let Some(reason) = self.reason {
+            response.extensions_mut().insert(reason);
+        }
         response
     }
 }

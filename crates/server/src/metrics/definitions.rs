@@ -51,7 +51,7 @@ definitions! {
     DURATION = Histogram "partita_request_duration_seconds" "From the end of a request's headers until its answer is ready to be sent, by operation.";
     BYTES_IN = Counter "partita_request_bytes_total" "Bytes of request bodies, by operation.";
     BYTES_OUT = Counter "partita_response_bytes_total" "Bytes of answer bodies, by operation.";
-    ENTITIES_OUT = Counter "partita_entities_returned_total" "Entities in answers, by operation.";
+    ENTITIES_OUT = Counter "partita_entities_returned_total" "Entities and messages in answers, by operation.";
     IN_FLIGHT = Gauge "partita_requests_in_flight" "Requests under way.";
 
     CONNECTIONS = Gauge "partita_connections" "Open client connections.";

@@ -1,6 +1,8 @@
 //! The body of Put Message and Update Message: `<QueueMessage><MessageText>text</MessageText></QueueMessage>`.
 //!
-//! The text is kept as it is: with its blanks, its line ends and its Base64, which is a matter of the clients.
+//! The text is kept as it is: with its blanks, its line ends and its Base64, which is a matter of the clients. Put Message
+//! reads the body before it looks for the queue (recording python--test_queue_encodings_test_message_text_xml_invalid_chars
+//! has a queue that does not exist).
 
 use super::error::{invalid_xml, malformed_xml};
 use crate::xml::{

@@ -74,8 +74,8 @@ impl<'a> Resource<'a> {
     /// The id of the message; `None` for other resources.
     ///
     /// # Errors
-    /// 404 MessageNotFound for an id that is not a GUID: no message has it (recordings
-    /// net--MessageIdClientTests_DeleteAsync_Error and UpdateAsync_Error).
+    /// 404 MessageNotFound for an id that is not a GUID: no message has it. Check the id before the pop receipt
+    /// (recordings net--MessageIdClientTests_DeleteAsync_Error and UpdateAsync_Error, whose receipts are invalid too).
     pub fn message_id(&self) -> Result<Option<Guid>, Failure> {
         match self {
             Self::Message { id, .. } => Guid::parse(id)

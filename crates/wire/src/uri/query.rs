@@ -111,9 +111,9 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Parameters that may be logged. Other parameters (filters, tokens, key ranges and signatures) contain data or
+/// Parameters that may be logged. Other parameters (filters, prefixes, tokens, pop receipts, key ranges and signatures) contain data or
 /// secrets.
-const LOGGED: [&str; 7] = [
+const LOGGED: [&str; 13] = [
     "comp",
     "restype",
     "timeout",
@@ -121,6 +121,12 @@ const LOGGED: [&str; 7] = [
     "$top",
     "$select",
     "$format",
+    "numofmessages",
+    "visibilitytimeout",
+    "messagettl",
+    "peekonly",
+    "maxresults",
+    "include",
 ];
 /// Parameters of shared access signatures that may be logged.
 const LOGGED_TERMS: [&str; 10] = [

@@ -63,6 +63,7 @@ impl<'r> Exchange<'r> for Call<'r> {
 
     async fn verify_sas(
         &self,
+        _: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: TableSas<'r>,
     ) -> Result<Access, Refused> {

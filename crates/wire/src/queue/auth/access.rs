@@ -36,16 +36,12 @@ const ROLES: [(Role, [&str; 2]); 4] = [
     ),
 ];
 
-/// A role of a bearer token.
+/// A role of a bearer token, with the operations that it permits in [`check_roles`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Storage Queue Data Contributor: all operations but those on access policies.
+enum Role {
     Contributor,
-    /// Storage Queue Data Reader: operations that change nothing.
     Reader,
-    /// Storage Queue Data Message Processor: peek, get and delete messages.
     MessageProcessor,
-    /// Storage Queue Data Message Sender: put messages.
     MessageSender,
 }
 

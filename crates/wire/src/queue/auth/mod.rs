@@ -7,6 +7,6 @@ mod shared_key;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, Role};
+pub use access::Access;
 pub use sas::{QueueSas, QueueSasTerms, VerifiedQueueSas};
 pub use shared_key::SignedRequest;

@@ -1,0 +1,73 @@
+//! How full the queues are, for operators.
+
+use crate::rows::MessageRow;
+use crate::{Error, Queue, Service};
+use partita_engine::{KeyRange, ScanHint};
+use partita_service::CHUNK_BYTES;
+use std::time::Duration;
+
+/// A queue as an operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueReport {
+    /// The account.
+    pub account: String,
+    /// The queue.
+    pub queue: String,
+    /// The number of messages, also hidden ones, and expired ones that are not removed yet.
+    pub messages: u64,
+    /// The time since the put of the message that is the next to be received, or the next to become visible; `None` for
+    /// an empty queue.
+    pub next_message_age: Option<Duration>,
+}
+
+impl Service {
+    /// The queues with the most messages, at most `limit`, the fullest first, and the number of all queues. Reads the
+    /// header of every queue.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn queue_reports(&self, limit: usize) -> Result<(Vec<QueueReport>, usize), Error> {
+        let mut queues = Vec::new();
+        self.each_queue(|queue| {
+            queues.push(queue);
+            true
+        })
+        .await?;
+        let mut counted = Vec::with_capacity(queues.len());
+        for queue in queues {
+            counted.push((self.message_count(&queue).await?, queue));
+        }
+        let all = counted.len();
+        // A stable sort: queues with equal counts stay in the order of their names.
+        counted.sort_by_key(|(messages, _)| std::cmp::Reverse(*messages));
+        counted.truncate(limit);
+        let mut reports = Vec::with_capacity(counted.len());
+        for (messages, queue) in counted {
+            reports.push(QueueReport {
+                next_message_age: self.next_message_age(&queue).await?,
+                account: queue.account,
+                queue: queue.name,
+                messages,
+            });
+        }
+        Ok((reports, all))
+    }
+
+    async fn next_message_age(&self, queue: &Queue) -> Result<Option<Duration>, Error> {
+        let first = self.header(queue).await?.first;
+        let start = queue.space.message(first);
+        let keys = KeyRange::half_open(start.clone(), queue.space.messages_end());
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let range = self.storage().route(&start).range;
+        let mut scan = range.engine().scan(keys, ScanHint::page(1)).await?;
+        let rows = scan.next(1, CHUNK_BYTES).await?;
+        let Some((_, row)) = rows.get(0) else {
+            return Ok(None);
+        };
+        let inserted = MessageRow::decode(row)?.inserted;
+        let ticks = self.now().ticks().saturating_sub(inserted.ticks());
+        Ok(Some(Duration::from_nanos(ticks.saturating_mul(100))))
+    }
+}

@@ -1,0 +1,139 @@
+//! One request to the Queue service, from its head to its answer: the parts that only this protocol has.
+
+use super::super::protocol::{Exchange, Protocol};
+use super::super::reply::Reply;
+use super::super::request_head::RequestHead;
+use super::call::{AuthorizedRequest, Call};
+use super::{Outcome, QueueFront, Refused, authenticate, preflight};
+use crate::front::Front;
+use crate::metrics;
+use bytes::Bytes;
+use hyper::{StatusCode, header};
+use partita_model::{AccountName, ServiceProperties};
+use partita_service::Account;
+use partita_wire::queue::{Access, MESSAGE_BODY_BYTES_MAX, Operation, QueueSas, Resource};
+use partita_wire::{
+    AccountGrant, AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, TokenRoles,
+};
+
+impl Protocol for QueueFront {
+    type Exchange<'r> = Call<'r>;
+
+    fn front(&self) -> &Front {
+        &self.front
+    }
+
+    fn begin<'r>(&'r self, head: RequestHead<'r>) -> Call<'r> {
+        Call::new(self, head)
+    }
+}
+
+impl<'r> Exchange<'r> for Call<'r> {
+    const SERVICE: ServiceKind = ServiceKind::Queue;
+
+    type Access = Access;
+    type Sas = QueueSas<'r>;
+    type Authorized = AuthorizedRequest<'r>;
+
+    fn head(&self) -> &RequestHead<'r> {
+        &self.head
+    }
+
+    fn head_mut(&mut self) -> &mut RequestHead<'r> {
+        &mut self.head
+    }
+
+    fn operation(&self) -> metrics::Operation {
+        metrics::Operation::Queue(self.operation)
+    }
+
+    fn verify_key(
+        &self,
+        target: &Target<'r>,
+        shared_key: &SharedKey<'_>,
+        keys: &AccountKeys,
+    ) -> Result<Access, Failure> {
+        authenticate::by_key(self, target, shared_key, keys)
+    }
+
+    async fn verify_sas(
+        &self,
+        target: &Target<'r>,
+        account: &Account<AccountKeys>,
+        sas: QueueSas<'r>,
+    ) -> Result<Access, Refused> {
+        authenticate::by_queue_sas(self, target, account, sas).await
+    }
+
+    fn account_access(grant: AccountGrant) -> Access {
+        Access::account_sas(grant)
+    }
+
+    fn token_access(roles: &TokenRoles) -> Result<Access, Failure> {
+        Access::token(roles)
+    }
+
+    async fn preflight(&mut self, target: &Target<'_>) -> Outcome {
+        self.operation = Some(Operation::Preflight);
+        preflight::run(self, target).await
+    }
+
+    fn authorize(
+        &mut self,
+        target: Target<'r>,
+        method: Method,
+        account: &'r Account<AccountKeys>,
+        access: Access,
+    ) -> Result<AuthorizedRequest<'r>, Refused> {
+        let resource = Resource::of(&target)?;
+        let queue = resource.queue_name()?;
+        let operation = Operation::of(&target, method, &resource)?;
+        self.operation = Some(operation);
+        access.check(operation, resource.queue())?;
+        Ok(AuthorizedRequest {
+            target,
+            account,
+            resource,
+            queue,
+            operation,
+            body: Bytes::new(),
+        })
+    }
+
+    fn body_bytes_max(request: &AuthorizedRequest<'r>) -> Option<usize> {
+        match request.operation {
+            Operation::PutMessage | Operation::UpdateMessage => Some(MESSAGE_BODY_BYTES_MAX),
+            _ => None,
+        }
+    }
+
+    fn set_body(request: &mut AuthorizedRequest<'r>, body: Bytes) {
+        request.body = body;
+    }
+
+    async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {
+        super::run(self, request).await
+    }
+
+    fn is_write(request: &AuthorizedRequest<'r>) -> bool {
+        request.operation.is_write()
+    }
+
+    async fn service_properties(
+        &self,
+        account: &AccountName,
+    ) -> Result<ServiceProperties, Refused> {
+        Ok(self.service().service_properties(account).await?)
+    }
+
+    fn refuse(&self, failure: &Failure) -> Reply {
+        self.refusal(failure)
+    }
+
+    fn complete(&self, reply: Reply) -> Reply {
+        let is_read = self.operation.is_some_and(Operation::has_cache_control);
+        let uncached = (is_read && reply.status == StatusCode::OK)
+            .then_some((header::CACHE_CONTROL, "no-cache"));
+        self.head.complete(reply, uncached)
+    }
+}

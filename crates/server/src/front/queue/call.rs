@@ -1,0 +1,93 @@
+//! A request to the Queue service while it is answered.
+
+use super::super::reply::Reply;
+use super::super::request_head::RequestHead;
+use super::{QueueFront, Refused};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::ext::ReasonPhrase;
+use partita_model::QueueName;
+use partita_queue::{Error, Service};
+use partita_service::Account;
+use partita_wire::queue::{Operation, Resource, write_error_xml};
+use partita_wire::{AccountKeys, Failure, Target, Version};
+
+/// The media type of every body.
+pub(super) const XML: &str = "application/xml";
+
+/// A request that is being answered.
+#[derive(Debug)]
+pub(in crate::front) struct Call<'r> {
+    pub(super) head: RequestHead<'r>,
+    pub(super) front: &'r QueueFront,
+    pub(super) operation: Option<Operation>,
+}
+
+/// A request whose credentials permit its operation.
+#[derive(Debug)]
+pub(in crate::front) struct AuthorizedRequest<'r> {
+    pub(super) target: Target<'r>,
+    pub(super) account: &'r Account<AccountKeys>,
+    pub(super) resource: Resource<'r>,
+    pub(super) queue: Option<QueueName>,
+    pub(super) operation: Operation,
+    /// The body; empty until it is read, and for operations without a body.
+    pub(super) body: Bytes,
+}
+
+impl AuthorizedRequest<'_> {
+    /// The account's URL as the client addressed it.
+    pub(super) fn base(&self, call: &Call<'_>) -> String {
+        let mut base = String::with_capacity(64);
+        self.target.write_base(call.head.front.scheme(), &mut base);
+        base
+    }
+
+    /// The name of the queue. Every operation on a queue has one.
+    pub(super) fn queue(&self) -> Result<&QueueName, Refused> {
+        Ok(self.queue.as_ref().ok_or(Error::QueueNotFound)?)
+    }
+}
+
+impl<'r> Call<'r> {
+    pub(super) const fn new(front: &'r QueueFront, head: RequestHead<'r>) -> Self {
+        Self {
+            head,
+            front,
+            operation: None,
+        }
+    }
+
+    pub(super) fn service(&self) -> &'r Service {
+        &self.front.service
+    }
+
+    /// The headers of the request. An unreadable value becomes a text that no signature covers and that metadata does
+    /// not allow.
+    pub(super) fn headers(&self) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let headers = self.head.parts.headers.iter();
+        headers.map(|(name, value)| {
+            let text = std::str::from_utf8(value.as_bytes());
+            (name.as_str(), text.unwrap_or("\u{FFFD}"))
+        })
+    }
+
+    /// The version that decides the form of the answer. Only requests with a bearer token may lack one.
+    pub(super) fn version(&self) -> Version {
+        self.head.version.unwrap_or(Version::CLIENT_REQUEST_ID)
+    }
+
+    /// The answer to a refused request.
+    pub(super) fn refusal(&self, failure: &Failure) -> Reply {
+        let status = StatusCode::from_u16(failure.status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut body = Vec::with_capacity(512);
+        write_error_xml(failure, &self.head.occurrence(), &mut body);
+        let reply = Reply::new(status).body(XML, body);
+        let mut reply = self.head.with_error_code(failure, reply);
+        // Clients without the code, such as those of HEAD before 2017-07-29, show this text.
+        reply.reason = ReasonPhrase::try_from(failure.text().as_bytes()).ok();
+        self.head.add_failure(failure, &mut reply);
+        reply
+    }
+}

@@ -1,0 +1,225 @@
+//! What the workers know about each message.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::protocol::Received;
+
+/// Whether a request has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Happened {
+    No,
+    /// It was sent, and its outcome is unknown.
+    Maybe,
+    /// It was acknowledged at this time.
+    Yes(Instant),
+}
+
+#[derive(Debug)]
+struct Known {
+    put: Happened,
+    deleted: Happened,
+    /// The greatest number of received times that was seen.
+    dequeues: u64,
+    /// A time before which the message is hidden, if that is known.
+    hidden_until: Option<Instant>,
+}
+
+/// All messages by their text, which no two messages share.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    messages: BTreeMap<String, Known>,
+}
+
+impl Ledger {
+    /// A put is about to be sent.
+    pub(super) fn putting(&mut self, text: &str) {
+        let known = Known {
+            put: Happened::Maybe,
+            deleted: Happened::No,
+            dequeues: 0,
+            hidden_until: None,
+        };
+        self.messages.insert(text.to_owned(), known);
+    }
+
+    /// A put was acknowledged.
+    pub(super) fn put(&mut self, text: &str) {
+        if let Some(known) = self.messages.get_mut(text) {
+            known.put = Happened::Yes(Instant::now());
+        }
+    }
+
+    /// A put was refused and not executed.
+    pub(super) fn not_put(&mut self, text: &str) {
+        self.messages.remove(text);
+    }
+
+    /// A message was received by a request sent at `sent` that hides it for `hidden`.
+    ///
+    /// # Errors
+    /// What is wrong about that.
+    pub(super) fn received(
+        &mut self,
+        message: &Received,
+        sent: Instant,
+        hidden: Duration,
+    ) -> Result<(), String> {
+        let now = Instant::now();
+        let Some(known) = self.messages.get_mut(&message.text) else {
+            return Err(format!("received a message that was not put: {message:?}"));
+        };
+        if let Happened::Yes(deleted) = known.deleted
+            && deleted < sent
+        {
+            return Err(format!("received a deleted message: {message:?}"));
+        }
+        if message.dequeues == known.dequeues {
+            return Err(format!("received twice with the same count: {message:?}"));
+        }
+        if message.dequeues < known.dequeues {
+            // Received before another consumer received it; only the answer is late.
+            return Ok(());
+        }
+        if let Some(until) = known.hidden_until
+            && now < until
+        {
+            let early = until - now;
+            return Err(format!("received {early:?} too early: {message:?}"));
+        }
+        known.dequeues = message.dequeues;
+        known.hidden_until = Some(sent + hidden);
+        // A deletion in doubt did not happen.
+        known.deleted = Happened::No;
+        Ok(())
+    }
+
+    /// An update of a received message is about to be sent.
+    pub(super) fn updating(&mut self, message: &Received) {
+        self.hide(message, None);
+    }
+
+    /// An update was acknowledged, which was sent at `sent` and hides the message for `hidden`.
+    pub(super) fn updated(&mut self, message: &Received, sent: Instant, hidden: Duration) {
+        self.hide(message, Some(sent + hidden));
+    }
+
+    fn hide(&mut self, message: &Received, until: Option<Instant>) {
+        // Another consumer may have received it since.
+        if let Some(known) = self.messages.get_mut(&message.text)
+            && known.dequeues == message.dequeues
+        {
+            known.hidden_until = until;
+        }
+    }
+
+    /// Whether the receipt of a message must be valid at a time: it is hidden, or no other consumer received it.
+    pub(super) fn must_be_valid(&self, message: &Received, now: Instant) -> bool {
+        self.messages.get(&message.text).is_some_and(|known| {
+            known.dequeues == message.dequeues
+                && known.hidden_until.is_some_and(|until| now < until)
+        })
+    }
+
+    /// A deletion is about to be sent.
+    pub(super) fn deleting(&mut self, text: &str) {
+        self.set_deleted(text, Happened::Maybe);
+    }
+
+    /// A deletion was acknowledged.
+    pub(super) fn deleted(&mut self, text: &str) {
+        self.set_deleted(text, Happened::Yes(Instant::now()));
+    }
+
+    /// A deletion was refused and not executed.
+    pub(super) fn not_deleted(&mut self, text: &str) {
+        self.set_deleted(text, Happened::No);
+    }
+
+    fn set_deleted(&mut self, text: &str, happened: Happened) {
+        if let Some(known) = self.messages.get_mut(text)
+            && !matches!(known.deleted, Happened::Yes(_))
+        {
+            known.deleted = happened;
+        }
+    }
+
+    /// The number of messages that must be there.
+    pub(super) fn least_count(&self) -> u64 {
+        self.existing().count() as u64
+    }
+
+    /// The messages that must be there, at most ten.
+    pub(super) fn missing(&self) -> Vec<&str> {
+        let existing = self.existing().take(10);
+        existing
+            .map(|text| text.get(..20).unwrap_or(text))
+            .collect()
+    }
+
+    fn existing(&self) -> impl Iterator<Item = &str> {
+        let must_exist =
+            |known: &Known| matches!(known.put, Happened::Yes(_)) && known.deleted == Happened::No;
+        let messages = self.messages.iter();
+        messages
+            .filter(move |(_, known)| must_exist(known))
+            .map(|(text, _)| text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(dequeues: u64) -> Received {
+        Received {
+            id: "id".to_owned(),
+            receipt: "receipt".to_owned(),
+            dequeues,
+            text: "m".to_owned(),
+        }
+    }
+
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.putting("m");
+        ledger.put("m");
+        ledger
+    }
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn a_message_must_be_there_until_its_deletion_was_sent() {
+        let mut ledger = ledger();
+        assert_eq!((ledger.least_count(), ledger.missing()), (1, vec!["m"]));
+        ledger.deleting("m");
+        assert_eq!(ledger.least_count(), 0);
+        ledger.not_deleted("m");
+        assert_eq!(ledger.least_count(), 1);
+        ledger.deleted("m");
+        let late = ledger.received(&message(1), Instant::now(), HOUR);
+        assert!(late.unwrap_err().contains("deleted"));
+    }
+
+    #[test]
+    fn two_consumers_do_not_have_a_message_at_the_same_time() {
+        let mut ledger = ledger();
+        let now = Instant::now();
+        ledger.received(&message(1), now, HOUR).unwrap();
+        assert!(ledger.must_be_valid(&message(1), now));
+        let early = ledger.received(&message(2), now, HOUR);
+        assert!(early.unwrap_err().contains("too early"));
+        ledger.updating(&message(1));
+        ledger.received(&message(2), now, HOUR).unwrap();
+        assert!(!ledger.must_be_valid(&message(1), now));
+        // The late answer of an earlier receive, and a count that occurs twice.
+        ledger.received(&message(1), now, HOUR).unwrap();
+        assert!(ledger.received(&message(2), now, HOUR).is_err());
+        let unknown = Received {
+            text: "other".to_owned(),
+            ..message(1)
+        };
+        assert!(ledger.received(&unknown, now, HOUR).is_err());
+    }
+}
