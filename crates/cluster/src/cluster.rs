@@ -192,7 +192,8 @@ impl Cluster {
     pub fn maintain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));
-            let round = async move { maintenance::round(&host, &driver).await };
+            let shutdown = self.tasks().shutdown();
+            let round = async move { maintenance::round(&host, &driver, &shutdown).await };
             let ended = self.tasks().spawn("maintenance on request", round).await;
             if let Err(error) = ended {
                 tracing::error!(%error, "a maintenance round failed");

@@ -13,7 +13,7 @@
 use crate::controller::Request;
 use crate::driver::Driver;
 use crate::host::LocalHost;
-use partita_rt::Tasks;
+use partita_rt::{Shutdown, Tasks};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) 
         loop {
             tokio::select! {
                 () = shutdown.requested() => return,
-                () = tokio::time::sleep(PERIOD) => round(&round_host, &round_driver).await,
+                () = tokio::time::sleep(PERIOD) => round(&round_host, &round_driver, &shutdown).await,
             }
         }
     });
@@ -43,11 +43,18 @@ pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) 
     });
 }
 
-/// Runs one maintenance round.
-pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>) {
-    host.maintain_ranges().await;
+/// Runs one maintenance round. Ends early at a shutdown: on a slow store, a round over many ranges takes longer than a
+/// stopping server waits.
+pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>, shutdown: &Shutdown) {
+    host.maintain_ranges(shutdown).await;
+    if shutdown.is_requested() {
+        return;
+    }
     release_pins(driver).await;
     delete_replaced(driver).await;
+    if shutdown.is_requested() {
+        return;
+    }
     if let Err(error) = driver.parts().engines.sweep_trash().await {
         tracing::debug!(%error, "cannot delete removed databases from the trash; the next round will retry");
     }

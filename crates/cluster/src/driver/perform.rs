@@ -85,10 +85,15 @@ impl Driver {
         Some(result)
     }
 
-    /// Removes databases one after the other, and stops when the store is too slow. The job holds the change lock.
+    /// Removes databases one after the other, and stops at a shutdown, or when the store is too slow. The job holds the
+    /// change lock.
     async fn remove(&self, databases: &[RangeId]) -> Removed {
         let mut removed = Removed::default();
+        let shutdown = self.parts.tasks.shutdown();
         for database in databases {
+            if shutdown.is_requested() {
+                break;
+            }
             match self.remove_one(*database).await {
                 Ok(Removal::Gone) => removed.gone.push(*database),
                 Ok(Removal::Needed) => {}

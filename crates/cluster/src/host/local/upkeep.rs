@@ -4,12 +4,16 @@
 use super::LocalHost;
 use partita_engine::Collected;
 use partita_range::{Range, RangeId};
+use partita_rt::Shutdown;
 use std::collections::HashSet;
 
 impl LocalHost {
-    /// One round over all served ranges.
-    pub(crate) async fn maintain_ranges(&self) {
+    /// One round over all served ranges, until a shutdown.
+    pub(crate) async fn maintain_ranges(&self, shutdown: &Shutdown) {
         for served in self.map.ranges().iter() {
+            if shutdown.is_requested() {
+                return;
+            }
             self.maintain_range(&served.range).await;
         }
         let ranges = self.map.ranges();
