@@ -168,10 +168,13 @@ impl Server {
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
             service.start(&background);
+            // Also without a queue port: its background tasks return the space of deleted queues.
+            let queues = queue_service(storage, &settings, &background);
             status.opened(OpenStore {
                 cluster: Arc::clone(&cluster),
                 snapshots,
                 service: Arc::clone(&service),
+                queues: Arc::clone(&queues),
             });
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
@@ -181,7 +184,7 @@ impl Server {
                 bearer: bearer_rules(&settings.oauth)?,
                 authorization_uri: authorization_uri(&settings.oauth),
                 limits: settings.limits.clone(),
-                memory: Arc::clone(&storage.memory),
+                memory: Arc::clone(&service.storage().memory),
                 tls,
                 connections: Connections::watch(&settings.limits, &requests),
                 metrics,
@@ -192,7 +195,6 @@ impl Server {
             let serving = Arc::new(tables).listen(listener, requests.clone());
             requests.spawn("table port", serving);
             if let (Some(queue), Some((listener, _))) = (&settings.queue, listeners.queue) {
-                let queues = queue_service(storage, &settings, &background);
                 let queues = QueueFront::new(front(&parts, queue)?, queues, requests.shutdown());
                 let serving = Arc::new(queues).listen(listener, requests.clone());
                 requests.spawn("queue port", serving);

@@ -41,6 +41,8 @@ pub struct OpenStore {
     pub snapshots: Arc<Snapshots>,
     /// The table service.
     pub service: Arc<Service>,
+    /// The queue service.
+    pub queues: Arc<partita_queue::Service>,
 }
 
 /// The parts of the server that the admin port reports on. Shared by `Arc`.

@@ -5,11 +5,10 @@ use std::time::{Duration, SystemTime};
 use partita_heat::Bounds;
 use partita_heat::history::{HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
-use partita_table::TableNames;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{named_key, table_names};
+use super::named_keys::{Names, named_key, names};
 use super::params::{InvalidParams, Params};
 use super::status::rfc3339;
 use crate::status::OpenStore;
@@ -58,7 +57,7 @@ struct MapQuery {
 /// Answers `/admin/v1/heat`.
 pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime) -> Answered {
     let query = MapQuery::read(query, now)?;
-    let names = table_names(&store.service).await?;
+    let names = names(store).await?;
     let keys = keys(query.table.as_deref(), &names)?;
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let (from, to) = (at(query.from_s), at(query.to_s));
@@ -76,7 +75,7 @@ pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime
     })
 }
 
-fn range_rows(map: &HeatMap, names: &TableNames) -> Vec<HeatRow> {
+fn range_rows(map: &HeatMap, names: &Names) -> Vec<HeatRow> {
     let row = |(keys, values): (&Bounds, &Vec<Option<f64>>)| HeatRow::Range {
         start: named_key(&keys.start, names),
         end: keys.end.as_ref().and_then(|end| named_key(end, names)),
@@ -85,7 +84,7 @@ fn range_rows(map: &HeatMap, names: &TableNames) -> Vec<HeatRow> {
     map.rows.iter().zip(&map.values).map(row).collect()
 }
 
-fn partition_rows(rows: &[PartitionRow], names: &TableNames) -> Vec<HeatRow> {
+fn partition_rows(rows: &[PartitionRow], names: &Names) -> Vec<HeatRow> {
     let row = |row: &PartitionRow| HeatRow::Partition {
         partition: named_key(&row.partition, names),
         values: rounded(&row.values),
@@ -189,7 +188,7 @@ fn period(params: Params<'_>, now: SystemTime) -> Result<(u64, u64), InvalidPara
 }
 
 /// The keys of a table, `NAME` or `ACCOUNT/NAME`; all keys without one.
-fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
+fn keys(table: Option<&str>, names: &Names) -> Result<Bounds, Answer> {
     let Some(table) = table else {
         return Ok(Bounds::all());
     };
@@ -197,7 +196,7 @@ fn keys(table: Option<&str>, names: &TableNames) -> Result<Bounds, Answer> {
         Some((account, name)) => (Some(account), name),
         None => (None, table),
     };
-    match *names.find(account, name) {
+    match *names.tables.find(account, name) {
         [(account, id)] => {
             let space = TableSpace::new(account, id);
             Ok(Bounds {

@@ -3,13 +3,12 @@
 
 use partita_cluster::{Cluster, Served};
 use partita_heat::{self as heat, Pattern};
-use partita_table::TableNames;
 use partita_wire::admin::{
     AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice,
 };
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{named_key, named_table, table_names, table_of};
+use super::named_keys::{Names, named_container, named_key, names, table_of};
 use super::params::Params;
 use super::ranges::{growth_pattern, partition_latency};
 use crate::status::OpenStore;
@@ -24,7 +23,7 @@ const LIMIT_MAX: usize = 1_000;
 pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
     let params = Params::new(query, &["limit"])?;
     let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
-    let (cluster, names) = (&store.cluster, table_names(&store.service).await?);
+    let (cluster, names) = (&store.cluster, names(store).await?);
     let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
@@ -60,7 +59,7 @@ fn partition(
     served: &Served,
     hot: &heat::HotPartition,
     advice: &heat::SplitAdvice,
-    names: &TableNames,
+    names: &Names,
 ) -> HotPartition {
     let id = served.range.id();
     let window = cluster.last_window(id);
@@ -116,7 +115,7 @@ fn split_helps(advice: &heat::SplitAdvice, hot: &heat::HotPartition) -> (bool, &
 }
 
 /// The advice on splitting a range.
-fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames) -> SplitAdvice {
+fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &Names) -> SplitAdvice {
     let (kind, at, share) = match advice {
         heat::SplitAdvice::Cut { key, left_share } => {
             (AdviceKind::Cut, named_key(key, names), Some(*left_share))
@@ -128,7 +127,7 @@ fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames)
         ),
         heat::SplitAdvice::GrowsAtOneEnd { table, share } => (
             AdviceKind::GrowsAtOneEnd,
-            named_table(table, names),
+            named_container(table, names),
             Some(*share),
         ),
         heat::SplitAdvice::NotEnoughLoad => (AdviceKind::NotEnoughLoad, None, None),
@@ -142,7 +141,7 @@ fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &TableNames)
 }
 
 /// How a table grows in a range, with advice if its growth defeats balancing.
-fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &TableNames) -> GrowthAdvice {
+fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &Names) -> GrowthAdvice {
     let end = match growth.pattern {
         Pattern::AppendOnly => Some("last"),
         Pattern::PrependOnly => Some("first"),

@@ -12,6 +12,7 @@ mod hot;
 mod named_keys;
 mod pages;
 mod params;
+mod queues;
 mod ranges;
 mod snapshots;
 mod status;

@@ -1,24 +1,47 @@
-//! Keys by the names that operators use: account, table, PartitionKey.
+//! Keys by the names that operators use: account, table and PartitionKey, or account and queue.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use partita_table::{KeyLocation, Service, TableNames};
+use partita_queue::QueueNames;
+use partita_table::{KeyLocation, TableNames};
 use partita_wire::admin::NamedKey;
+use std::fmt::Display;
 
 use super::answer::Answer;
+use crate::status::OpenStore;
 
-/// The names of all tables; 503 `Busy` if they cannot be read now.
-pub(super) async fn table_names(service: &Service) -> Result<TableNames, Answer> {
-    let names = service.table_names().await;
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    names.map_err(|error| Answer::refused(status, "Busy", error.to_string()))
+/// The names of all tables and queues.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) tables: TableNames,
+    pub(super) queues: QueueNames,
 }
 
-/// A key by its names; `None` for a key that belongs to no table, such as the ends of the key space.
-pub(super) fn named_key(key: &Bytes, names: &TableNames) -> Option<NamedKey> {
-    let mut location = names.location(key)?;
+/// The names of all tables and queues; 503 `Busy` if they cannot be read now.
+pub(super) async fn names(store: &OpenStore) -> Result<Names, Answer> {
+    fn busy(error: impl Display) -> Answer {
+        Answer::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", error.to_string())
+    }
+    Ok(Names {
+        tables: store.service.table_names().await.map_err(busy)?,
+        queues: store.queues.queue_names().await.map_err(busy)?,
+    })
+}
+
+/// A key by its names; `None` for a key that belongs to no table and no queue, such as the ends of the key space.
+pub(super) fn named_key(key: &Bytes, names: &Names) -> Option<NamedKey> {
+    if let Some(location) = names.queues.location(key) {
+        return Some(NamedKey {
+            key: BASE64_STANDARD.encode(key),
+            account: Some(location.account),
+            queue: location.queue,
+            queue_id: Some(location.queue_id.0.to_string()),
+            ..NamedKey::default()
+        });
+    }
+    let mut location = names.tables.location(key)?;
     let partition_key = std::mem::take(&mut location.partition_key);
     Some(NamedKey {
         partition_key: Some(partition_key),
@@ -26,9 +49,12 @@ pub(super) fn named_key(key: &Bytes, names: &TableNames) -> Option<NamedKey> {
     })
 }
 
-/// A whole table as a key: its prefix, without a PartitionKey.
-pub(super) fn named_table(prefix: &Bytes, names: &TableNames) -> Option<NamedKey> {
-    Some(named(prefix, table_of(prefix, names)?))
+/// A whole table or queue as a key: its prefix, without a PartitionKey.
+pub(super) fn named_container(prefix: &Bytes, names: &Names) -> Option<NamedKey> {
+    match table_of(prefix, names) {
+        Some(table) => Some(named(prefix, table)),
+        None => named_key(prefix, names),
+    }
 }
 
 fn named(key: &Bytes, table: KeyLocation) -> NamedKey {
@@ -37,14 +63,14 @@ fn named(key: &Bytes, table: KeyLocation) -> NamedKey {
         account: Some(table.account),
         table: table.table,
         table_id: Some(table.table_id.0.to_string()),
-        partition_key: None,
+        ..NamedKey::default()
     }
 }
 
 /// The table that keys with this prefix belong to.
-pub(super) fn table_of(prefix: &Bytes, names: &TableNames) -> Option<KeyLocation> {
+pub(super) fn table_of(prefix: &Bytes, names: &Names) -> Option<KeyLocation> {
     // `location` needs a complete PartitionKey: appends the empty one. Only the table of the result is used.
     let mut key = prefix.to_vec();
     key.push(0);
-    names.location(&key)
+    names.tables.location(&key)
 }

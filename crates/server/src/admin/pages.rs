@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::answer::{Answer, Answered};
 use super::snapshots::ActionContext;
-use super::{heat, hot, ranges, snapshots, status};
+use super::{heat, hot, queues, ranges, snapshots, status};
 use crate::connections::{Phase, Progress};
 use crate::metrics::{self, Surroundings};
 use crate::status::{OpenStore, ServerStatus};
@@ -32,7 +32,7 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 const X_PARTITA_ADMIN: &str = "x-partita-admin";
 
 /// The pages that a 404 lists.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "/healthz",
     "/readyz",
     "/metrics",
@@ -40,9 +40,13 @@ const PAGES: [&str; 9] = [
     "/admin/v1/ranges",
     "/admin/v1/heat",
     "/admin/v1/hot",
+    "/admin/v1/queues",
     "/admin/v1/snapshots",
     "/admin/v1/jobs",
 ];
+
+/// The number of queues on the metrics page, the fullest first: a bound for the number of series.
+const METRICS_QUEUES_MAX: usize = 100;
 
 /// What a page is built from.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +92,8 @@ pub(super) async fn answer(
         ["readyz"] => return readiness(server),
         ["metrics"] => match context.begin() {
             Ok(_running) => {
-                return page(StatusCode::OK, metrics::CONTENT_TYPE, metrics_page(server));
+                let text = metrics_page(server).await;
+                return page(StatusCode::OK, metrics::CONTENT_TYPE, text);
             }
             Err(busy) => Err(busy),
         },
@@ -124,6 +129,7 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
         ["jobs", id] => snapshots::job(server, id),
         ["heat"] => heat::heat(store()?, query, server.now()).await,
         ["hot"] => hot::hot(store()?, query, server.balances()).await,
+        ["queues"] => queues::list(store()?, query).await,
         ["ranges"] => ranges::list(store()?).await,
         ["ranges", _] => {
             let message = "the path has no action: expected POST /admin/v1/ranges/ID/ACTION";
@@ -244,8 +250,12 @@ fn text_page(is_well: bool, text: String) -> Response<Full<Bytes>> {
     page(status, TEXT, text)
 }
 
-fn metrics_page(server: &ServerStatus) -> String {
+async fn metrics_page(server: &ServerStatus) -> String {
     let memory = server.row_memory();
+    let queues = match server.open() {
+        Some(store) => store.queues.queue_reports(METRICS_QUEUES_MAX).await.ok(),
+        None => None,
+    };
     let around = Surroundings {
         version: crate::VERSION,
         uptime: server.uptime(),
@@ -256,6 +266,7 @@ fn metrics_page(server: &ServerStatus) -> String {
         damaged_files: server.damaged_files().len(),
         scrub_bytes: server.scrub.bytes(),
         scrub: server.scrub.results(),
+        queues: queues.map_or_else(Vec::new, |(reports, _)| reports),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         process: metrics::process_stats(),
     };

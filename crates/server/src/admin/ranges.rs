@@ -11,7 +11,7 @@ use partita_cluster::{ChangeRecord, ChangeRefused, Cluster, RangeAction, Served,
 use partita_heat::{self as heat, Pattern};
 use partita_model::{AccountName, TableName};
 use partita_range::{Range, RangeId};
-use partita_table::{Error, Service, TableNames};
+use partita_table::{Error, Service};
 use partita_wire::admin::{
     self, ActionDone, CheckpointResult, GrowthPattern, MergeResult, RangeActionParams, RangeChange,
     RangeFiles, RangeHotPartition, RangeWindow, Ranges, SplitResult, TableGrowth, WindowCounts,
@@ -20,7 +20,7 @@ use partita_wire::admin::{
 use serde::de::DeserializeOwned;
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{named_key, table_names, table_of};
+use super::named_keys::{Names, named_key, names, table_of};
 use crate::status::OpenStore;
 
 /// The maximum number of hot partitions in each range's entry.
@@ -38,7 +38,7 @@ const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// All ranges in key order.
 pub(super) async fn list(store: &OpenStore) -> Answered {
-    let (cluster, names) = (&store.cluster, table_names(&store.service).await?);
+    let (cluster, names) = (&store.cluster, names(store).await?);
     let record = cluster.record();
     let ranges = cluster.map().ranges();
     let (no_split_key, balanced) = cluster.balance_counts();
@@ -80,7 +80,7 @@ pub(super) fn growth_pattern(pattern: Pattern) -> GrowthPattern {
     }
 }
 
-fn range(cluster: &Cluster, served: &Served, names: &TableNames) -> admin::Range {
+fn range(cluster: &Cluster, served: &Served, names: &Names) -> admin::Range {
     let heat = served.range.heat();
     let window = cluster.last_window(served.range.id());
     let cores = cluster.last_cores(served.range.id());
@@ -135,7 +135,7 @@ pub(super) fn window_latency(latency: &heat::Latency) -> WindowLatency<u64> {
     }
 }
 
-fn hot_partition(hot: &heat::HotPartition, names: &TableNames) -> RangeHotPartition {
+fn hot_partition(hot: &heat::HotPartition, names: &Names) -> RangeHotPartition {
     let last = &hot.last;
     RangeHotPartition {
         partition: named_key(&hot.partition, names),
@@ -209,7 +209,7 @@ pub(super) fn read_params<T: Default + DeserializeOwned>(body: &[u8]) -> Result<
 async fn split(store: &OpenStore, id: RangeId, params: RangeActionParams) -> Answered {
     let at = split_key(&store.service, params).await?;
     let split = store.cluster.split(id, at).await?;
-    let names = store.service.table_names().await.unwrap_or_default();
+    let names = names(store).await.unwrap_or_default();
     Answer::ok(&SplitResult {
         left: split.left.0,
         right: split.right.0,

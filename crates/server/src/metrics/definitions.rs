@@ -82,6 +82,9 @@ definitions! {
     SCRUB_PASSES = Counter "partita_scrub_passes_total" "Complete reads of the store to find damaged files.";
     SCRUB_DAMAGED = Gauge "partita_scrub_damaged_files" "Damaged files that the last complete read of the store found.";
     SCRUB_LAST = Gauge "partita_scrub_last_pass_timestamp_seconds" "Unix time of the last complete read of the store; 0 before the first.";
+    QUEUE_MESSAGES = Gauge "partita_queue_messages" "Messages of a queue, also hidden ones, and expired ones that are not removed yet. The 100 fullest queues.";
+    QUEUE_NEXT_AGE = Gauge "partita_queue_next_message_age_seconds" "Time since the put of the message of a queue that is next; 0 for an empty queue. The 100 fullest queues.";
+
     ENTITY_CACHE_HITS = Counter "partita_entity_cache_hits_total" "Entities found in memory.";
     ENTITY_CACHE_MISSES = Counter "partita_entity_cache_misses_total" "Entities looked up in the store.";
     ENTITY_CACHE_BYTES = Gauge "partita_entity_cache_bytes" "Memory held by single entities.";

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, UNIX_EPOCH};
 
 use partita_engine::{Distribution, Stats};
+use partita_queue::QueueReport;
 use partita_range::CacheStats;
 use partita_service::BusyReason;
 use partita_wire::admin::ProcessStats;
@@ -33,6 +34,8 @@ pub(crate) struct Surroundings {
     pub(crate) scrub_bytes: u64,
     /// The results of the scrub's complete passes.
     pub(crate) scrub: Results,
+    /// The fullest queues; empty if they cannot be read now.
+    pub(crate) queues: Vec<QueueReport>,
     pub(crate) entity_cache: CacheStats,
     pub(crate) process: Option<ProcessStats>,
 }
@@ -61,6 +64,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
         page.single(&d::DAMAGED_FILES, around.damaged_files);
         scrub(&mut page, around);
     }
+    queues(&mut page, &around.queues);
     page.single(&d::ENTITY_CACHE_HITS, around.entity_cache.hits);
     page.single(&d::ENTITY_CACHE_MISSES, around.entity_cache.misses);
     page.single(&d::ENTITY_CACHE_BYTES, around.entity_cache.bytes);
@@ -73,6 +77,20 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
         page.single(&d::OPEN_FILES, process.open_files);
     }
     page.text
+}
+
+fn queues(page: &mut Page, queues: &[QueueReport]) {
+    page.family(&d::QUEUE_MESSAGES);
+    for of in queues {
+        let labels = [("account", &*of.account), ("queue", &*of.queue)];
+        page.sample(d::QUEUE_MESSAGES.name, &labels, of.messages);
+    }
+    page.family(&d::QUEUE_NEXT_AGE);
+    for of in queues {
+        let labels = [("account", &*of.account), ("queue", &*of.queue)];
+        let age = of.next_message_age.unwrap_or_default().as_secs_f64();
+        page.sample(d::QUEUE_NEXT_AGE.name, &labels, age);
+    }
 }
 
 fn scrub(page: &mut Page, around: &Surroundings) {
@@ -313,6 +331,12 @@ mod tests {
             damaged_files: 1,
             scrub_bytes: 5,
             scrub: Results::default(),
+            queues: vec![QueueReport {
+                account: "acc".to_owned(),
+                queue: "work".to_owned(),
+                messages: 3,
+                next_message_age: None,
+            }],
             entity_cache: CacheStats {
                 hits: 1,
                 misses: 2,

@@ -17,6 +17,7 @@ mod heat;
 mod hot;
 mod jobs;
 mod named_key;
+mod queues;
 mod ranges;
 mod snapshots;
 mod status;
@@ -28,6 +29,7 @@ pub use heat::{Heat, HeatMetric, HeatRow};
 pub use hot::{AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice};
 pub use jobs::{BackupResult, Job, JobList, JobParams, JobResult, JobState, RestoredTable};
 pub use named_key::NamedKey;
+pub use queues::{QueueSummary, Queues};
 pub use ranges::{
     ActionDone, Activity, CheckpointResult, Counts, GrowthPattern, MergeResult, Range,
     RangeActionParams, RangeChange, RangeFiles, RangeHotPartition, RangeWindow, Ranges,

@@ -1,4 +1,4 @@
-//! Keys, with the names of account, table and partition that they contain.
+//! Keys, with the names of account, table, partition and queue that they contain.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,11 +17,21 @@ pub struct NamedKey {
     pub table_id: Option<String>,
     /// The PartitionKey; `None` if the key stands for a whole table.
     pub partition_key: Option<String>,
+    /// The queue; absent for the key of a table, and after the queue was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// The queue's id, known also after the queue was deleted; absent for the key of a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_id: Option<String>,
 }
 
 impl fmt::Display for NamedKey {
-    /// Writes `people 'm'`: the table, and the PartitionKey quoted as in a filter.
+    /// Writes `people 'm'`: the table, and the PartitionKey quoted as in a filter; or `queue work`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.queue_id.is_some() {
+            let queue = self.queue.as_deref().unwrap_or("(deleted)");
+            return write!(f, "queue {queue}");
+        }
         f.write_str(self.table.as_deref().unwrap_or("(dropped table)"))?;
         match self.partition_key.as_deref() {
             Some(key) => write!(f, " '{}'", key.replace('\'', "''")),
