@@ -318,7 +318,7 @@ impl Client {
         if !request.content_type.is_empty() {
             text.push_str(&format!("Content-Type: {}\r\n", request.content_type));
         }
-        if !request.body.is_empty() || request.method == "POST" {
+        if !request.body.is_empty() || matches!(request.method, "POST" | "PUT") {
             text.push_str(&format!("Content-Length: {}\r\n", request.body.len()));
         }
         text.push_str("\r\n");

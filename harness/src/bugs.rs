@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 14] = [
+const BUGS: [&str; 18] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -23,6 +23,10 @@ const BUGS: [&str; 14] = [
     "reader-skips-last-block",
     "reader-shows-hidden-rows",
     "reader-drops-memtable",
+    "queue-receipt-unchecked",
+    "queue-visibility-in-memory",
+    "queue-count-too-low",
+    "queue-forgets-hidden",
 ];
 
 /// Activate each planted bug in turn and check that the pressure test catches it

@@ -31,39 +31,34 @@ def close(server, end):
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_everything_acknowledged_is_there_again(target, tmp_path, end):
     only_started(target)
-    expected, held, receipts = [], {}, {}
+    expected, held = [], {}
     for life in range(3):
-        server = Server(target, location=tmp_path, service="queue")
-        server.start()
-        queue = open_queue(server)
-        if life == 0:
-            queue.create({"x-ms-meta-name": "value"})
-            expect_ok(queue.set_acl(identifiers(identifier("kept", POLICY))), 204)
-        assert queue.metadata().header("x-ms-meta-name") == "value" and "<Id>kept</Id>" in queue.acl().text
-        # Visible messages, in their order; their times and counts; those that a client holds, with their receipts.
-        assert [(message.id, message.text, message.inserted, message.expires) for message in queue.look()] == expected
-        assert queue.count() == len(expected) + len(held)
-        for text, message in held.items():
-            held[text] = message._replace(receipt=queue.change(message, text, visibilitytimeout=DAY_S))
-        for number in range(8):
-            text = f"{life}-{number}"
-            put = queue.add(text, messagettl=-1)
-            expected.append((put.id, text, put.inserted, put.expires))
-            receipts[put.id] = put
-        taken, gone = queue.take(2, visibilitytimeout=DAY_S)
-        held[taken.text] = taken
-        expect_ok(queue.delete(gone.id, gone.receipt), 204)
-        expected = [one for one in expected if one[0] not in (taken.id, gone.id)]
-        queue.endpoint.connection.close()
-        close(server, end)
+        with Server(target, location=tmp_path, service="queue") as server:
+            queue = open_queue(server)
+            if life == 0:
+                queue.create({"x-ms-meta-name": "value"})
+                expect_ok(queue.set_acl(identifiers(identifier("kept", POLICY))), 204)
+            assert queue.metadata().header("x-ms-meta-name") == "value" and "<Id>kept</Id>" in queue.acl().text
+            # Visible messages, in their order; their times and counts; those that a client holds, with their receipts.
+            assert [(message.id, message.text, message.inserted, message.expires) for message in queue.look()] == expected
+            assert queue.count() == len(expected) + len(held)
+            for text, message in held.items():
+                held[text] = message._replace(receipt=queue.change(message, text, visibilitytimeout=DAY_S))
+            for number in range(8):
+                text = f"{life}-{number}"
+                put = queue.add(text, messagettl=-1)
+                expected.append((put.id, text, put.inserted, put.expires))
+            taken, gone = queue.take(2, visibilitytimeout=DAY_S)
+            held[taken.text] = taken
+            expect_ok(queue.delete(gone.id, gone.receipt), 204)
+            expected = [one for one in expected if one[0] not in (taken.id, gone.id)]
+            queue.endpoint.connection.close()
+            close(server, end)
 
 
 def test_puts_while_the_server_is_killed(target, tmp_path):
     # A put that was answered with 201 is there after kill -9; one that was not may be.
     only_started(target)
-    server = Server(target, location=tmp_path, service="queue")
-    server.start()
-    open_queue(server).create()
     acknowledged, enough = [], threading.Event()
 
     def write(worker):
@@ -78,13 +73,15 @@ def test_puts_while_the_server_is_killed(target, tmp_path):
         except (OSError, EOFError):
             return
 
-    writers = [threading.Thread(target=write, args=(worker,)) for worker in range(4)]
-    for writer in writers:
-        writer.start()
-    assert enough.wait(60)
-    server.kill()
-    for writer in writers:
-        writer.join(60)
+    with Server(target, location=tmp_path, service="queue") as server:
+        open_queue(server).create()
+        writers = [threading.Thread(target=write, args=(worker,)) for worker in range(4)]
+        for writer in writers:
+            writer.start()
+        assert enough.wait(60)
+        server.kill()
+        for writer in writers:
+            writer.join(60)
     with Server(target, location=tmp_path, service="queue") as again:
         queue = open_queue(again)
         count, found = queue.count(), []

@@ -16,6 +16,8 @@ mod error;
 mod group;
 mod message;
 mod open_queues;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod report;
 mod rows;
 mod service;

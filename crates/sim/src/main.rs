@@ -8,7 +8,7 @@
 //! ```text
 //!  scenario ──▶ world: turmoil, virtual clock, object store in memory
 //!                 ├─ host "server": the real server, and an operator that splits and merges
-//!                 └─ host "clients": sessions, each with a model of its rows
+//!                 └─ host "clients": sessions, each with a model of its rows, and queues with models
 //!  every event ──▶ trace
 //! ```
 
@@ -20,6 +20,7 @@
 mod client;
 mod model;
 mod operator;
+mod queue_model;
 mod scenario;
 mod seed;
 mod trace;

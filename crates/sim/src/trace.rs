@@ -62,6 +62,11 @@ impl Trace {
     /// Adds a line: an event of `source` now.
     pub(crate) fn note(&self, source: &str, event: &str) {
         let now = turmoil::sim_elapsed().unwrap_or(Duration::ZERO);
+        self.note_at(now, source, event);
+    }
+
+    /// Adds a line for an event that no host causes.
+    pub(crate) fn note_at(&self, now: Duration, source: &str, event: &str) {
         let line = format!("{:.6} {source} {event}\n", now.as_secs_f64());
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.lines += 1;

@@ -166,6 +166,8 @@ impl OpenQueue {
         } else {
             let row = state.next_header();
             let mut batch = changes.into_batch();
+            #[cfg(feature = "planted-bugs")]
+            let mut batch = crate::planted::batch(batch);
             batch.put(self.space.header(), row);
             let started = shared.storage.clock.monotonic();
             // After an error the state is dropped: it contains changes that may not be stored.

@@ -31,6 +31,8 @@ impl State {
     /// The row of the header for the commit of a group.
     pub(super) fn next_header(&mut self) -> Bytes {
         self.header.changes += 1;
+        #[cfg(feature = "planted-bugs")]
+        crate::planted::count(&mut self.header);
         self.header.first = self.window.first_position();
         let row = self.header.encode();
         self.header_row = Some(row.clone());

@@ -38,6 +38,8 @@ impl Window {
         end: MessagePosition,
         messages: Vec<(MessagePosition, MessageRow)>,
     ) {
+        #[cfg(feature = "planted-bugs")]
+        let end = crate::planted::end(end);
         self.end = self.end.max(end);
         for (position, row) in messages {
             self.add(position, row);
@@ -60,6 +62,14 @@ impl Window {
     /// The message at a position before the end.
     pub(super) fn get(&self, position: MessagePosition) -> Option<&MessageRow> {
         self.messages.get(&position)
+    }
+
+    /// The present position of a message, which may differ from that of an old receipt.
+    #[cfg(feature = "planted-bugs")]
+    pub(super) fn position_now(&self, old: MessagePosition) -> MessagePosition {
+        let mut positions = self.messages.keys();
+        let now = positions.find(|position| position.number == old.number);
+        now.copied().unwrap_or(old)
     }
 
     /// Adds a new message, unless it is behind the end.

@@ -84,6 +84,10 @@ impl MessageRef {
     /// Whether the row at that position is the message, in the state in which the receipt was given.
     pub(crate) fn is_of(&self, row: &MessageRow) -> bool {
         let id = message_id(row.nonce, self.receipt.position().number);
+        #[cfg(feature = "planted-bugs")]
+        if crate::planted::accepts_any_receipt() {
+            return self.id == id;
+        }
         self.id == id && self.receipt.generation() == row.generation
     }
 }

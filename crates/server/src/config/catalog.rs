@@ -44,7 +44,7 @@ settings! {
         QUEUE_PORT = "queue.port", "queue-port", One("PORT"), "10001",
             "Port of the queue endpoint; `auto` picks a free port, which is printed, and is the default with --table-port 0; 0 serves no queues", aliases: &["queuePort"];
         QUEUE_KEEP_ALIVE = "queue.keep-alive", "queue-keep-alive", One("TIME"), "5s",
-            "Timeout sent to clients of queues in the Keep-Alive header, in whole seconds", aliases: &["queueKeepAliveTimeout"];
+            "Timeout sent to clients of queues in the Keep-Alive header, in whole seconds; unless it is set, that of tables", aliases: &["queueKeepAliveTimeout"];
         QUEUE_HOST_SUFFIX = "queue.host-suffixes", "queue-host-suffix", Many("SUFFIX"), "queue.localhost",
             "Host names of the form ACCOUNT.SUFFIX select the account of a request for queues; may be repeated";
         DISABLE_PRODUCT_STYLE_URL = "table.disable-product-style-url", "disable-product-style-url", Switch, "false",

@@ -16,10 +16,20 @@ pub(super) fn table(values: &Values) -> Result<ServiceListener, Error> {
 }
 
 pub(super) fn queue(values: &Values) -> Result<Option<ServiceListener>, Error> {
-    let settings = [&c::QUEUE_HOST, &c::QUEUE_KEEP_ALIVE, &c::QUEUE_HOST_SUFFIX];
+    let keep_alive = queue_keep_alive(values);
+    let settings = [&c::QUEUE_HOST, keep_alive, &c::QUEUE_HOST_SUFFIX];
     let port = queue_port(values)?;
     let listener = service(values, settings, port.unwrap_or_default())?;
     Ok(port.map(|_| listener))
+}
+
+/// The setting of the time in the `Keep-Alive` header of queues: that of tables unless queues have their own, so that a
+/// shorter `--idle-timeout` needs one other flag only.
+fn queue_keep_alive(values: &Values) -> &'static Setting {
+    match values.of(&c::QUEUE_KEEP_ALIVE).source {
+        Source::Default => &c::TABLE_KEEP_ALIVE,
+        _ => &c::QUEUE_KEEP_ALIVE,
+    }
 }
 
 fn service(
@@ -67,7 +77,7 @@ pub(super) fn admin(values: &Values) -> Result<AdminListener, Error> {
 pub(super) fn idle_timeout(values: &Values) -> Result<Duration, Error> {
     let idle = time(values, &c::IDLE_TIMEOUT)?;
     let mut raised = idle;
-    for setting in [&c::TABLE_KEEP_ALIVE, &c::QUEUE_KEEP_ALIVE] {
+    for setting in [&c::TABLE_KEEP_ALIVE, queue_keep_alive(values)] {
         let keep_alive = time(values, setting)?;
         if idle >= keep_alive {
             continue;

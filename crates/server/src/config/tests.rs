@@ -395,6 +395,10 @@ fn conflicting_ports_and_timeouts_are_refused() {
         assert_eq!(raised.limits.idle_timeout, Duration::from_secs(125));
         assert!(refused(&[(flag, "120"), ("idle-timeout", "100s")]).contains(flag));
     }
+    // Queues take the time of tables, so a short idle timeout needs only that flag.
+    let short = [("idle-timeout", "1s"), ("table-keep-alive", "1s")];
+    let queue = settings(with_flags(&short)).unwrap().queue;
+    assert_eq!(queue.unwrap().keep_alive, Duration::from_secs(1));
 }
 
 #[test]

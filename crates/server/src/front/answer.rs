@@ -8,7 +8,7 @@ use super::cors;
 use super::protocol::{Exchange, Outcome, Protocol};
 use super::refused::Refused;
 use super::reply::{CONTENT_MD5, X_MS_CLIENT_REQUEST_ID};
-use super::request_head::RequestHead;
+use super::request_head::{Client, RequestHead};
 use crate::connections::Progress;
 use crate::logging::REQUESTS;
 use crate::metrics::Answered;
@@ -16,7 +16,6 @@ use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response, header};
 use partita_wire::{ErrorCode, Failure, Method, check_content_md5};
-use std::net::IpAddr;
 
 /// How far a request has come.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ struct Stage {
 pub(super) async fn answer<P: Protocol>(
     protocol: &P,
     request: Request<Incoming>,
-    peer: Option<IpAddr>,
+    client: Client<'_>,
     progress: &Progress,
 ) -> Response<AnswerBody> {
     let front = protocol.front();
@@ -39,7 +38,7 @@ pub(super) async fn answer<P: Protocol>(
     let _in_flight = front.parts.metrics.in_flight();
     let (parts, body) = request.into_parts();
     let mut body = RequestBody::new(body, &parts, progress, front);
-    let mut call = protocol.begin(RequestHead::new(front, &parts, peer));
+    let mut call = protocol.begin(RequestHead::new(front, &parts, client));
     let mut stage = Stage::default();
     let time_limit = call.head().time_limit();
     let handling = tokio::time::timeout(time_limit, handle(&mut call, &mut body, &mut stage));

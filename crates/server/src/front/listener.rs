@@ -2,6 +2,8 @@
 
 use super::answer::answer;
 use super::protocol::Protocol;
+use super::request_head::Client;
+use super::spellings::{SpelledStream, Spellings};
 use crate::connections::{self, Buffers, Ended, Phase, Watched, accept};
 use crate::metrics::ConnectionFault;
 use partita_rt::Tasks;
@@ -110,7 +112,13 @@ where
         head_bytes_max: parts.limits.header_bytes_max,
         memory: &parts.memory,
     };
-    let answer = |request| answer(protocol, request, Some(peer), &watched.progress);
+    let spellings = P::KEEPS_SPELLINGS.then(Arc::<Spellings>::default);
+    let stream = SpelledStream::new(stream, spellings.clone());
+    let client = Client {
+        peer: Some(peer),
+        spellings: spellings.as_deref(),
+    };
+    let answer = |request| answer(protocol, request, client, &watched.progress);
     fault(connections::serve(stream, watched, buffers, answer).await)
 }
 

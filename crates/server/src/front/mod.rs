@@ -31,6 +31,7 @@ pub mod queue;
 mod refused;
 mod reply;
 mod request_head;
+mod spellings;
 #[cfg(test)]
 mod stall_tests;
 pub mod table;

@@ -15,6 +15,9 @@ use partita_wire::{
 
 /// Answers the requests of one storage protocol.
 pub(super) trait Protocol: Send + Sync + 'static {
+    /// Whether answers have the names of metadata as clients spell them.
+    const KEEPS_SPELLINGS: bool;
+
     /// The parts shared with other protocols.
     fn front(&self) -> &Front;
 

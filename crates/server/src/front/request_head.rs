@@ -5,6 +5,7 @@ use super::reply::{
     KEEP_ALIVE, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE, X_MS_REQUEST_ID, X_MS_VERSION,
     X_PARTITA_REASON,
 };
+use super::spellings::Spellings;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_model::{DateTime, Guid, GuidText};
@@ -22,12 +23,21 @@ const ERROR_CODE_HEADER: Version = Version::from_date(20_170_729);
 const SERVER: HeaderValue =
     HeaderValue::from_static(concat!("Partita/", env!("CARGO_PKG_VERSION")));
 
+/// What is known about the client of a connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Client<'r> {
+    pub(super) peer: Option<IpAddr>,
+    pub(super) spellings: Option<&'r Spellings>,
+}
+
 /// The head of a request, and the values that every protocol parses from it.
 #[derive(Debug, Clone)]
 pub(super) struct RequestHead<'r> {
     pub(super) front: &'r Front,
     pub(super) parts: &'r Parts,
     pub(super) caller: Caller,
+    /// How the client spells the names of metadata.
+    pub(super) spellings: Option<&'r Spellings>,
     pub(super) request_id: GuidText,
     pub(super) version: Option<Version>,
     /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
@@ -35,16 +45,17 @@ pub(super) struct RequestHead<'r> {
 }
 
 impl<'r> RequestHead<'r> {
-    pub(super) fn new(front: &'r Front, parts: &'r Parts, peer: Option<IpAddr>) -> Self {
+    pub(super) fn new(front: &'r Front, parts: &'r Parts, client: Client<'r>) -> Self {
         let now = DateTime::from_system(front.parts.clock.now());
         Self {
             front,
             parts,
             caller: Caller {
                 now,
-                address: peer,
+                address: client.peer,
                 https: front.parts.tls.is_some(),
             },
+            spellings: client.spellings,
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
             version_text: None,

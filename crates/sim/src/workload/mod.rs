@@ -1,4 +1,5 @@
-//! The workload: sessions that write and read their own rows in shared tables, and shared counters.
+//! The workload: sessions that write and read their own rows in shared tables, and shared counters; and sessions on
+//! queues.
 //!
 //! Every answer is compared with the session's [`Model`](crate::model::Model) immediately. At the end, the rows of all
 //! tables are compared with all models.
@@ -8,6 +9,7 @@ mod connection;
 mod counters;
 mod protocol;
 mod query;
+mod queue;
 mod session;
 
 use std::collections::BTreeMap;
@@ -40,6 +42,10 @@ pub(crate) struct Progress {
     pub(crate) operations: u64,
     /// Whether all work is done and checked.
     pub(crate) is_done: bool,
+    /// Sessions on tables that rest, and send no request.
+    pub(crate) resting: u64,
+    /// How often the server was killed.
+    pub(crate) kills: u64,
 }
 
 /// Counts of the sessions' work.
@@ -51,10 +57,14 @@ pub(crate) struct Work {
     requests: u64,
     /// Requests refused because the server was too busy.
     busy: u64,
+    /// Requests whose connection was cut before their answer.
+    lost: u64,
     /// Writes refused as expected.
     refused: u64,
     /// Rows read.
     rows: u64,
+    /// Messages received.
+    messages: u64,
     /// Rows in the models at the end.
     rows_left: u64,
 }
@@ -63,8 +73,15 @@ impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} operations, {} requests ({} busy), {} refused, {} rows read, {} left",
-            self.operations, self.requests, self.busy, self.refused, self.rows, self.rows_left
+            "{} operations, {} requests ({} busy, {} lost), {} refused, {} rows read, {} left, {} messages received",
+            self.operations,
+            self.requests,
+            self.busy,
+            self.lost,
+            self.refused,
+            self.rows,
+            self.rows_left,
+            self.messages
         )
     }
 }
@@ -76,6 +93,8 @@ impl Work {
         self.busy += other.busy;
         self.refused += other.refused;
         self.rows += other.rows;
+        self.lost += other.lost;
+        self.messages += other.messages;
     }
 }
 
@@ -94,7 +113,7 @@ pub(crate) async fn run(
     progress: &watch::Sender<Progress>,
     plant: Option<Plant>,
 ) -> anyhow::Result<Work> {
-    let mut owner = Connection::new("owner", &trace)?;
+    let mut owner = session::connection("owner", &trace)?;
     for number in 0..scenario.tables {
         let answer = owner
             .send(&TableRequest::create_table(&table_name(number)))
@@ -107,8 +126,9 @@ pub(crate) async fn run(
         let session = Session::new(&scenario, number, counters.clone(), &trace, plant);
         async move { session?.work(progress).await }
     });
-    let sessions = try_join_all(sessions).await?;
-    let mut work = Work::default();
+    let on_tables = try_join_all(sessions);
+    let on_queues = queue::run(&scenario, &trace, progress);
+    let (sessions, mut work) = futures::try_join!(on_tables, on_queues)?;
     let mut expected: BTreeMap<&Key, &Row> = BTreeMap::new();
     for session in &sessions {
         work.add(session.work_done());

@@ -11,6 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::connection::Call;
 use crate::client::Answer;
 use crate::model::{Key, Refusal, Row, RowChange, Values, Write};
 
@@ -87,9 +88,10 @@ impl TableRequest {
     pub(super) fn create_table(name: &str) -> Self {
         Self::new("POST", "/Tables").json(&json!({ "TableName": name }))
     }
+}
 
-    /// The request, signed.
-    pub(super) fn sign(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>> {
+impl Call for TableRequest {
+    fn sign(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>> {
         let Self { path, query, .. } = self;
         let mut request = Request::builder()
             .method(self.method)
@@ -104,6 +106,23 @@ impl TableRequest {
         }
         Ok(request.body(Full::new(Bytes::from(self.body.clone())))?)
     }
+
+    fn line(&self) -> String {
+        let Self {
+            method,
+            path,
+            query,
+            if_match,
+            body,
+            ..
+        } = self;
+        let hash = crc32fast::hash(body.as_bytes());
+        format!("{method} {path}?{query} {if_match:?} {hash:08x}")
+    }
+
+    fn shown(&self, answer: &Answer) -> String {
+        format!("{:?}", answer.header("etag"))
+    }
 }
 
 fn path_of(key: &Key) -> String {
@@ -113,10 +132,10 @@ fn path_of(key: &Key) -> String {
     )
 }
 
-/// An account SAS with all permissions that does not expire before the year 9999.
-pub(super) fn signature() -> anyhow::Result<String> {
+/// An account SAS with all permissions for a service that does not expire before the year 9999.
+pub(super) fn signature(service: ServiceKind) -> anyhow::Result<String> {
     let terms = AccountSasTerms {
-        permissions: "rwdlacu".to_owned(),
+        permissions: "rwdlacup".to_owned(),
         resource_types: "sco".to_owned(),
         terms: SasTerms {
             expiry: DateTime::parse("9999-01-01T00:00:00Z").ok(),
@@ -124,7 +143,7 @@ pub(super) fn signature() -> anyhow::Result<String> {
         },
     };
     let key = AccountKey::from_base64(WELL_KNOWN_KEY)?;
-    Ok(terms.sign(WELL_KNOWN_ACCOUNT, &key, ServiceKind::Table))
+    Ok(terms.sign(WELL_KNOWN_ACCOUNT, &key, service))
 }
 
 /// Percent-encodes a text for a query string.

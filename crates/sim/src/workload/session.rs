@@ -3,22 +3,38 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use partita_wire::ServiceKind;
 use tokio::sync::watch;
 
 use super::connection::Connection;
 use super::counters::Counters;
-use super::protocol::{TableRequest, expect_refusal, row};
+use super::protocol::{TableRequest, expect_refusal, row, signature};
 use super::query::Query;
 use super::{Plant, Progress, Work, batch, table_name};
 use crate::model::{Key, Model, Refusal, RowChange, Values, Write};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, TABLE_PORT};
 use crate::trace::Trace;
 
-/// How long a session pauses after half of its operations, so that compactions and garbage collections can run.
+/// How long a session rests after half of its operations and the kill of the server, so that compactions and garbage collections can run.
 const REST: Duration = Duration::from_secs(70);
 
 /// Largest number of writes in a batch.
 const BATCH_MAX: usize = 12;
+
+/// Waits until all sessions on tables rest and the server is killed, and somewhat longer.
+async fn rest(progress: &watch::Sender<Progress>) -> anyhow::Result<()> {
+    progress.send_modify(|progress| progress.resting += 1);
+    let mut observed = progress.subscribe();
+    observed.wait_for(|progress| progress.kills > 0).await?;
+    tokio::time::sleep(REST).await;
+    Ok(())
+}
+
+/// A connection to the table service.
+pub(super) fn connection(name: &str, trace: &Trace) -> anyhow::Result<Connection> {
+    let signature = signature(ServiceKind::Table)?;
+    Ok(Connection::new(name, TABLE_PORT, signature, trace))
+}
 
 /// A client, and the model of its rows.
 pub(super) struct Session {
@@ -43,7 +59,7 @@ impl Session {
         let name = format!("session-{number}");
         Ok(Self {
             scenario: scenario.clone(),
-            connection: Connection::new(&name, trace)?,
+            connection: connection(&name, trace)?,
             random: scenario.seed.stream(&name),
             suffix: format!("-{number:02}"),
             model: Model::default(),
@@ -70,7 +86,7 @@ impl Session {
             if number == share / 2 {
                 self.lose_a_row().await?;
                 self.connection.disconnect();
-                tokio::time::sleep(REST).await;
+                rest(progress).await?;
             }
         }
         Ok(self)

@@ -9,6 +9,7 @@ mod network;
 mod settings;
 mod store;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -93,8 +94,10 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
         scenario.seed.stream("store"),
         scenario.store_latency_max,
     )));
-    let outcome = Rc::new(std::cell::RefCell::new(Outcome::default()));
+    let work = Rc::new(RefCell::new(Work::default()));
+    let changes = Rc::new(RefCell::new(Changes::default()));
     let (progress, observed) = watch::channel(Progress::default());
+    let progress = Rc::new(progress);
     let (stopped, mut is_stopped) = watch::channel(false);
     let host = Host {
         scenario: scenario.clone(),
@@ -106,32 +109,68 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
         },
         settings: settings::of(&scenario, directory.path())?,
     };
-    let changes = Rc::clone(&outcome);
+    let counted = Rc::clone(&changes);
     sim.host(SERVER, move || {
         let (host, observed, stopped) = (host.clone(), observed.clone(), stopped.clone());
-        let changes = Rc::clone(&changes);
+        let counted = Rc::clone(&counted);
         async move {
-            let made = host.serve(observed).await.map_err(in_full)?;
-            changes.borrow_mut().changes = made;
+            host.serve(observed, &counted).await.map_err(in_full)?;
             stopped.send_replace(true);
             Ok(())
         }
     });
-    let work = Rc::clone(&outcome);
+    let killer = Killer {
+        sessions: scenario.sessions,
+        progress: Rc::clone(&progress),
+        trace: trace.clone(),
+    };
+    let done = Rc::clone(&work);
     sim.client("clients", async move {
-        let done_work = workload::run(scenario, trace, &progress, plant).await;
-        work.borrow_mut().work = done_work.map_err(in_full)?;
+        let worked = workload::run(scenario, trace, &progress, plant).await;
+        *done.borrow_mut() = worked.map_err(in_full)?;
         // This cannot fail, because the sender outlives this task.
         let _ = is_stopped.wait_for(|stopped| *stopped).await;
         Ok(())
     });
-    let ran = sim.run();
+    let ran = killer.run(&mut sim);
     let elapsed = sim.elapsed();
     ran.map_err(|error| anyhow!("{error}"))?;
     watchers::check()?;
-    let mut outcome = outcome.take();
-    outcome.elapsed = elapsed;
-    Ok(outcome)
+    Ok(Outcome {
+        work: work.take(),
+        changes: changes.take(),
+        elapsed,
+    })
+}
+
+/// Kills the server once.
+struct Killer {
+    /// The number of sessions on tables.
+    sessions: u64,
+    progress: Rc<watch::Sender<Progress>>,
+    trace: Trace,
+}
+
+impl Killer {
+    /// Runs the simulation. When all sessions on tables rest, kills the server and starts it again. The sessions on
+    /// queues go on; the outcome of their requests is not known to them.
+    fn run(&self, sim: &mut turmoil::Sim<'_>) -> turmoil::Result {
+        while !sim.step()? {
+            let Progress {
+                resting, kills: 0, ..
+            } = *self.progress.borrow()
+            else {
+                continue;
+            };
+            if resting == self.sessions {
+                self.trace.note_at(sim.elapsed(), SERVER, "is killed");
+                sim.crash(SERVER);
+                sim.bounce(SERVER);
+                self.progress.send_modify(|progress| progress.kills += 1);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The text of an error with its causes, because turmoil keeps only a text.
@@ -150,14 +189,18 @@ struct Host {
 
 impl Host {
     /// Runs the server and the operator until the clients have finished, then stops the server.
-    async fn serve(self, progress: watch::Receiver<Progress>) -> anyhow::Result<Changes> {
+    async fn serve(
+        self,
+        progress: watch::Receiver<Progress>,
+        changes: &RefCell<Changes>,
+    ) -> anyhow::Result<()> {
         let server = Server::start_in(self.environment, self.settings).await?;
         self.trace.note(SERVER, "serves");
-        let changes = operator::operate(&self.scenario, &self.trace, progress).await?;
+        operator::operate(&self.scenario, &self.trace, progress, changes).await?;
         let late = server.stop().await;
         anyhow::ensure!(late.is_empty(), "tasks of the server did not end: {late:?}");
         self.trace.note(SERVER, "stopped");
-        Ok(changes)
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use partita_server::config::{ALL, Layers, Settings};
 
-use crate::scenario::{ADMIN_PORT, Scenario, TABLE_PORT};
+use crate::scenario::{ADMIN_PORT, QUEUE_PORT, Scenario, TABLE_PORT};
 
 /// The settings of a scenario, as flags.
 pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settings> {
@@ -14,7 +14,8 @@ pub(super) fn of(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settin
         ("location", directory.display().to_string()),
         ("table-host", "0.0.0.0".to_owned()),
         ("table-port", TABLE_PORT.to_string()),
-        ("queue-port", "0".to_owned()),
+        ("queue-host", "0.0.0.0".to_owned()),
+        ("queue-port", QUEUE_PORT.to_string()),
         ("admin-host", "127.0.0.1".to_owned()),
         ("admin-port", ADMIN_PORT.to_string()),
         ("allow-well-known-key", "true".to_owned()),

@@ -17,6 +17,8 @@ use partita_wire::{
 };
 
 impl Protocol for QueueFront {
+    const KEEPS_SPELLINGS: bool = true;
+
     type Exchange<'r> = Call<'r>;
 
     fn front(&self) -> &Front {

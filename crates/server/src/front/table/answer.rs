@@ -22,6 +22,8 @@ use partita_wire::{
 };
 
 impl Protocol for TableFront {
+    const KEEPS_SPELLINGS: bool = false;
+
     type Exchange<'r> = Call<'r>;
 
     fn front(&self) -> &Front {

@@ -31,6 +31,8 @@ struct Answer {
     status: u16,
     head: String,
     body: String,
+    /// The head as received.
+    raw_head: String,
 }
 
 impl Answer {
@@ -97,6 +99,7 @@ async fn ask_at(
     Answer {
         status: head.split(' ').nth(1).unwrap().parse().unwrap(),
         head: head.to_ascii_lowercase(),
+        raw_head: head.to_owned(),
         body: body.trim_start_matches('\u{FEFF}').to_owned(),
     }
 }

@@ -119,6 +119,33 @@ async fn metadata_is_replaced_and_messages_are_counted() {
 }
 
 #[tokio::test]
+async fn names_of_metadata_keep_their_case() {
+    let server = with_queue().await;
+    let path = "/jobs?comp=metadata";
+    for name in [
+        "x-ms-meta-camelCase",
+        "x-ms-meta-CAMELcase",
+        "x-ms-meta-camelcase",
+    ] {
+        let metadata = [(name, "1"), ("x-ms-meta-Other", "2")];
+        assert_eq!(
+            send_with(&server, "PUT", path, &metadata, b"").await.status,
+            204
+        );
+        let read = send(&server, "GET", path).await;
+        for line in [
+            format!("\r\n{name}: 1"),
+            "\r\nx-ms-meta-Other: 2".to_owned(),
+        ] {
+            assert!(read.raw_head.contains(&line), "{}", read.raw_head);
+        }
+        let list = send(&server, "GET", "/?comp=list&include=metadata").await;
+        assert_eq!(list.element(&name["x-ms-meta-".len()..]), "1");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn policies_are_stored_and_cleared() {
     let server = with_queue().await;
     let acl = "/jobs?comp=acl";

@@ -1,0 +1,112 @@
+//! Sessions on queues that they share: producers and consumers.
+//!
+//! Every answer is compared with the [`QueueModel`] of its queue. At the end, all messages are received and deleted,
+//! and none may be missing.
+
+mod protocol;
+mod session;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use futures::future::try_join_all;
+use partita_wire::ServiceKind;
+use tokio::sync::watch;
+
+use self::protocol::QueueRequest;
+use self::session::QueueSession;
+use super::connection::Connection;
+use super::protocol::signature;
+use super::{Progress, Work};
+use crate::queue_model::{QueueModel, Time};
+use crate::scenario::{QUEUE_PORT, Scenario};
+use crate::trace::Trace;
+
+/// The queues of all sessions.
+type Queues = Rc<[RefCell<QueueModel>]>;
+
+/// The name of a queue.
+fn queue_name(queue: usize) -> String {
+    format!("queue-{queue}")
+}
+
+/// The virtual time.
+fn now() -> Time {
+    turmoil::sim_elapsed().unwrap_or_default()
+}
+
+fn connection(name: &str, trace: &Trace) -> anyhow::Result<Connection> {
+    let signature = signature(ServiceKind::Queue)?;
+    Ok(Connection::new(name, QUEUE_PORT, signature, trace))
+}
+
+/// Creates the queues, runs all sessions, and empties the queues.
+///
+/// # Errors
+/// The first wrong answer.
+pub(super) async fn run(
+    scenario: &Scenario,
+    trace: &Trace,
+    progress: &watch::Sender<Progress>,
+) -> anyhow::Result<Work> {
+    let mut owner = connection("queue-owner", trace)?;
+    for queue in 0..scenario.queues {
+        let answer = owner
+            .send(&QueueRequest::create(&queue_name(queue)))
+            .await?;
+        answer.expect(201).context("creating a queue")?;
+    }
+    let queues: Queues = (0..scenario.queues).map(|_| RefCell::default()).collect();
+    let sessions = (0..scenario.queue_sessions).map(|number| {
+        let session = QueueSession::new(scenario, number, Rc::clone(&queues), trace);
+        async move { session?.work(progress).await }
+    });
+    let mut work = Work::default();
+    for done in try_join_all(sessions).await? {
+        work.add(&done);
+    }
+    for (queue, model) in queues.iter().enumerate() {
+        let drained = drain(&mut owner, &queue_name(queue), model).await;
+        drained.with_context(|| format!("emptying queue {queue}"))?;
+    }
+    work.add(&owner.work);
+    Ok(work)
+}
+
+/// Waits until no message is hidden, and receives and deletes all.
+async fn drain(
+    owner: &mut Connection,
+    queue: &str,
+    model: &RefCell<QueueModel>,
+) -> anyhow::Result<()> {
+    let visible = model.borrow().all_visible();
+    tokio::time::sleep(visible.saturating_sub(now())).await;
+    loop {
+        let hour = Duration::from_secs(3600);
+        let receive = model.borrow_mut().receive_sent(32, hour, now());
+        let request = QueueRequest::receive(queue, &receive, Duration::ZERO);
+        let answer = owner.send(&request).await?;
+        answer.expect(200)?;
+        let found = protocol::found(&answer)?;
+        let checked = model.borrow_mut().receive_done(&receive, &found, now());
+        checked.map_err(|wrong| anyhow!(wrong))?;
+        if found.is_empty() {
+            let checked = model.borrow().check_empty(now());
+            return checked.map_err(|wrong| anyhow!(wrong));
+        }
+        owner.work.messages += found.len() as u64;
+        for message in found {
+            let receipt = message.receipt.context("no receipt")?;
+            let sent = model
+                .borrow_mut()
+                .change_sent(message.label, &receipt, None, now());
+            let change = sent.map_err(|wrong| anyhow!(wrong))?;
+            let request = QueueRequest::delete(queue, &message.id, &receipt);
+            owner.send(&request).await?.expect(204)?;
+            let done = model.borrow_mut().change_done(&change, None, now());
+            done.map_err(|wrong| anyhow!(wrong))?;
+        }
+    }
+}
