@@ -33,6 +33,10 @@ impl QueueAccountCommand for CreateCommand {
                 {
                     true
                 }
+                Err(error) if error.code() == Some(ErrorCode::QueueAlreadyExists) => {
+                    let why = "exists with other metadata; --if-not-exists accepts it";
+                    return Err(error).because(format!("queue {name} {why}"));
+                }
                 Err(error) => return Err(error.into()),
             };
             if exists {

@@ -1,11 +1,11 @@
 //! `partita queue get QUEUE`: receives messages, and with `--follow` waits for more.
 
 use super::message_sink::{MessageSink, ShowArgs};
+use super::new_message::parse_visibility;
 use super::poison::{PoisonArgs, PoisonRule};
 use super::{failed, is_message_missing};
 use crate::prelude::*;
 use crate::signals::stop_requested;
-use crate::units::parse_duration_above_zero;
 use clap::value_parser;
 use futures::{StreamExt as _, TryStreamExt as _};
 use partita_client::{MessagePoll, QueueClient, ReceiveOptions, ReceivedMessage};
@@ -29,7 +29,7 @@ pub(crate) struct GetCommand {
     #[arg(long, short = 'n', value_name = "N", value_parser = value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// How long the messages are hidden from other clients, 1s to 7d
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_above_zero, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_lease, default_value = "30s")]
     visibility: Duration,
     /// Delete the messages after they were written to stdout
     #[arg(long)]
@@ -149,6 +149,14 @@ impl Receiver {
         self.sink.finish()?;
         let messages = many(shown, "message", "messages");
         progress.finish(&format!("{messages}{summary}"), Outcome::of_count(found))
+    }
+}
+
+/// Reads the visibility timeout of received messages.
+fn parse_lease(text: &str) -> Result<Duration, String> {
+    match parse_visibility(text)? {
+        Duration::ZERO => Err("the shortest visibility timeout is 1s".to_owned()),
+        timeout => Ok(timeout),
     }
 }
 

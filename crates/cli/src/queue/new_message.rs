@@ -7,6 +7,7 @@ use crate::error::CommandError;
 use crate::lines::Line;
 use crate::units::{DURATION_HELP, parse_duration, parse_duration_above_zero};
 use partita_client::{MessageExpiry, SendOptions};
+use partita_model::limits::VISIBILITY_SECONDS_MAX;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::time::Duration;
@@ -25,16 +26,17 @@ pub(super) struct TimeArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_expiry)]
     ttl: Option<MessageExpiry>,
     /// Hide the messages for this time, such as 30s; at most 7d [default: 0s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_visibility)]
     visibility: Option<Duration>,
 }
 
 impl TimeArgs {
-    pub(super) fn options(&self) -> SendOptions {
-        SendOptions {
+    pub(super) fn options(&self) -> Result<SendOptions, CommandError> {
+        let options = SendOptions {
             visibility_timeout: self.visibility.unwrap_or_default(),
             expiry: self.ttl.unwrap_or_default(),
-        }
+        };
+        check_times(options).map_err(|why| CommandError::usage(format!("--ttl: {why}")))
     }
 }
 
@@ -64,11 +66,12 @@ impl LineForm {
             options.expiry = ttl.map_err(|why| invalid(format!("ttl: {why}")))?;
         }
         if let Some(visibility) = &object.visibility {
-            let visibility = time_text(visibility).and_then(|text| parse_duration(&text));
+            let visibility = time_text(visibility).and_then(|text| parse_visibility(&text));
             options.visibility_timeout =
                 visibility.map_err(|why| invalid(format!("visibility: {why}")))?;
         }
         let text = object.text;
+        let options = check_times(options).map_err(|why| invalid(format!("ttl: {why}")))?;
         Ok(NewMessage { text, options })
     }
 }
@@ -112,6 +115,27 @@ fn parse_expiry(text: &str) -> Result<MessageExpiry, String> {
     match text {
         "never" => Ok(MessageExpiry::Never),
         text => parse_duration_above_zero(text).map(MessageExpiry::After),
+    }
+}
+
+/// Reads a visibility timeout.
+pub(super) fn parse_visibility(text: &str) -> Result<Duration, String> {
+    let timeout = parse_duration(text)?;
+    if timeout > Duration::from_secs(VISIBILITY_SECONDS_MAX) {
+        return Err("the longest visibility timeout is 7d".to_owned());
+    }
+    Ok(timeout)
+}
+
+/// Refuses a message that would expire before it is visible.
+fn check_times(options: SendOptions) -> Result<SendOptions, String> {
+    match options.expiry {
+        MessageExpiry::After(time) if time <= options.visibility_timeout => {
+            let why =
+                "the message would expire before it is visible; set it longer than visibility";
+            Err(why.to_owned())
+        }
+        _ => Ok(options),
     }
 }
 
@@ -176,6 +200,14 @@ mod tests {
             (
                 r#"{"text":"a","ttl":-1}"#,
                 "ttl: -1 is neither a number of seconds",
+            ),
+            (
+                r#"{"text":"a","visibility":"8d"}"#,
+                "visibility: the longest visibility timeout is 7d",
+            ),
+            (
+                r#"{"text":"a","ttl":5}"#,
+                "ttl: the message would expire before it is visible",
             ),
             (
                 r#"{"text":"a","visibility":"x"}"#,

@@ -18,8 +18,7 @@ use partita_client::QueueClient;
 pub(crate) struct PutCommand {
     /// Queue name
     queue: String,
-    /// Text of the message, or - for messages on stdin, one on each line
-    #[arg(allow_hyphen_values = true)]
+    /// Text of the message, or - for messages on stdin, one on each line; put -- before texts that begin with a hyphen
     text: String,
     /// Read each line of stdin as a JSON object with text and, if wanted, ttl and visibility
     #[arg(long)]
@@ -42,6 +41,7 @@ impl QueueAccountCommand for PutCommand {
         if self.json && !is_stdin {
             return Err(CommandError::usage("--json needs - for messages on stdin"));
         }
+        let options = self.times.options()?;
         let queue = connection.service.queue_client(&self.queue);
         if self.create_queue {
             let name = queue.name();
@@ -54,7 +54,6 @@ impl QueueAccountCommand for PutCommand {
             output: Output::stdout(self.output, shape, None),
             put: 0,
         };
-        let options = self.times.options();
         let ended = if is_stdin {
             progress.start_bar("messages", None, true);
             let json = self.json;

@@ -9,7 +9,8 @@
 //! | 505 and above | no | yes |
 //! | any other status: 3xx, 4xx, 501 | no | no |
 //!
-//! Every write can be retried: [`crate::TableClient`] detects a retry that meets the effect of its own earlier attempt.
+//! Every write can be retried: [`crate::TableClient`] detects a retry that meets the effect of its own earlier attempt;
+//! [`crate::QueueClient`] lists the effects of a retry on messages.
 
 mod budget;
 mod policy;

@@ -20,6 +20,7 @@ mod migrate_commands;
 mod operate;
 mod process;
 mod proxy;
+mod queue_commands;
 mod request;
 mod serve;
 mod slow_clients;
