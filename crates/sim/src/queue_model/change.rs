@@ -23,7 +23,7 @@ pub(crate) struct Change {
     is_newest: bool,
     /// Whether the message was stored for certain, with this receipt.
     is_current: bool,
-    /// Until when nobody else could receive it.
+    /// The time before which no receive could return it.
     hidden: Time,
     dequeue_count: u32,
 }
@@ -120,7 +120,7 @@ impl QueueModel {
         }
     }
 
-    /// Takes the answer that there is no such message.
+    /// Takes the answer 404 MessageNotFound.
     pub(crate) fn change_refused(&mut self, change: &Change, now: Time) -> Check {
         let (label, is_uncleared) = (change.label, self.is_uncleared_since(change.sent));
         let Some(known) = self.messages.get_mut(&label) else {

@@ -8,6 +8,8 @@ mod change;
 mod clear;
 mod message;
 mod receive;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

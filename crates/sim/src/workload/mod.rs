@@ -33,6 +33,8 @@ use crate::trace::Trace;
 pub(crate) enum Plant {
     /// Delete a row whose write was acknowledged
     LostWrite,
+    /// Delete a message whose put was acknowledged
+    LostMessage,
 }
 
 /// The progress of all sessions.
@@ -127,7 +129,7 @@ pub(crate) async fn run(
         async move { session?.work(progress).await }
     });
     let on_tables = try_join_all(sessions);
-    let on_queues = queue::run(&scenario, &trace, progress);
+    let on_queues = queue::run(&scenario, &trace, progress, plant);
     let (sessions, mut work) = futures::try_join!(on_tables, on_queues)?;
     let mut expected: BTreeMap<&Key, &Row> = BTreeMap::new();
     for session in &sessions {

@@ -19,7 +19,7 @@ use self::protocol::QueueRequest;
 use self::session::QueueSession;
 use super::connection::Connection;
 use super::protocol::signature;
-use super::{Progress, Work};
+use super::{Plant, Progress, Work};
 use crate::queue_model::{QueueModel, Time};
 use crate::scenario::{QUEUE_PORT, Scenario};
 use crate::trace::Trace;
@@ -50,6 +50,7 @@ pub(super) async fn run(
     scenario: &Scenario,
     trace: &Trace,
     progress: &watch::Sender<Progress>,
+    plant: Option<Plant>,
 ) -> anyhow::Result<Work> {
     let mut owner = connection("queue-owner", trace)?;
     for queue in 0..scenario.queues {
@@ -60,7 +61,8 @@ pub(super) async fn run(
     }
     let queues: Queues = (0..scenario.queues).map(|_| RefCell::default()).collect();
     let sessions = (0..scenario.queue_sessions).map(|number| {
-        let session = QueueSession::new(scenario, number, Rc::clone(&queues), trace);
+        let plant = plant.filter(|_| number == 0);
+        let session = QueueSession::new(scenario, number, Rc::clone(&queues), trace, plant);
         async move { session?.work(progress).await }
     });
     let mut work = Work::default();

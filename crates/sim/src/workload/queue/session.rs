@@ -13,7 +13,7 @@ use crate::queue_model::{Label, Put, QueueModel, Update};
 use crate::scenario::Scenario;
 use crate::trace::Trace;
 use crate::workload::connection::Connection;
-use crate::workload::{Progress, Work};
+use crate::workload::{Plant, Progress, Work};
 
 /// The time after which a request has no answer any more, because the server was killed.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -43,8 +43,11 @@ pub(super) struct QueueSession {
     puts_percent: u32,
     /// The number of its messages and texts so far.
     texts: u64,
+    /// Messages with a receipt that may be valid.
     held: Vec<Held>,
+    /// Messages with a receipt that was used or not kept.
     old: Vec<Held>,
+    plant: Option<Plant>,
 }
 
 impl QueueSession {
@@ -53,6 +56,7 @@ impl QueueSession {
         number: u64,
         queues: Queues,
         trace: &Trace,
+        plant: Option<Plant>,
     ) -> anyhow::Result<Self> {
         let name = format!("queue-session-{number}");
         let mut random = scenario.seed.stream(&name);
@@ -63,6 +67,7 @@ impl QueueSession {
             puts_percent: random.u32(10..50),
             random,
             queues,
+            plant,
             texts: 0,
             held: Vec::new(),
             old: Vec::new(),
@@ -135,6 +140,11 @@ impl QueueSession {
             .context("a put without a receipt")?;
         self.model(queue)
             .put_done(&put, message.id.clone(), receipt, now());
+        if let Some(Plant::LostMessage) = self.plant.take_if(|_| put.time_to_live.is_none()) {
+            // The planted fault: deletes the message, but not in the model.
+            let request = QueueRequest::delete(&queue_name(queue), &message.id, receipt);
+            self.connection.send(&request).await?;
+        }
         if self.random.u32(..4) == 0 {
             self.hold(queue, label, &message.id, receipt);
         }
