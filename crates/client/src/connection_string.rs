@@ -2,17 +2,18 @@
 //!
 //! | part | meaning |
 //! | --- | --- |
-//! | `UseDevelopmentStorage=true` | the emulator's account on 127.0.0.1, port 10002, plain HTTP |
+//! | `UseDevelopmentStorage=true` | the emulator's account on 127.0.0.1, plain HTTP: tables at port 10002, queues at 10001 |
 //! | `DevelopmentStorageProxyUri` | the emulator's URL without port, instead of `http://127.0.0.1` |
 //! | `AccountName`, `AccountKey` | Shared Key |
 //! | `SharedAccessSignature` | a shared access signature; ignored if there is an `AccountKey` |
-//! | `TableEndpoint`, `TableSecondaryEndpoint` | the endpoints |
-//! | `DefaultEndpointsProtocol`, `EndpointSuffix` | parts of the endpoint if there is no `TableEndpoint`; default `https` and `core.windows.net` |
+//! | `TableEndpoint`, `TableSecondaryEndpoint` | the endpoints of tables |
+//! | `QueueEndpoint`, `QueueSecondaryEndpoint` | the endpoints of queues |
+//! | `DefaultEndpointsProtocol`, `EndpointSuffix` | parts of the endpoint without one of these; default `https` and `core.windows.net` |
 //!
-//! Names are case-insensitive. Parts for other services, such as `BlobEndpoint`, are ignored.
+//! Names are case-insensitive. Parts for other services, such as `BlobEndpoint` for a table client, are ignored.
 
 use crate::{Credential, Endpoint, InvalidEndpoint};
-use partita_wire::InvalidAccountKey;
+use partita_wire::{InvalidAccountKey, ServiceKind};
 use thiserror::Error;
 
 /// The emulator's account (document "Use the Azurite emulator").
@@ -20,15 +21,12 @@ const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
 /// The emulator's key, which is public.
 const EMULATOR_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
-/// The emulator's table port.
-const EMULATOR_PORT: u16 = 10002;
-
-/// A parsed connection string.
+/// A parsed connection string, for one service.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
-    /// The endpoint of the account.
+    /// The endpoint of the service in the account.
     pub endpoint: Endpoint,
-    /// The read-only secondary endpoint: `TableSecondaryEndpoint`, else [`Endpoint::secondary`].
+    /// The read-only secondary endpoint: `TableSecondaryEndpoint` or the like, else [`Endpoint::secondary`].
     pub secondary: Endpoint,
     /// The credential of the account.
     pub credential: Credential,
@@ -43,9 +41,9 @@ pub enum InvalidConnectionString {
     /// A duplicate part, by its name.
     #[error("duplicate {0} in the connection string")]
     Twice(String),
-    /// Neither `TableEndpoint` nor `AccountName`.
-    #[error("the connection string has neither TableEndpoint nor AccountName")]
-    NoEndpoint,
+    /// Neither `AccountName` nor the part with the endpoint, by its name, such as `TableEndpoint`.
+    #[error("the connection string has neither {0} nor AccountName")]
+    NoEndpoint(&'static str),
     /// An invalid endpoint.
     #[error(transparent)]
     Endpoint(#[from] InvalidEndpoint),
@@ -57,12 +55,44 @@ pub enum InvalidConnectionString {
     Key(#[from] InvalidAccountKey),
 }
 
+/// How connection strings name a service.
+struct ServiceParts {
+    endpoint: &'static str,
+    secondary: &'static str,
+    /// Its port in emulators.
+    port: u16,
+}
+
+impl ServiceParts {
+    const fn of(service: ServiceKind) -> Self {
+        let (endpoint, secondary, port) = match service {
+            ServiceKind::Table => ("TableEndpoint", "TableSecondaryEndpoint", 10_002),
+            ServiceKind::Queue => ("QueueEndpoint", "QueueSecondaryEndpoint", 10_001),
+            ServiceKind::Blob => ("BlobEndpoint", "BlobSecondaryEndpoint", 10_000),
+        };
+        Self {
+            endpoint,
+            secondary,
+            port,
+        }
+    }
+}
+
 impl ConnectionString {
-    /// Parses a connection string.
+    /// Parses a connection string for the Table service.
+    ///
+    /// # Errors
+    /// As [`Self::parse_for`].
+    pub fn parse(text: &str) -> Result<Self, InvalidConnectionString> {
+        Self::parse_for(text, ServiceKind::Table)
+    }
+
+    /// Parses a connection string for a service.
     ///
     /// # Errors
     /// [`InvalidConnectionString`] with the invalid or missing part.
-    pub fn parse(text: &str) -> Result<Self, InvalidConnectionString> {
+    pub fn parse_for(text: &str, service: ServiceKind) -> Result<Self, InvalidConnectionString> {
+        let names = ServiceParts::of(service);
         let parts = Parts::read(text)?;
         if parts
             .get("UseDevelopmentStorage")
@@ -70,21 +100,22 @@ impl ConnectionString {
         {
             let host = parts.get("DevelopmentStorageProxyUri");
             let host = host.unwrap_or("http://127.0.0.1").trim_end_matches('/');
-            return Self::parse(&format!(
-                "TableEndpoint={host}:{EMULATOR_PORT}/{EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY}"
-            ));
+            let (name, port) = (names.endpoint, names.port);
+            let account = format!("{host}:{port}/{EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY}");
+            return Self::parse_for(&format!("{name}={account}"), service);
         }
         let account = parts.get("AccountName");
-        let endpoint = match (parts.get("TableEndpoint"), account) {
+        let endpoint = match (parts.get(names.endpoint), account) {
             (Some(url), _) => Endpoint::parse(url)?,
             (None, Some(account)) => {
                 let scheme = parts.get("DefaultEndpointsProtocol").unwrap_or("https");
                 let suffix = parts.get("EndpointSuffix").unwrap_or("core.windows.net");
-                Endpoint::parse(&format!("{scheme}://{account}.table.{suffix}"))?
+                let label = service.label();
+                Endpoint::parse(&format!("{scheme}://{account}.{label}.{suffix}"))?
             }
-            (None, None) => return Err(InvalidConnectionString::NoEndpoint),
+            (None, None) => return Err(InvalidConnectionString::NoEndpoint(names.endpoint)),
         };
-        let secondary = match parts.get("TableSecondaryEndpoint") {
+        let secondary = match parts.get(names.secondary) {
             Some(url) => Endpoint::parse(url)?,
             None => endpoint.secondary(),
         };
@@ -202,6 +233,42 @@ mod tests {
     }
 
     #[test]
+    fn each_service_has_its_parts() {
+        let endpoint = |text: &str, service| {
+            let read = ConnectionString::parse_for(text, service).unwrap();
+            (read.endpoint.to_string(), read.secondary.to_string())
+        };
+        let of = |endpoint: &str, secondary: &str| (endpoint.to_owned(), secondary.to_owned());
+        let both = format!(
+            "AccountName=acct;{KEY};TableEndpoint=http://t/acct;QueueEndpoint=http://q/acct;QueueSecondaryEndpoint=http://s/acct"
+        );
+        let queue = ServiceKind::Queue;
+        assert_eq!(endpoint(&both, queue), of("http://q/acct", "http://s/acct"));
+        let (tables, _) = endpoint(&both, ServiceKind::Table);
+        assert_eq!(tables, "http://t/acct");
+        assert_eq!(
+            endpoint("UseDevelopmentStorage=true", queue),
+            of(
+                "http://127.0.0.1:10001/devstoreaccount1",
+                "http://127.0.0.1:10001/devstoreaccount1-secondary"
+            )
+        );
+        assert_eq!(
+            endpoint(&format!("AccountName=acct;{KEY}"), queue),
+            of(
+                "https://acct.queue.core.windows.net",
+                "https://acct-secondary.queue.core.windows.net"
+            )
+        );
+        let missing =
+            ConnectionString::parse_for(&format!("TableEndpoint=http://t/a;{KEY}"), queue);
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            "the connection string has neither QueueEndpoint nor AccountName"
+        );
+    }
+
+    #[test]
     fn a_signature_keeps_its_equals_signs() {
         let text = "TableEndpoint=http://h/a;SharedAccessSignature=sv=1&sig=a==";
         let read = ConnectionString::parse(text).unwrap();
@@ -212,10 +279,10 @@ mod tests {
     fn missing_parts_are_named() {
         use InvalidConnectionString as E;
         let fault = |text: &str| ConnectionString::parse(text).unwrap_err();
-        assert_eq!(fault(""), E::NoEndpoint);
+        assert_eq!(fault(""), E::NoEndpoint("TableEndpoint"));
         assert_eq!(fault("AccountName=a;junk"), E::Part(2));
         assert_eq!(fault("AccountName=a"), E::NoCredential);
-        assert_eq!(fault(KEY), E::NoEndpoint);
+        assert_eq!(fault(KEY), E::NoEndpoint("TableEndpoint"));
         assert_eq!(
             fault("AccountName=a;accountname=b"),
             E::Twice("accountname".to_owned())

@@ -1,7 +1,6 @@
 //! Errors of requests: what failed, whether the data changed, and what the caller can do.
 
-use partita_wire::ErrorCode;
-use partita_wire::table::ERROR_CODES;
+use partita_wire::{ErrorCode, queue, table};
 use std::fmt;
 use std::time::Duration;
 
@@ -159,7 +158,9 @@ impl Error {
     /// The storage error code; `None` if the answer has no code, or if this crate has no constant for it.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
-        ErrorCode::find(ERROR_CODES, self.code_text(), self.status()?)
+        let (name, status) = (self.code_text(), self.status()?);
+        let find = |codes| ErrorCode::find(codes, name, status);
+        find(table::ERROR_CODES).or_else(|| find(queue::ERROR_CODES))
     }
 
     /// The server's message, or a description of the failure. It may have several lines.
@@ -199,13 +200,13 @@ impl Error {
         attempts.map_or(0, |attempts| attempts.count)
     }
 
-    /// Whether the status is 404: the table or entity does not exist.
+    /// Whether the status is 404: the table, entity, queue or message does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// Whether the status is 409: the table or entity exists already, or is being deleted.
+    /// Whether the status is 409: the table, entity or queue exists already, or is being deleted.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status() == Some(409)

@@ -1,5 +1,6 @@
-//! The Rust SDK for Azure Table storage. It works with Partita, Azurite and Azure.
+//! The Rust SDK for Azure Table and Queue storage. It works with Partita, Azurite and Azure.
 //!
+//! # Tables
 //! The names follow the official SDKs: [`TableServiceClient`] for an account, [`TableClient`] for a table, [`Entity`]
 //! for a typed row. Int64, Guid, DateTime (100 ns) and Binary keep their exact values. Your own structs work through
 //! serde.
@@ -26,9 +27,29 @@
 //! # Ok(()) });
 //! ```
 //!
+//! # Queues
+//! [`QueueServiceClient`] is for an account, [`QueueClient`] for a queue. A received message is hidden from others until
+//! its visibility timeout ends; delete it when its work is done.
+//!
+//! ```
+//! # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
+//! # server::on_a_server(async |connection_string| {
+//! use partita_client::{QueueServiceClient, ReceiveOptions};
+//!
+//! let service = QueueServiceClient::from_connection_string(&connection_string)?;
+//! let jobs = service.create_queue("jobs").await?;
+//! jobs.send_message("paint the bridge").await?;
+//!
+//! for message in jobs.receive_messages(&ReceiveOptions::default()).await? {
+//!     assert_eq!(message.text, "paint the bridge");
+//!     jobs.delete_message(&message.id, &message.receipt).await?;
+//! }
+//! # Ok(()) });
+//! ```
+//!
 //! # Promises
 //! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry meets the effect of
-//!   an earlier attempt, the client detects it by reading back ([`TableClient`] has the rules).
+//!   an earlier attempt, the client detects it where it can ([`TableClient`] and [`QueueClient`] have the rules).
 //! - Retries follow a [policy](RetryPolicy) or the wait that the server requests, within a [budget](RetryBudget). A
 //!   [`RetryObserver`] sees every attempt.
 //! - Answers are bounded in size, and an invalid answer is an error, not a panic.
@@ -48,6 +69,7 @@ mod observer;
 mod options;
 mod pipeline;
 mod proxy;
+mod queue;
 mod request;
 mod retry;
 mod table;
@@ -62,6 +84,11 @@ pub use http_client::{HttpAnswer, HttpClient};
 pub use observer::{AttemptEvent, Decision, GiveUp, RetryObserver, RetryReason};
 pub use options::ClientOptions;
 pub use proxy::{InvalidProxy, Proxy, ProxyUrl};
+pub use queue::{
+    ListQueuesOptions, MessageExpiry, MessagePoll, PeekedMessage, QueueClient, QueueCreated,
+    QueuePageStream, QueueProperties, QueueServiceClient, QueueStream, ReceiveOptions,
+    ReceivedMessage, SendOptions, SentMessage, UpdatedMessage,
+};
 pub use retry::{RetryBudget, RetryPolicy, is_retried_status};
 pub use table::{
     Continuation, ConvertError, ETag, Entity, EntityStream, Filter, FollowOptions, Followed,
@@ -71,8 +98,12 @@ pub use table::{
 };
 
 pub use partita_model::{
-    AccessPolicy, ContinuationToken, CorsRule, DateTime, EdmType, EntityPosition, Guid, Logging,
-    Metrics, ServiceProperties, SignedIdentifier, TimeToLive, Value, ValueRef,
+    AccessPolicy, ContinuationToken, CorsRule, DateTime, EdmType, EntityPosition, Guid,
+    InvalidMetadata, Logging, Metadata, Metrics, ServiceProperties, SignedIdentifier, TimeToLive,
+    Value, ValueRef,
 };
+pub use partita_wire::queue::{ListedQueue, QueueList, QueueSasTerms};
 pub use partita_wire::table::{PageReader, RowReader, TableSasTerms, TableSettings};
-pub use partita_wire::{AccountKey, AccountSasTerms, ErrorCode, GeoReplication, SasTerms};
+pub use partita_wire::{
+    AccountKey, AccountSasTerms, ErrorCode, GeoReplication, SasTerms, ServiceKind,
+};

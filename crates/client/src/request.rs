@@ -7,8 +7,8 @@ use http::header::HeaderName;
 use partita_wire::{Method, push_query_parameter};
 use std::borrow::Cow;
 
-/// A header that only one protocol uses.
-pub(crate) type ExtraHeader = (HeaderName, &'static str);
+/// A header that only some operations or one protocol use.
+pub(crate) type ExtraHeader = (HeaderName, Cow<'static, str>);
 
 /// Looks for a failure inside an answer.
 type Inspect = fn(&Answer) -> Result<(), Error>;
@@ -28,7 +28,7 @@ pub(crate) struct Request {
     pub(crate) if_match: Option<String>,
     /// The requested media type of the answer.
     pub(crate) accept: &'static str,
-    pub(crate) extra_headers: [Option<ExtraHeader>; 2],
+    pub(crate) extra_headers: Vec<ExtraHeader>,
     /// The media type of the body; empty without a body.
     pub(crate) content_type: Cow<'static, str>,
     pub(crate) body: Bytes,
@@ -41,6 +41,15 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn with_parameter(mut self, name: &str, value: &str) -> Self {
         push_query_parameter(name, value, &mut self.query);
+        self
+    }
+
+    pub(crate) fn with_header(
+        mut self,
+        name: HeaderName,
+        value: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.extra_headers.push((name, value.into()));
         self
     }
 
@@ -63,4 +72,11 @@ impl Request {
         }
         target
     }
+}
+
+/// A name as a segment of a path. Valid names need no encoding; invalid ones must not address another path.
+pub(crate) fn encoded(name: &str) -> String {
+    let mut query = String::new();
+    push_query_parameter("", name, &mut query);
+    query.split_off(1)
 }

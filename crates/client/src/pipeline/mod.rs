@@ -24,7 +24,7 @@ use crate::transport::{Answer, Transport, header_text};
 use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::header::HeaderValue;
+use http::header::{HeaderMap, HeaderValue};
 use judge::{FailedAttempt, judge, retry_reason};
 use partita_model::Guid;
 use partita_wire::AccountKey;
@@ -57,6 +57,16 @@ impl Reply {
     /// The value of a header; `None` if it is absent or not visible ASCII.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         header_text(self.answer.headers(), name)
+    }
+
+    /// All headers.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.answer.headers()
+    }
+
+    /// The status, below 300.
+    pub(crate) fn status(&self) -> u16 {
+        self.answer.status().as_u16()
     }
 
     /// The body of the answer.
@@ -111,6 +121,14 @@ impl Pipeline {
         }))
     }
 
+    /// The longest time that a server may wait before it answers, such that the answer arrives in time: half of the
+    /// shortest timeout.
+    pub(crate) fn server_wait_max(&self) -> Duration {
+        let options = &self.options;
+        let operation = options.operation_timeout.unwrap_or(Duration::MAX);
+        options.attempt_timeout.min(operation) / 2
+    }
+
     /// The account's name and key, to make shared access signatures.
     pub(crate) fn shared_key(&self) -> Result<(&str, &AccountKey), Error> {
         match &self.account.credential {
@@ -126,7 +144,7 @@ impl Pipeline {
     /// boxed, so that its callers do not each compile an HTTP client.
     pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, Error>> {
         let span = tracing::debug_span!(
-            "table_request",
+            "storage_request",
             operation = request.operation,
             path = request.path
         );

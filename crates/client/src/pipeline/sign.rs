@@ -6,7 +6,7 @@ use crate::{Credential, Endpoint, Error, ErrorKind, TokenError, clock};
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http_body_util::Full;
-use partita_wire::{AccountKey, Failure, Method, http_date};
+use partita_wire::{AccountKey, Failure, Method, Query, Style, Target, http_date};
 
 /// The differences between the storage protocols.
 #[derive(Debug)]
@@ -25,11 +25,36 @@ pub(crate) struct Unsigned<'a> {
     pub(crate) request: &'a Request,
     pub(crate) endpoint: &'a Endpoint,
     /// Path and query as on the request line.
-    pub(crate) target: &'a str,
+    pub(crate) path_and_query: &'a str,
     pub(crate) account: &'a str,
     pub(crate) key: &'a AccountKey,
+    /// `x-ms-version`.
+    pub(crate) version: &'a str,
     /// `x-ms-date`.
     pub(crate) date: &'a str,
+    /// `x-ms-client-request-id`.
+    pub(crate) id: &'a str,
+}
+
+impl<'a> Unsigned<'a> {
+    /// The request's URL, as the signature needs it.
+    pub(crate) fn target(&self) -> Target<'a> {
+        let split = self.path_and_query.split_once('?');
+        let (path, query) = split.unwrap_or((self.path_and_query, ""));
+        Target {
+            account: self.account.into(),
+            secondary: self.request.secondary,
+            style: if self.endpoint.path().is_empty() {
+                Style::Host
+            } else {
+                Style::Path
+            },
+            host: self.endpoint.authority(),
+            path,
+            rest: path,
+            query: Query::new(query),
+        }
+    }
 }
 
 impl Pipeline {
@@ -49,7 +74,9 @@ impl Pipeline {
             _ => None,
         };
         let target = request.target(endpoint, signature);
-        let (version, authorization) = self.authorize(request, endpoint, &target, &date).await?;
+        let (version, authorization) = self
+            .authorize(request, endpoint, [&target, &date, id])
+            .await?;
         let uri = http::Uri::builder()
             .scheme(if endpoint.is_https() { "https" } else { "http" })
             .authority(endpoint.authority())
@@ -62,12 +89,9 @@ impl Pipeline {
         *signed.uri_mut() = uri;
         let headers = signed.headers_mut();
         headers.insert(header::USER_AGENT, self.user_agent.clone());
-        for (name, value) in request.extra_headers.iter().flatten() {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
         let has_body = matches!(request.method, Method::Post | Method::Put | Method::Patch);
         let content_type = Some(&*request.content_type).filter(|text| !text.is_empty());
-        for (name, value) in [
+        let common = [
             (HeaderName::from_static("x-ms-version"), Some(version)),
             (HeaderName::from_static("x-ms-date"), Some(&*date)),
             (HeaderName::from_static("x-ms-client-request-id"), Some(id)),
@@ -80,7 +104,10 @@ impl Pipeline {
                 (has_body && request.body.is_empty()).then_some("0"),
             ),
             (header::AUTHORIZATION, authorization.as_deref()),
-        ] {
+        ];
+        let extra = request.extra_headers.iter();
+        let extra = extra.map(|(name, value)| (name.clone(), Some(&**value)));
+        for (name, value) in extra.chain(common) {
             let Some(value) = value else { continue };
             let mut value = HeaderValue::from_str(value).map_err(|error| {
                 Error::input(format!("invalid value for {name}")).caused_by(error)
@@ -96,8 +123,7 @@ impl Pipeline {
         &self,
         request: &Request,
         endpoint: &Endpoint,
-        target: &str,
-        date: &str,
+        [path_and_query, date, id]: [&str; 3],
     ) -> Result<(&'static str, Option<String>), Error> {
         match &self.account.credential {
             Credential::Sas(_) => Ok((self.protocol.version, None)),
@@ -115,10 +141,12 @@ impl Pipeline {
                 let unsigned = Unsigned {
                     request,
                     endpoint,
-                    target,
+                    path_and_query,
                     account,
                     key,
+                    version: self.protocol.version,
                     date,
+                    id,
                 };
                 let signed = (self.protocol.authorization)(&unsigned)
                     .map_err(|error| Error::input("cannot sign the request").caused_by(error))?;

@@ -1,8 +1,9 @@
 //! Delete Table.
 
 use super::table_request::table_request;
-use super::{TableClient, TableServiceClient, encoded};
+use super::{TableClient, TableServiceClient};
 use crate::Result;
+use crate::request::encoded;
 use partita_wire::Method;
 use partita_wire::table::Operation;
 

@@ -33,4 +33,4 @@ pub use query_tables::TableStream;
 pub use service_client::TableServiceClient;
 pub use table_client::{IfMatch, TableClient, UpdateMode};
 
-use table_client::{body_of, encoded, etag_of};
+use table_client::{body_of, etag_of};

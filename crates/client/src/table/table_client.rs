@@ -2,7 +2,7 @@
 
 use super::table_request::table_request;
 use crate::pipeline::{Pipeline, Reply};
-use crate::request::Request;
+use crate::request::{Request, encoded};
 use crate::{ETag, Endpoint, Entity, Result};
 use partita_wire::Method;
 use partita_wire::table::{Operation, TableSasTerms, push_entity_path, write_entity};
@@ -129,13 +129,6 @@ impl TableClient {
         request.if_match = if_match.map(|if_match| if_match.header().to_owned());
         request
     }
-}
-
-/// A table's name as a segment of a path. Valid names need no encoding; invalid ones must not address another path.
-pub(super) fn encoded(name: &str) -> String {
-    let mut query = String::new();
-    partita_wire::push_query_parameter("", name, &mut query);
-    query.split_off(1)
 }
 
 /// The JSON body of a write.

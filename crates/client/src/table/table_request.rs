@@ -5,7 +5,7 @@ use crate::request::Request;
 use bytes::Bytes;
 use http::header::HeaderName;
 use partita_wire::table::{Operation, SignedRequest};
-use partita_wire::{Failure, Method, Query, Style, Target};
+use partita_wire::{Failure, Method};
 use std::borrow::Cow;
 
 /// The requested media type. Answers then contain ETags, and type annotations where JSON is ambiguous.
@@ -25,52 +25,34 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 
 /// A request without parameters, condition and body.
 pub(super) fn table_request(operation: Operation, method: Method, path: String) -> Request {
-    let version = (HeaderName::from_static("dataserviceversion"), "3.0");
-    let (accept, version) = if operation.answers_xml() {
-        (XML, None)
-    } else {
-        (JSON, Some(version))
-    };
-    Request {
+    let is_xml = operation.answers_xml();
+    let request = Request {
         operation: operation.name(),
         is_write: operation.is_write(),
         method,
         path,
         query: String::new(),
         if_match: None,
-        accept,
-        extra_headers: [version, None],
+        accept: if is_xml { XML } else { JSON },
+        extra_headers: Vec::new(),
         content_type: Cow::Borrowed(""),
         body: Bytes::new(),
         secondary: false,
         inspect: None,
+    };
+    if is_xml {
+        return request;
     }
+    request.with_header(HeaderName::from_static("dataserviceversion"), "3.0")
 }
 
 /// Requests an answer without the written data.
-pub(super) fn without_content(mut request: Request) -> Request {
-    let prefer = (HeaderName::from_static("prefer"), "return-no-content");
-    request.extra_headers[1] = Some(prefer);
-    request
+pub(super) fn without_content(request: Request) -> Request {
+    request.with_header(HeaderName::from_static("prefer"), "return-no-content")
 }
 
 fn authorization(unsigned: &Unsigned<'_>) -> Result<String, Failure> {
-    let (request, endpoint) = (unsigned.request, unsigned.endpoint);
-    let target = unsigned.target;
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let target = Target {
-        account: unsigned.account.into(),
-        secondary: request.secondary,
-        style: if endpoint.path().is_empty() {
-            Style::Host
-        } else {
-            Style::Path
-        },
-        host: endpoint.authority(),
-        path,
-        rest: path,
-        query: Query::new(query),
-    };
+    let (request, target) = (unsigned.request, unsigned.target());
     let signed = SignedRequest {
         method: request.method.name(),
         content_md5: "",

@@ -29,10 +29,15 @@ pub(crate) fn settings(flags: &[(&str, &str)]) -> Settings {
 
 /// The connection string of the server.
 pub(crate) fn connection_string(server: &Server) -> String {
+    let listening = server.listening();
+    let queues = listening
+        .queue
+        .map(|address| format!("QueueEndpoint=http://{address}/devstoreaccount1;"));
     format!(
-        "AccountName=devstoreaccount1;AccountKey={};TableEndpoint=http://{}/devstoreaccount1",
+        "AccountName=devstoreaccount1;AccountKey={};{}TableEndpoint=http://{}/devstoreaccount1",
         partita_server::config::WELL_KNOWN_KEY,
-        server.listening().table,
+        queues.unwrap_or_default(),
+        listening.table,
     )
 }
 

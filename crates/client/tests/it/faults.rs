@@ -39,7 +39,7 @@ impl Decisions {
     }
 }
 
-const QUICK: RetryPolicy = RetryPolicy::Fixed {
+pub(crate) const QUICK: RetryPolicy = RetryPolicy::Fixed {
     retries: 2,
     wait: Duration::from_millis(1),
 };

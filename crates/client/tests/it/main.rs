@@ -14,5 +14,7 @@ mod log_tail;
 mod lost_answers;
 mod on_the_server;
 mod proxy;
+mod queue_faults;
+mod queues;
 #[path = "../example/server.rs"]
 mod server;
