@@ -1,7 +1,7 @@
 """Tests of the driver: known inputs and results of signatures and of the multipart parser."""
 
 import pytest
-from driver import signing
+from driver import queue_signing, signing
 from driver.endpoint import Endpoint
 from driver.multipart import BatchError, Dialect, inner_answers
 from driver.signing import WELL_KNOWN_ACCOUNT as ACCOUNT
@@ -41,6 +41,31 @@ def test_sas():
     newer = signing.account_sas(ACCOUNT, KEY, permissions="rwdlacup", services="q", expiry="2034-01-02T03:04:05Z",
                                 version="2026-10-06")
     assert dict(newer)["sig"] == "1KOyXO4RHG9Ytz1ebMsKOP6j3rEIQGZTRK+0mruRG/8="
+
+
+def test_shared_key_of_queues():
+    headers = {"content-length": "103", "content-type": "application/xml", "x-ms-version": "2021-02-12"} | DATE
+    signed = queue_signing.shared_key(ACCOUNT, KEY, "POST",
+                                      "/devstoreaccount1/queue1/messages?visibilitytimeout=3&messagettl=-1", headers)
+    assert signed == f"SharedKey {ACCOUNT}:vDr9TJRjofG7w9KagrVhBGJTS9ylCtIKdQ34QvaRS4Y="
+
+
+def test_text_that_shared_key_of_queues_signs():
+    # Before 2015-02-21 a length of zero is signed, and before 2016-05-31 no empty header.
+    headers = {"content-length": "0", "x-ms-meta-b": "", "x-ms-meta-a": " two  words ", "date": "then"}
+    old = queue_signing.string_to_sign("a", "PUT", "/a/q?comp=metadata", headers | {"x-ms-version": "2014-02-14"})
+    assert old == ("PUT\n\n\n0\n\n\nthen\n\n\n\n\n\nx-ms-meta-a:two words\nx-ms-version:2014-02-14\n"
+                   "/a/a/q\ncomp:metadata")
+    new = queue_signing.string_to_sign("a", "PUT", "/a/q?b=%2B+&B=1", headers | DATE | {"x-ms-version": "2019-02-02"})
+    assert new == ("PUT\n\n\n\n\n\n\n\n\n\n\n\n"
+                   f"x-ms-date:{DATE['x-ms-date']}\nx-ms-meta-a:two words\nx-ms-meta-b:\nx-ms-version:2019-02-02\n"
+                   "/a/a/q\nb:++,1")
+
+
+def test_queue_sas():
+    queue = queue_signing.queue_sas(ACCOUNT, KEY, "myqueue", permissions="raup", start="2024-01-02T03:04:05Z",
+                                    expiry="2034-01-02T03:04:05Z", version="2026-10-06")
+    assert dict(queue)["sig"] == "wr9E45YDSAI2T5/SxIo4jek0MMjGO495dBcqI1+9k9s="
 
 
 def answer_of(body):

@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from service_xml import ALL_OFF, LOGGING_OFF, LOGGING_ON, METRICS_OFF, METRICS_ON, START, identifier, identifiers, rule
 from tables import JSON_MINIMAL, XML, Table, expect_error, expect_ok
 
-START = '<?xml version="1.0" encoding="utf-8"?>'
 BOM = b"\xef\xbb\xbf"
 
 
@@ -17,16 +17,6 @@ def put_acl(table, xml):
 def get_acl(table, method="GET"):
     """GET comp=acl."""
     return table.endpoint.send(method, f"/{table.name}?comp=acl", {"Accept": XML})
-
-
-def identifier(name, inner=""):
-    """One signed identifier."""
-    return f"<SignedIdentifier><Id>{name}</Id>{inner}</SignedIdentifier>"
-
-
-def identifiers(*inner):
-    """The XML of a list of signed identifiers."""
-    return f"{START}<SignedIdentifiers>{''.join(inner)}</SignedIdentifiers>"
 
 
 FULL = ("<AccessPolicy><Start>2024-01-01T00:00:00Z</Start><Expiry>2034-01-01T00:00:00.5Z</Expiry>"
@@ -123,24 +113,6 @@ def get_properties(endpoint):
     assert answer.body.startswith(BOM + START.encode())
     return re.fullmatch(re.escape(START) + "<StorageServiceProperties>(.*)</StorageServiceProperties>", answer.text,
                         re.DOTALL).group(1)
-
-
-NO_RETENTION = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"
-WEEK = "<RetentionPolicy><Enabled>true</Enabled><Days>7</Days></RetentionPolicy>"
-LOGGING_OFF = ("<Logging><Version>1.0</Version><Read>false</Read><Write>false</Write><Delete>false</Delete>"
-               f"{NO_RETENTION}</Logging>")
-LOGGING_ON = f"<Logging><Version>1.0</Version><Read>true</Read><Write>true</Write><Delete>true</Delete>{WEEK}</Logging>"
-METRICS_OFF = f"<Version>1.0</Version><Enabled>false</Enabled>{NO_RETENTION}"
-METRICS_ON = f"<Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>{WEEK}"
-ALL_OFF = (f"{LOGGING_OFF}<HourMetrics>{METRICS_OFF}</HourMetrics><MinuteMetrics>{METRICS_OFF}</MinuteMetrics><Cors />")
-
-
-def rule(origins="*", methods="GET", headers="*", exposed="*", age=200):
-    """One CORS rule, with its elements in the order of the service's answers."""
-    text = (f"<CorsRule><AllowedMethods>{methods}</AllowedMethods><AllowedOrigins>{origins}</AllowedOrigins>"
-            f"<AllowedHeaders>{headers}</AllowedHeaders><ExposedHeaders>{exposed}</ExposedHeaders>"
-            f"<MaxAgeInSeconds>{age}</MaxAgeInSeconds></CorsRule>")
-    return re.sub(r"<(\w+)></\1>", r"<\1 />", text)
 
 
 def test_properties_sections_change_alone(service):

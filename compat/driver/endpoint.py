@@ -1,4 +1,4 @@
-"""An account on a server, addressed in path or host style, with its key.
+"""An account of the Table service, addressed in path or host style, with its key.
 
 Replay and raw cases send all requests through this class. It signs requests, but does not change their paths.
 """
@@ -16,7 +16,7 @@ JSON_MINIMAL = "application/json;odata=minimalmetadata"
 
 @dataclasses.dataclass
 class Endpoint:
-    """An account on a server. `host_style` puts the account into the Host header instead of the path."""
+    """An account of the Table service. `host_style` puts the account into the Host header instead of the path."""
 
     url: str
     account: str = signing.WELL_KNOWN_ACCOUNT
@@ -24,6 +24,10 @@ class Endpoint:
     host_style: str = ""
     ca_file: str = ""
     connection: Connection = dataclasses.field(default=None, repr=False)
+
+    # Headers that requests have by default, besides Host, dates and lengths.
+    version = VERSION
+    defaults = {"Accept": JSON_MINIMAL}
 
     def __post_init__(self):
         parts = urllib.parse.urlsplit(self.url)
@@ -77,8 +81,8 @@ class Endpoint:
         if secondary and self.host_style:
             authority = authority.replace(self.account, self.account + "-secondary", 1)
         data = body.encode("utf-8") if isinstance(body, str) else body
-        fields = {"Host": authority, "x-ms-version": VERSION, "x-ms-date": signing.http_date(date_offset_s),
-                  "Accept": JSON_MINIMAL}
+        fields = {"Host": authority, "x-ms-version": self.version, "x-ms-date": signing.http_date(date_offset_s),
+                  **self.defaults}
         if data is not None or method in ("POST", "PUT", "PATCH", "MERGE"):
             fields["Content-Length"] = str(len(data or b""))
         known = {name.lower(): name for name in fields}
@@ -115,6 +119,10 @@ class Endpoint:
         """Deletes all tables and resets the service properties, for endpoints that cannot be restarted."""
         for name in self.list_tables():
             self.send("DELETE", f"/Tables('{name}')", {"Accept": "application/json"})
+        self.reset_properties()
+
+    def reset_properties(self):
+        """Sets the service properties to their defaults."""
         off = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"
         metrics = f"<Version>1.0</Version><Enabled>false</Enabled>{off}"
         self.send("PUT", "/?restype=service&comp=properties", {"Content-Type": "application/xml"},

@@ -1,8 +1,8 @@
-"""Starts a table server (Partita or Azurite) as a child process, waits for its ready line, and stops it.
+"""Starts a server (Partita or Azurite) as a child process, waits for its ready line, and stops it.
 
-The server uses a free port and a temporary data directory. As other projects do, this module waits for the ready line
-"Azurite Table service is successfully listening at URL", with a deadline and without sleeps. (Azurite's table-only
-program has another ready line.)
+The server uses free ports and a temporary data directory. As other projects do, this module waits for the ready line
+"Azurite Table service is successfully listening at URL", with a deadline and without sleeps. (Azurite's programs for a
+single service have other ready lines.)
 """
 
 import os
@@ -19,7 +19,7 @@ from .signing import WELL_KNOWN_ACCOUNT, WELL_KNOWN_KEY
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPS = ROOT / ".deps"
-READY = re.compile(r"Table service (?:is successfully listening at|successfully started on) (\S+)")
+READY = r"{} service (?:is successfully listening at|successfully started on|successfully listens on) (\S+)"
 READY_DEADLINE_S = 30
 STOP_DEADLINE_S = 15
 TARGETS = ("partita", "azurite")
@@ -32,16 +32,20 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def command(target, port, location, options):
-    """The command line of a server on `port`, with the data directory `location` if given."""
+def command(target, service, location, options):
+    """The command line of a server of one service on a free port, with the data directory `location` if given.
+
+    Partita always serves tables. It serves queues too if `service` is "queue".
+    """
+    port = str(free_port())
     if target == "partita":
         binary = os.environ.get("PARTITA_BIN", ROOT / "target/release/partita")
-        flags = ["--table-port", str(port), "--queue-port", "auto", "--admin-port", "0"]
+        flags = ["--table-port", port, "--queue-port", "auto" if service == "queue" else "0", "--admin-port", "0"]
         program = [str(binary), "serve"]
     else:
         packages = DEPS / "node/node_modules"
-        flags = ["--tableHost", "127.0.0.1", "--tablePort", str(port), "--skipApiVersionCheck", "--disableTelemetry"]
-        program = [str(packages / "node/bin/node"), str(packages / "azurite/dist/src/table/main.js")]
+        flags = [f"--{service}Host", "127.0.0.1", f"--{service}Port", port, "--skipApiVersionCheck", "--disableTelemetry"]
+        program = [str(packages / "node/bin/node"), str(packages / f"azurite/dist/src/{service}/main.js")]
     if location:
         flags += ["--location", str(location)]
     return [*program, *flags, *options]
@@ -51,11 +55,14 @@ class Server:
     """A running server; use it as a context manager.
 
     `accounts` maps names to base64 keys. `options` are further flags of the target. `location` is a data directory that
-    is kept; None creates a temporary one, False starts the server without one.
+    is kept; None creates a temporary one, False starts the server without one. `service` is "table" or "queue"; `url` is
+    the URL of this service.
     """
 
-    def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None):
+    def __init__(self, target="partita", accounts=None, options=(), location=None, environment=None, service="table"):
         self.target = target
+        self.service = service
+        self.ready = re.compile(READY.format(service.capitalize()))
         self.accounts = accounts or {WELL_KNOWN_ACCOUNT: WELL_KNOWN_KEY}
         self.options = list(options)
         self.own_folder = not location
@@ -80,7 +87,7 @@ class Server:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PARTITA_")}
         environment |= {"AZURITE_ACCOUNTS": listed, "PARTITA_ACCOUNTS": listed} | self.environment
         self.process = subprocess.Popen(
-            command(self.target, free_port(), self.location, self.options), env=environment, text=True,
+            command(self.target, self.service, self.location, self.options), env=environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder)
         ready = threading.Event()
         threading.Thread(target=self.read_output, args=(ready,), daemon=True).start()
@@ -95,7 +102,7 @@ class Server:
                 self.output.append(line)
                 del self.output[:-1000]
                 self.said.notify_all()
-            if not self.url and (found := READY.search(line)):
+            if not self.url and (found := self.ready.search(line)):
                 self.url = self.with_scheme(found.group(1))
                 ready.set()
         ready.set()
@@ -113,7 +120,7 @@ class Server:
             return found()
 
     def with_scheme(self, address):
-        """The address as a URL. Azurite's table-only program prints only host and port."""
+        """The address as a URL. Azurite's programs for a single service print only host and port."""
         if "://" in address:
             return address
         return ("https://" if "--cert" in self.options else "http://") + address

@@ -57,7 +57,7 @@ class Answer:
             return self.json()["odata.error"]["message"]["value"]
         except (ValueError, KeyError, TypeError):
             text = between(self.body, b"<m:message", b"</m:message>")
-            return text and text.partition(">")[2]
+            return text.partition(">")[2] if text else between(self.body, b"<Message>", b"</Message>")
 
     def __repr__(self):
         return f"<{self.status} {self.reason} {self.headers} {self.body[:2000]!r}>"

@@ -1,9 +1,9 @@
-// Parameters that ../cases/test_node_clients.py passes, and names for new tables.
+// Parameters that ../cases/node_runner.py passes, and names for new tables and queues.
 
-export const connection = process.env.TABLE_CONNECTION;
-export const url = process.env.TABLE_URL;
-export const account = process.env.TABLE_ACCOUNT;
-export const key = process.env.TABLE_KEY;
+export const connection = process.env.STORAGE_CONNECTION;
+export const url = process.env.STORAGE_URL;
+export const account = process.env.STORAGE_ACCOUNT;
+export const key = process.env.STORAGE_KEY;
 
 let count = 0;
 

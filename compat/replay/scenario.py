@@ -33,29 +33,40 @@ def parse(text):
 
 @dataclasses.dataclass
 class Step:
-    """One line of a scenario: a setup request, or an exchange with the recorded response."""
+    """One line of a scenario: a setup request, or an exchange with the recorded response.
+
+    `wait_s` is a time to wait before the request.
+    """
 
     line: int
     request: dict
     response: dict
+    wait_s: float = 0
 
 
 @dataclasses.dataclass
 class Scenario:
-    """One recorded test."""
+    """One recorded test. `needs` names properties of the account that only the real service has."""
 
     name: str
     auth: str
     steps: list
+    needs: list
+
+    @property
+    def waits(self):
+        """Whether the scenario waits for time to pass."""
+        return any(step.wait_s for step in self.steps)
 
 
 def read(path):
     """Reads one `.jsonl` file; its name is the scenario's name."""
-    auth, steps = "sharedkey", []
+    auth, needs, steps = "sharedkey", [], []
     for line, text in enumerate(path.read_text("utf-8").splitlines(), start=1):
         entry = parse(text)
         if "meta" in entry:
-            auth = entry["meta"]["auth"]
+            auth, needs = entry["meta"]["auth"], entry["meta"].get("needs", [])
         else:
-            steps.append(Step(line, entry["request"], entry.get("response")))
-    return Scenario(path.stem, auth, steps)
+            wait = entry.get("wait")
+            steps.append(Step(line, entry["request"], entry.get("response"), float(wait.text) if wait else 0))
+    return Scenario(path.stem, auth, steps, needs)

@@ -7,15 +7,16 @@
 //! | --- | --- | --- |
 //! | [`Command`] | nothing | nothing |
 //! | [`AccountCommand`] | the connection to an account, and its progress | [`ConnectionArgs`] |
+//! | [`QueueAccountCommand`] | the connection to the queues of an account, and its progress | [`QueueConnectionArgs`] |
 //! | [`AdminPortCommand`] | the admin port of a server, and its progress | [`AdminPortArgs`] |
 //!
 //! [`commands!`] declares the commands of a folder, and runs the command that the command line names.
 
-pub(crate) use crate::args::connection::Connection;
+pub(crate) use crate::args::connection::{Connection, QueueConnection};
 pub(crate) use crate::error::{CommandError, CommandResult, Outcome};
 pub(crate) use crate::progress::Progress;
 
-use crate::args::{AdminPortArgs, ConnectionArgs};
+use crate::args::{AdminPortArgs, ConnectionArgs, QueueConnectionArgs};
 use crate::error::Because as _;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use futures::future::LocalBoxFuture;
@@ -32,6 +33,11 @@ pub(crate) trait AccountCommand: Args {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult;
 }
 
+/// A command on the queues of an account.
+pub(crate) trait QueueAccountCommand: Args {
+    async fn run(self, connection: QueueConnection, progress: Progress) -> CommandResult;
+}
+
 /// A command on a server's admin port.
 pub(crate) trait AdminPortCommand: Args {
     async fn run(self, port: AdminPort, progress: Progress) -> CommandResult;
@@ -39,6 +45,9 @@ pub(crate) trait AdminPortCommand: Args {
 
 /// A command with the flags of its connection.
 pub(crate) type OnAccount<C> = With<C, ConnectionArgs>;
+
+/// A command with the flags of its connection to queues.
+pub(crate) type OnQueues<C> = With<C, QueueConnectionArgs>;
 
 /// A command with the flag of the admin port.
 pub(crate) type OnAdminPort<C> = With<C, AdminPortArgs>;
@@ -52,6 +61,14 @@ pub(crate) struct With<C, F> {
 impl<C: AccountCommand> Command for OnAccount<C> {
     fn run(self) -> CommandResult {
         let connection = Connection::new(&self.flags)?;
+        let progress = Progress::new(&connection.traffic);
+        block_on(self.command.run(connection, progress))
+    }
+}
+
+impl<C: QueueAccountCommand> Command for OnQueues<C> {
+    fn run(self) -> CommandResult {
+        let connection = QueueConnection::new(&self.flags)?;
         let progress = Progress::new(&connection.traffic);
         block_on(self.command.run(connection, progress))
     }

@@ -6,6 +6,7 @@
 //! | [`admin`] | `admin split` …: actions on a range |
 //! | [`config`] | `config show` |
 //! | [`table`], [`entity`], [`log`] | tables, single entities, partitions used as logs |
+//! | [`queue`] | queues of an account, and their messages |
 //! | [`rows`] | `scan`, `count`, `partitions`, `purge`, `explain`: many rows of one table |
 //! | [`transfer`] | `copy`, `diff`, `export`, `import`: whole tables |
 //! | [`migrate`], [`stress`] | versioned changes; load tests |
@@ -14,8 +15,8 @@
 //!
 //! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are
 //! in `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`]
-//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`units`] (how numbers are
-//! written), [`error`] (errors and exit codes).
+//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`lines`] (stdin), [`units`]
+//! (how numbers are written), [`error`] (errors and exit codes).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
@@ -32,11 +33,13 @@ mod command_line;
 mod config;
 mod entity;
 mod error;
+mod lines;
 mod log;
 mod migrate;
 mod output;
 mod prelude;
 mod progress;
+mod queue;
 mod resume;
 mod rows;
 mod scan_session;

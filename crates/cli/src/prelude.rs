@@ -3,7 +3,8 @@
 pub(crate) use crate::args::{ConfirmArgs, SelectArgs};
 pub(crate) use crate::command::{
     AccountCommand, AdminPortCommand, Command, CommandError, CommandResult, Connection, OnAccount,
-    OnAdminPort, Outcome, Progress, block_on, commands,
+    OnAdminPort, OnQueues, Outcome, Progress, QueueAccountCommand, QueueConnection, block_on,
+    commands,
 };
 pub(crate) use crate::error::Because as _;
 pub(crate) use crate::output::{self, Field, Output, OutputArgs, OutputRow, Shape, to_json};

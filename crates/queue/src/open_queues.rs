@@ -39,8 +39,9 @@ impl OpenQueues {
     }
 }
 
-/// Drops a quarter of the queues, so that the cost of the search is shared by many openings. Queues with requests stay.
-/// (A request that comes to a dropped queue is executed all the same: groups compare the header.)
+/// Drops a quarter of the queues, so that the cost of the search is shared by many openings. Queues in use stay:
+/// those with requests, and those whose receives wait for the arrivals of other requests. (Groups compare the header, so
+/// a queue could be in memory twice.)
 fn drop_oldest(queues: &mut HashMap<bytes::Bytes, Arc<OpenQueue>, FastRandomState>) {
     let mut uses: Vec<u64> = queues
         .values()
@@ -48,5 +49,7 @@ fn drop_oldest(queues: &mut HashMap<bytes::Bytes, Arc<OpenQueue>, FastRandomStat
         .collect();
     let (_, limit, _) = uses.select_nth_unstable(QUEUES_MAX / 4);
     let limit = *limit;
-    queues.retain(|_, open| open.last_use.load(Ordering::Relaxed) > limit || !open.is_idle());
+    queues.retain(|_, open| {
+        open.last_use.load(Ordering::Relaxed) > limit || Arc::strong_count(open) > 1
+    });
 }

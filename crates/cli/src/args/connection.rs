@@ -1,10 +1,10 @@
-//! Where the tables are, and the client for them.
+//! Where the tables and queues are, and the clients for them.
 //!
 //! | given | endpoint | credential |
 //! | --- | --- | --- |
 //! | `--connection-string` | from it | from it |
 //! | `--endpoint` | the flag's | `--key` of `--account` (or of the account in the URL), or `--sas` |
-//! | `--account` alone | `https://ACCOUNT.table.core.windows.net`; this machine for the emulators' account | `--key` or `--sas` |
+//! | `--account` alone | `https://ACCOUNT.table.core.windows.net` or `.queue.`; this machine for the emulators' account | `--key` or `--sas` |
 //! | nothing | `AZURE_STORAGE_CONNECTION_STRING`, else the server on this machine | from it, else the emulators' account |
 //!
 //! The emulators' account needs no `--key`: its key is public.
@@ -14,7 +14,8 @@
 use crate::error::{Because as _, CommandError};
 use clap::value_parser;
 use partita_client::{
-    ClientOptions, ConnectionString, Credential, Endpoint, Proxy, RetryPolicy, TableServiceClient,
+    ClientOptions, ConnectionString, Credential, Endpoint, Proxy, QueueServiceClient, RetryPolicy,
+    ServiceKind, TableServiceClient,
 };
 use partita_tools::source::Traffic;
 use std::path::PathBuf;
@@ -62,6 +63,14 @@ pub(crate) struct ConnectionArgs {
     timeout: Option<u32>,
 }
 
+/// Where the queues are, and how to reach them: the same flags, with another endpoint.
+#[derive(clap::Args)]
+#[command(mut_arg("endpoint", |arg| arg.help("URL of the queue endpoint, such as http://127.0.0.1:10001/devstoreaccount1")))]
+pub(crate) struct QueueConnectionArgs {
+    #[command(flatten)]
+    account: ConnectionArgs,
+}
+
 /// A client of an account, and the counts of its requests.
 #[derive(Clone)]
 pub(crate) struct Connection {
@@ -83,10 +92,7 @@ impl Connection {
         traffic: &Arc<Traffic>,
         tune: impl FnOnce(&mut ClientOptions),
     ) -> Result<Self, CommandError> {
-        let place = match args.place_flags().place(variable(VARIABLE))? {
-            Some(place) => place,
-            None => parse(LOCAL)?,
-        };
+        let place = args.place(ServiceKind::Table)?;
         Self::open(place, args, traffic, tune)
     }
 
@@ -97,18 +103,8 @@ impl Connection {
         traffic: &Arc<Traffic>,
         tune: impl FnOnce(&mut ClientOptions),
     ) -> Result<Self, CommandError> {
-        let authorities_pem = args.authorities_pem()?;
-        let timeout = args.timeout.map(u64::from);
-        let mut options = ClientOptions {
-            application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
-            observer: Some(Arc::<Traffic>::clone(traffic)),
-            retry: args.retry_policy(),
-            first_connection_timeout: Some(FIRST_CONNECTION),
-            operation_timeout: timeout.map(Duration::from_secs),
-            proxy: args.proxy.clone().unwrap_or_default(),
-            authorities_pem: authorities_pem.clone(),
-            ..ClientOptions::default()
-        };
+        let mut options = args.client_options(traffic)?;
+        let authorities_pem = options.authorities_pem.clone();
         tune(&mut options);
         Ok(Self {
             service: TableServiceClient::new(place.endpoint, place.credential, options)?,
@@ -127,9 +123,50 @@ impl Connection {
     }
 }
 
+/// A client of the queues of an account, and the counts of its requests.
+pub(crate) struct QueueConnection {
+    pub(crate) service: QueueServiceClient,
+    pub(crate) traffic: Arc<Traffic>,
+}
+
+impl QueueConnection {
+    /// The connection that flags and environment describe. Does not connect yet.
+    pub(crate) fn new(args: &QueueConnectionArgs) -> Result<Self, CommandError> {
+        let (args, traffic) = (&args.account, Arc::default());
+        let place = args.place(ServiceKind::Queue)?;
+        let options = args.client_options(&traffic)?;
+        let service = QueueServiceClient::new(place.endpoint, place.credential, options)?;
+        Ok(Self { service, traffic })
+    }
+}
+
 impl ConnectionArgs {
-    fn place_flags(&self) -> PlaceFlags<'_> {
+    /// Endpoint and credential of a service: from the flags, else from the variable, else on this machine.
+    fn place(&self, service: ServiceKind) -> Result<ConnectionString, CommandError> {
+        match self.place_flags(service).place(variable(VARIABLE))? {
+            Some(place) => Ok(place),
+            None => parse(LOCAL, service),
+        }
+    }
+
+    /// The options of a client whose requests `traffic` counts.
+    fn client_options(&self, traffic: &Arc<Traffic>) -> Result<ClientOptions, CommandError> {
+        let timeout = self.timeout.map(u64::from);
+        Ok(ClientOptions {
+            application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
+            observer: Some(Arc::<Traffic>::clone(traffic)),
+            retry: self.retry_policy(),
+            first_connection_timeout: Some(FIRST_CONNECTION),
+            operation_timeout: timeout.map(Duration::from_secs),
+            proxy: self.proxy.clone().unwrap_or_default(),
+            authorities_pem: self.authorities_pem()?,
+            ..ClientOptions::default()
+        })
+    }
+
+    fn place_flags(&self, service: ServiceKind) -> PlaceFlags<'_> {
         PlaceFlags {
+            service,
             prefix: "",
             string: self.connection_string.as_deref(),
             endpoint: self.endpoint.as_deref(),
@@ -156,8 +193,10 @@ impl ConnectionArgs {
     }
 }
 
-/// The flags that say where a table is.
+/// The flags that say where a table or queue is.
 pub(super) struct PlaceFlags<'a> {
+    /// The service whose endpoint is needed.
+    pub(super) service: ServiceKind,
     /// The prefix of the flags' names, for messages: empty for the first table, `to-` for the second.
     pub(super) prefix: &'static str,
     pub(super) string: Option<&'a str>,
@@ -174,13 +213,14 @@ impl PlaceFlags<'_> {
         variable: Option<String>,
     ) -> Result<Option<ConnectionString>, CommandError> {
         if let Some(string) = self.string {
-            return parse(string).map(Some);
+            return parse(string, self.service).map(Some);
         }
         let flags = [self.endpoint, self.account, self.key, self.sas];
         if flags.iter().all(Option::is_none) {
+            let parse = |text| parse(text, self.service);
             return variable.as_deref().map(parse).transpose();
         }
-        let local = parse(LOCAL)?;
+        let local = parse(LOCAL, self.service)?;
         let endpoint = self.endpoint(&local.endpoint)?;
         let account = self.account.unwrap_or(endpoint.account());
         let prefix = self.prefix;
@@ -210,7 +250,9 @@ impl PlaceFlags<'_> {
             }
             (None, Some(name)) if name == local.account() => Ok(local.clone()),
             (None, Some(name)) => {
-                Endpoint::parse(&format!("https://{name}.table.core.windows.net")).map_err(|_| {
+                let label = self.service.label();
+                let url = format!("https://{name}.{label}.core.windows.net");
+                Endpoint::parse(&url).map_err(|_| {
                     CommandError::usage(format!("{name:?} is not a valid account name"))
                 })
             }
@@ -230,8 +272,9 @@ pub(super) fn variable(name: &str) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-fn parse(text: &str) -> Result<ConnectionString, CommandError> {
-    ConnectionString::parse(text).map_err(|error| CommandError::usage(error.to_string()))
+fn parse(text: &str, service: ServiceKind) -> Result<ConnectionString, CommandError> {
+    ConnectionString::parse_for(text, service)
+        .map_err(|error| CommandError::usage(error.to_string()))
 }
 
 #[cfg(test)]
@@ -257,7 +300,10 @@ mod tests {
                 |place: ConnectionString| format!("{} {:?}", place.endpoint, place.credential);
             Ok::<_, String>(place.map(text))
         };
-        let first = of(sides.first.place_flags(), variable.map(str::to_owned))?;
+        let first = of(
+            sides.first.place_flags(ServiceKind::Table),
+            variable.map(str::to_owned),
+        )?;
         Ok(match of(sides.second.place_flags(), None)? {
             Some(second) => format!("{} to {second}", first.as_deref().unwrap_or("-")),
             None => first.unwrap_or_else(|| "-".to_owned()),
@@ -284,6 +330,25 @@ mod tests {
             of(&account, Some(variable)).unwrap(),
             "https://other.table.core.windows.net SharedKey(other)"
         );
+    }
+
+    #[test]
+    fn queues_have_their_own_endpoint() {
+        let place = |flags: &[&str], variable: Option<&str>| {
+            let words = std::iter::once(&"test").chain(flags);
+            let sides = TwoSides::try_parse_from(words).unwrap();
+            let flags = sides.first.place_flags(ServiceKind::Queue);
+            let place = flags.place(variable.map(str::to_owned)).unwrap().unwrap();
+            place.endpoint.to_string()
+        };
+        assert_eq!(
+            place(&["--account", "other", "--sas", "sv=1"], None),
+            "https://other.queue.core.windows.net"
+        );
+        let local = "http://127.0.0.1:10001/devstoreaccount1";
+        assert_eq!(place(&["--account", "devstoreaccount1"], None), local);
+        let variable = "TableEndpoint=http://t/a;QueueEndpoint=http://q/a;AccountKey=a2V5";
+        assert_eq!(place(&[], Some(variable)), "http://q/a");
     }
 
     #[test]

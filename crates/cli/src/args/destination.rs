@@ -3,6 +3,7 @@
 use super::ConnectionArgs;
 use super::connection::{self, Connection, PlaceFlags};
 use crate::error::CommandError;
+use partita_client::ServiceKind;
 
 /// Where the second table is. Without any of these flags and without the variable, it is in the account of the first.
 #[derive(clap::Args)]
@@ -42,6 +43,7 @@ impl DestinationArgs {
 
     pub(super) fn place_flags(&self) -> PlaceFlags<'_> {
         PlaceFlags {
+            service: ServiceKind::Table,
             prefix: "to-",
             string: self.to_connection_string.as_deref(),
             endpoint: self.to_endpoint.as_deref(),

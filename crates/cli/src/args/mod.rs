@@ -12,7 +12,7 @@ pub(crate) mod settings;
 
 pub(crate) use admin_port::AdminPortArgs;
 pub(crate) use choice::choice;
-pub(crate) use connection::ConnectionArgs;
+pub(crate) use connection::{ConnectionArgs, QueueConnectionArgs};
 pub(crate) use destination::DestinationArgs;
 pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};
 pub(crate) use settings::SettingsArgs;

@@ -9,7 +9,8 @@ use crate::argv0::Argv0;
 use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdminPort, commands};
 use crate::progress::message;
 use crate::{
-    admin, backup, config, entity, log, migrate, rows, server, snapshot, stress, table, transfer,
+    admin, backup, config, entity, log, migrate, queue, rows, server, snapshot, stress, table,
+    transfer,
 };
 use clap::{ArgAction, Parser};
 use completions::CompletionsCommand;
@@ -71,6 +72,9 @@ commands! {
         /// Partitions as logs: the keys decrease with time, so that the newest row comes first
         #[command(subcommand)]
         Log(log::LogCommand),
+        /// Queues of an account, and their messages
+        #[command(subcommand)]
+        Queue(queue::QueueCommand),
         Scan(OnAccount<rows::scan::ScanCommand>),
         Count(OnAccount<rows::count::CountCommand>),
         Partitions(OnAccount<rows::partitions::PartitionsCommand>),

@@ -1,7 +1,7 @@
 //! `partita log append TABLE PARTITION`: each line of stdin as a row.
 
 use super::LogArgs;
-use super::lines::{Line, lines};
+use crate::lines::{Line, lines};
 use crate::prelude::*;
 use crate::signals::{interruptible, stop_requested};
 use partita_client::{Entity, LogTail};

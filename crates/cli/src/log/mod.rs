@@ -1,7 +1,6 @@
 //! `partita log append|tail`: partitions as logs, newest row first.
 
 mod append;
-mod lines;
 mod tail;
 
 use crate::command::{Connection, OnAccount, commands};

@@ -9,6 +9,8 @@ mod set;
 mod show;
 mod truncate;
 
+pub(crate) use show::policy_text;
+
 use crate::command::{CommandError, Connection, OnAccount, Progress, commands};
 use partita_client::{TableClient, TableSettings};
 

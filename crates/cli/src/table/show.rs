@@ -57,7 +57,7 @@ impl AccountCommand for ShowCommand {
     }
 }
 
-fn policy_text(id: &str, policy: &AccessPolicy) -> String {
+pub(crate) fn policy_text(id: &str, policy: &AccessPolicy) -> String {
     let mut text = format!("{id}:");
     if let Some(letters) = &policy.permission {
         let _ = write!(text, " may {letters}");

@@ -59,14 +59,26 @@ impl MessagePoll {
     /// # Errors
     /// As [`QueueClient::receive_messages`]. The next call continues.
     pub async fn next(&mut self) -> Result<Vec<ReceivedMessage>> {
+        self.next_up_to(self.options.count).await
+    }
+
+    /// Like [`Self::next`], with another maximum number of messages, 1 to 32.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub async fn next_up_to(&mut self, count: u32) -> Result<Vec<ReceivedMessage>> {
+        let options = ReceiveOptions {
+            count,
+            ..self.options
+        };
         loop {
             let begun = Instant::now();
-            let messages = self.queue.receive_messages(&self.options).await?;
+            let messages = self.queue.receive_messages(&options).await?;
             if !messages.is_empty() {
                 self.pause = PAUSE_MIN;
                 return Ok(messages);
             }
-            let wait = self.queue.server_wait(&self.options);
+            let wait = self.queue.server_wait(&options);
             if wait.is_zero() || begun.elapsed() < wait {
                 tokio::time::sleep(self.pause).await;
                 self.pause = (self.pause * 2).min(PAUSE_MAX);

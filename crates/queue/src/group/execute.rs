@@ -33,6 +33,8 @@ pub(super) struct Execution<'a> {
     pub(super) is_header_changed: bool,
     /// The number of messages that became visible.
     pub(super) arrivals: usize,
+    /// The time (ticks) until which all receives that wait have ended or look again without being woken.
+    pub(super) asleep_until: u64,
 }
 
 impl Execution<'_> {
@@ -59,9 +61,6 @@ impl Execution<'_> {
             None => u64::MAX,
         };
         header.first_expiry = header.first_expiry.min(expires);
-        if let Some(earliest) = &mut self.state.put_expiry {
-            *earliest = expires.min(*earliest);
-        }
         self.set_text(position.number, &mut row, &put.text);
         self.write(position, &row);
         Message::new(position, &row, put.text)
@@ -100,10 +99,11 @@ impl Execution<'_> {
     /// Receives the next visible message, or removes it if it has expired.
     async fn receive_next(&mut self, visibility_timeout: Duration) -> Result<Next, Error> {
         let Some((position, mut row)) = self.next_visible().await? else {
-            let first = self.state.window.first();
-            let ticks = first.map(|(first, _)| first.visible_from.saturating_sub(self.now.ticks()));
+            let first = self.state.window.first_position();
+            let ticks = first.visible_from.saturating_sub(self.now.ticks());
+            let span = Duration::from_nanos(ticks.saturating_mul(100));
             return Ok(Next::NoneVisible(
-                ticks.map(|ticks| Duration::from_nanos(ticks.saturating_mul(100))),
+                (first != MessagePosition::END).then_some(span),
             ));
         };
         if row.is_expired(self.now) {
@@ -114,6 +114,24 @@ impl Execution<'_> {
         row.dequeue_count = row.dequeue_count.saturating_add(1);
         let hidden = self.relocate(position, &mut row, visibility_timeout);
         Ok(Next::Received(Message::new(hidden, &row, text)))
+    }
+
+    /// Notes that the caller of a receive without messages waits.
+    pub(super) fn will_wait(&mut self, received: &Received, wait: Duration) {
+        if received.messages.is_empty() {
+            let span = received.next_visible.map_or(wait, |span| span.min(wait));
+            self.asleep_until = self.asleep_until.max(after(self.now, span).ticks());
+        }
+    }
+
+    /// Whether a hidden message becomes visible before all receives that wait look again. They are all woken then.
+    pub(super) fn wakes_all(&mut self) -> bool {
+        let first = self.state.window.first_position().visible_from;
+        let wakes = self.now.ticks() < first && first < self.asleep_until;
+        if wakes {
+            self.asleep_until = 0;
+        }
+        wakes
     }
 
     pub(super) async fn update(&mut self, update: UpdateMessage) -> Result<Message, Error> {
@@ -157,13 +175,13 @@ impl Execution<'_> {
 
     /// Notes that a walk over all messages begins.
     pub(super) const fn begin_expiry(&mut self) {
-        self.state.put_expiry = Some(u64::MAX);
+        self.state.written_expiry = Some(u64::MAX);
     }
 
     /// Sets the earliest expiry after a walk that found `earliest`. Without effect if the state was dropped since.
     pub(super) fn end_expiry(&mut self, earliest: u64) {
-        if let Some(put) = self.state.put_expiry.take() {
-            self.state.header.first_expiry = earliest.min(put);
+        if let Some(written) = self.state.written_expiry.take() {
+            self.state.header.first_expiry = earliest.min(written);
             self.is_header_changed = true;
         }
     }
@@ -190,6 +208,8 @@ impl Execution<'_> {
         let hint = ScanHint::page(FILL_MESSAGES);
         let mut scan = self.range.engine().scan(keys, hint).await?;
         let (mut count, mut bytes, mut end) = (0, 0, MessagePosition::END);
+        // Only a complete read goes into the window: behind its end it must have no messages.
+        let mut read = Vec::new();
         loop {
             let rows = scan.next(FILL_MESSAGES - count, FILL_BYTES - bytes).await?;
             count += rows.len();
@@ -197,8 +217,7 @@ impl Execution<'_> {
             for (key, row) in rows.iter() {
                 if self.changes.get(key).is_none() {
                     let position = self.space.position(key)?;
-                    let row = MessageRow::decode(row)?;
-                    self.state.window.insert_read(position, row);
+                    read.push((position, MessageRow::decode(row)?));
                 }
             }
             let Some(last) = rows.last_key() else { break };
@@ -218,10 +237,9 @@ impl Execution<'_> {
         };
         for (key, row) in self.changes.written(self.space.message(from)..end_key) {
             let position = self.space.position(key)?;
-            let row = MessageRow::decode(row)?;
-            self.state.window.insert_read(position, row);
+            read.push((position, MessageRow::decode(row)?));
         }
-        self.state.window.extend_to(end);
+        self.state.window.extend_to(end, read);
         Ok(())
     }
 
@@ -299,6 +317,9 @@ impl Execution<'_> {
         let key = self.space.message(position);
         self.changes.put(key, row.encode(), false);
         self.state.window.insert(position, row);
+        if let Some(earliest) = &mut self.state.written_expiry {
+            *earliest = row.expires.ticks().min(*earliest);
+        }
         if position.visible_from <= self.now.ticks() {
             self.arrivals += 1;
         }
@@ -321,6 +342,6 @@ enum Next {
     Received(Message),
     /// An expired message, which was removed.
     Expired,
-    /// No visible message; the time until the first hidden one is visible, if it is known.
+    /// No visible message; the time in which none becomes visible, if there are messages.
     NoneVisible(Option<Duration>),
 }

@@ -51,12 +51,20 @@ impl Execution<'_> {
                 let done = Done::wrote(Access::Insert, 1, put.text.len());
                 (finish(reply, Ok(self.put(put))), done)
             }
+            // The messages would be hidden from everyone.
+            Request::Get { reply, .. } if reply.is_closed() => {
+                (Box::new(|_| ()), Done::received(&[]))
+            }
             Request::Get {
                 count,
                 visibility_timeout,
+                wait,
                 reply,
             } => {
                 let received = self.get(count, visibility_timeout).await;
+                if let Ok(received) = &received {
+                    self.will_wait(received, wait);
+                }
                 let messages = received.as_ref().map(|received| &*received.messages);
                 let done = Done::received(messages.unwrap_or_default());
                 (finish(reply, received), done)

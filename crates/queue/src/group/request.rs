@@ -16,6 +16,8 @@ pub(crate) enum Request {
     Get {
         count: usize,
         visibility_timeout: Duration,
+        /// How long the caller will wait for an arrival if no message is visible.
+        wait: Duration,
         reply: Reply<Received>,
     },
     Update(UpdateMessage, Reply<Message>),
@@ -24,7 +26,8 @@ pub(crate) enum Request {
     BeginExpiry(Reply<()>),
     /// Removes the expired messages among these.
     RemoveExpired(Vec<MessagePosition>, Reply<usize>),
-    /// The walk has ended: the messages that were there when it began expire at this time (ticks) or later.
+    /// The walk has ended: the messages that were there when it began, and did not move since, expire at this time
+    /// (ticks) or later.
     EndExpiry(u64, Reply<()>),
 }
 
@@ -32,7 +35,7 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) messages: Vec<Message>,
-    /// If no message is visible: the time until the first hidden one is, if that is known.
+    /// If no message is visible: the time in which none becomes visible; `None` if there are no messages.
     pub(crate) next_visible: Option<Duration>,
     /// Whether it stopped before it had looked at all visible messages, because too many had expired.
     pub(crate) is_cut: bool,

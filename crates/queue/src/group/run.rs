@@ -36,6 +36,8 @@ pub(crate) struct OpenQueue {
     state: Mutex<Option<State>>,
     /// Notified once for each message that became visible, for receives that wait.
     arrivals: Arc<Notify>,
+    /// See [`Execution::asleep_until`]. Changed by groups only.
+    asleep_until: AtomicU64,
     /// When it was last used, in the order of uses of all queues.
     pub(crate) last_use: AtomicU64,
 }
@@ -63,19 +65,15 @@ impl OpenQueue {
             pending: Mutex::default(),
             state: Mutex::default(),
             arrivals: Arc::default(),
+            asleep_until: AtomicU64::new(0),
             last_use: AtomicU64::new(0),
         }
     }
 
-    /// Completes when a message arrives after this call. Only one of several waiting requests is woken for a message.
+    /// Completes when a message arrives after it was enabled. Only one of several waiting requests is woken for a
+    /// message; if that one is dropped, the next. All are woken when a message becomes visible earlier than they know.
     pub(crate) fn arrival(&self) -> OwnedNotified {
         Arc::clone(&self.arrivals).notified_owned()
-    }
-
-    /// Whether no request waits or is executed.
-    pub(crate) fn is_idle(&self) -> bool {
-        let pending = self.pending.lock();
-        pending.requests.is_empty() && !pending.is_running
     }
 
     /// Adds a request to the next group.
@@ -146,6 +144,7 @@ impl OpenQueue {
             changes: Changes::default(),
             is_header_changed: false,
             arrivals: 0,
+            asleep_until: self.asleep_until.load(Ordering::Relaxed),
         };
         let mut done = Vec::with_capacity(group.len());
         for pending in group {
@@ -153,11 +152,13 @@ impl OpenQueue {
             finishes.push(finish);
             done.push((what, pending.arrived));
         }
+        let wakes_all = execution.wakes_all();
         let Execution {
             mut state,
             changes,
             is_header_changed,
             arrivals,
+            asleep_until,
             ..
         } = execution;
         if changes.is_empty() && !is_header_changed {
@@ -174,6 +175,10 @@ impl OpenQueue {
         }
         self.note(shared, &range, &done);
         *self.state.lock() = Some(state);
+        self.asleep_until.store(asleep_until, Ordering::Relaxed);
+        if wakes_all {
+            self.arrivals.notify_waiters();
+        }
         for _ in 0..arrivals {
             self.arrivals.notify_one();
         }

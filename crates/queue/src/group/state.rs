@@ -12,8 +12,9 @@ pub(super) struct State {
     /// The stored row of the header, to be compared with the current one.
     pub(super) header_row: Option<Bytes>,
     pub(super) window: Window,
-    /// While a walk looks for expired messages: the earliest expiry (ticks) of the messages put since it began.
-    pub(super) put_expiry: Option<u64>,
+    /// While a walk looks for expired messages: the earliest expiry (ticks) of the messages written since it began. A
+    /// walk may miss a message that moves from behind the rows that it has read to before them.
+    pub(super) written_expiry: Option<u64>,
 }
 
 impl State {
@@ -23,7 +24,7 @@ impl State {
             window: Window::new(header.first),
             header,
             header_row,
-            put_expiry: None,
+            written_expiry: None,
         }
     }
 

@@ -32,9 +32,16 @@ impl Window {
         self.end
     }
 
-    /// Moves the end behind messages that were added with [`Self::insert_read`].
-    pub(super) fn extend_to(&mut self, end: MessagePosition) {
+    /// Moves the end, and adds all messages between the former end and the new one.
+    pub(super) fn extend_to(
+        &mut self,
+        end: MessagePosition,
+        messages: Vec<(MessagePosition, MessageRow)>,
+    ) {
         self.end = self.end.max(end);
+        for (position, row) in messages {
+            self.add(position, row);
+        }
         self.shrink();
     }
 
@@ -58,13 +65,12 @@ impl Window {
     /// Adds a new message, unless it is behind the end.
     pub(super) fn insert(&mut self, position: MessagePosition, row: &MessageRow) {
         if position < self.end {
-            self.insert_read(position, row.clone());
+            self.add(position, row.clone());
             self.shrink();
         }
     }
 
-    /// Adds a message that was read behind the end.
-    pub(super) fn insert_read(&mut self, position: MessagePosition, row: MessageRow) {
+    fn add(&mut self, position: MessagePosition, row: MessageRow) {
         self.bytes += row.memory_bytes();
         if let Some(old) = self.messages.insert(position, row) {
             self.bytes -= old.memory_bytes();

@@ -3,11 +3,13 @@
 use super::values::Message;
 use crate::group::{Received, Request, WriteSize};
 use crate::{Error, Queue, Service};
+use std::pin::pin;
 use std::time::Duration;
 
 impl Service {
     /// Receives at most `count` visible messages, in the order in which they became visible, and hides them for
-    /// `visibility_timeout`. Returns none if none is visible. Cancel-safe: if dropped, messages may still be hidden.
+    /// `visibility_timeout`. Returns none if none is visible. Cancel-safe: dropped before its group is executed it
+    /// receives nothing; later, messages may still be hidden.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
@@ -17,7 +19,8 @@ impl Service {
         count: usize,
         visibility_timeout: Duration,
     ) -> Result<Vec<Message>, Error> {
-        let received = self.receive(queue, count, visibility_timeout).await?;
+        let none = Duration::ZERO;
+        let received = self.receive(queue, count, visibility_timeout, none).await?;
         Ok(received.messages)
     }
 
@@ -36,8 +39,10 @@ impl Service {
         loop {
             let open = self.open_queue(queue);
             // Before the messages are read, so that none is missed between reading and waiting.
-            let arrival = open.arrival();
-            let received = self.receive(queue, count, visibility_timeout).await?;
+            let mut arrival = pin!(open.arrival());
+            arrival.as_mut().enable();
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            let received = self.receive(queue, count, visibility_timeout, left).await?;
             let now = tokio::time::Instant::now();
             if !received.messages.is_empty() || now >= deadline {
                 return Ok(received.messages);
@@ -53,10 +58,12 @@ impl Service {
         queue: &Queue,
         count: usize,
         visibility_timeout: Duration,
+        wait: Duration,
     ) -> Result<Received, Error> {
         let get = |reply| Request::Get {
             count,
             visibility_timeout,
+            wait,
             reply,
         };
         let size = WriteSize::of_rows(count);

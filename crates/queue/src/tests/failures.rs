@@ -3,6 +3,7 @@
 use super::{Rig, SECOND, texts};
 use crate::{Error, PutMessage};
 use bytes::Bytes;
+use partita_engine::Batch;
 use partita_engine::memory::Fault;
 use std::time::Duration;
 
@@ -60,4 +61,24 @@ async fn a_second_service_on_the_same_rows_is_noticed() {
     // The first service has a state in memory in which `a` is visible and `b` does not exist.
     let got = first.get_messages(&rig.queue, 32, SECOND).await.unwrap();
     assert_eq!(texts(&got), ["b"]);
+}
+
+/// The read of the next messages fails in the middle, behind a hidden one.
+#[tokio::test]
+async fn a_failed_read_hides_no_later_message() {
+    let mut rig = Rig::new().await;
+    rig.put("visible").await;
+    rig.put_with("hidden", 30 * SECOND, None).await;
+    let damaged = rig.put_with("damaged", 60 * SECOND, None).await;
+    let key = rig.queue.space.message(damaged.receipt.position());
+    let locked = rig.service.storage().lock(std::slice::from_ref(&key)).await;
+    let mut batch = Batch::new();
+    batch.put(key, Bytes::from_static(b"?"));
+    locked.unwrap().commit(batch).await.unwrap();
+    rig.restart();
+    let failed = rig.service.get_messages(&rig.queue, 1, SECOND).await;
+    assert!(matches!(failed, Err(Error::Corrupt(_))), "{failed:?}");
+    rig.put("new").await;
+    let _ = rig.service.get_messages(&rig.queue, 1, SECOND).await;
+    assert_eq!(texts(&rig.peek(32).await).last(), Some(&"new"));
 }

@@ -1,9 +1,11 @@
 //! Tests of the operations, on the engine in memory and with a manual clock.
 
 mod catalog;
+mod expiry;
 mod failures;
 mod messages;
 mod random;
+mod waiting;
 
 use crate::{
     Message, MessageRef, PutMessage, Queue, Service, ServiceSettings, TargetSettings, UpdateMessage,

@@ -15,10 +15,10 @@ const READ_BYTES: usize = 64 * 1024;
 const READS_WAITING: usize = 2;
 
 /// A line and its number, from 1.
-pub(super) type Line = (u64, String);
+pub(crate) type Line = (u64, String);
 
 /// Receives lines, and at the end an error if reading failed.
-pub(super) type Lines = mpsc::Receiver<Result<Vec<Line>, CommandError>>;
+pub(crate) type Lines = mpsc::Receiver<Result<Vec<Line>, CommandError>>;
 
 /// Splits bytes into lines.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl LineSplitter {
 }
 
 /// The lines of an input, as they arrive. An error is the last item.
-pub(super) fn lines(from: impl Read + Send + 'static) -> Result<Lines, CommandError> {
+pub(crate) fn lines(from: impl Read + Send + 'static) -> Result<Lines, CommandError> {
     let (lines, taken) = mpsc::channel(READS_WAITING);
     let thread = std::thread::Builder::new().name("input".to_owned());
     thread

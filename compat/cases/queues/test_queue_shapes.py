@@ -1,0 +1,13 @@
+"""Compares complete answers byte for byte with `shapes/*.http`: status line, headers in their order, body."""
+
+import pathlib
+
+import pytest
+from conversations import check
+
+SHAPES = pathlib.Path(__file__).parent / "shapes"
+
+
+@pytest.mark.parametrize("path", sorted(SHAPES.glob("*.http")), ids=lambda path: path.stem)
+def test_answers_are_as_written(queue, path):
+    check(path, queue.endpoint, {"queue": queue.name})
