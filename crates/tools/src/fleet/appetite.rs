@@ -1,6 +1,6 @@
 //! When a step ends, and into how many follow-up steps its open parts are cut. Pure functions.
 
-use crate::scan::Step;
+use crate::scan::{Part, Step};
 
 /// Number of waiting messages for each parallel step of the fleet: with fewer, running steps end early and are cut.
 pub const WAITING_PER_LOOP: u64 = 2;
@@ -25,17 +25,27 @@ pub(super) fn wanted(loops: u64, messages: u64) -> usize {
 }
 
 /// Cuts parts, which are in the table's order, into at most `pieces` lists of neighbours. The last parts are the largest
-/// ones, because they cover all that is not read yet: with few pieces, the first parts share a piece.
-pub(super) fn cut(mut parts: Vec<Step>, pieces: usize) -> Vec<Vec<Step>> {
-    if parts.is_empty() {
-        return Vec::new();
+/// ones, because they cover all that is not read yet: with few pieces, the first parts share a piece. The rest of a
+/// partition, which is usually short, stays with the part after it.
+pub(super) fn cut(parts: Vec<Step>, pieces: usize) -> Vec<Vec<Step>> {
+    let mut units: Vec<Vec<Step>> = Vec::new();
+    for part in parts {
+        let last = units.last_mut();
+        match last.filter(|unit| unit.iter().all(is_partition)) {
+            Some(unit) => unit.push(part),
+            None => units.push(vec![part]),
+        }
     }
-    let pieces = pieces.clamp(1, FOLLOW_UPS_MAX).min(parts.len());
-    let single = parts.split_off(parts.len() - (pieces - 1));
-    let first = std::iter::once(parts);
-    first
-        .chain(single.into_iter().map(|part| vec![part]))
-        .collect()
+    if units.is_empty() {
+        return units;
+    }
+    let pieces = pieces.clamp(1, FOLLOW_UPS_MAX).min(units.len());
+    let rest = units.split_off(units.len() - (pieces - 1));
+    std::iter::once(units.concat()).chain(rest).collect()
+}
+
+fn is_partition(part: &Step) -> bool {
+    matches!(part.part, Part::Partition { .. })
 }
 
 /// Cuts the first parts of a job into at most [`FOLLOW_UPS_MAX`] lists of neighbours of about equal length.
@@ -47,7 +57,7 @@ pub(super) fn deal(parts: &[Step]) -> Vec<Vec<Step>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{Bounds, Part, Strategy};
+    use crate::scan::{Bounds, Strategy};
 
     #[test]
     fn a_worker_that_is_alone_wants_no_steps() {
@@ -69,6 +79,13 @@ mod tests {
         }
         assert_eq!(deal(&parts).len(), parts.len());
         assert!(cut(Vec::new(), 3).is_empty());
+        let partition = Step::new(Part::Partition {
+            key: "a".to_owned(),
+            after: None,
+        });
+        let mixed = [partition, parts[0].clone(), parts[1].clone()];
+        let lengths: Vec<_> = cut(mixed.to_vec(), 3).iter().map(Vec::len).collect();
+        assert_eq!(lengths, [2, 1]);
         let many = vec![
             Step::new(Part::Range {
                 bounds: Bounds::default()

@@ -55,8 +55,8 @@ impl<Q: StepQueue> Inner<Q> {
         removed.map_err(FleetError::Queue)
     }
 
-    /// Waits for `running`, and hides the message again whenever a third of its time has passed. An error of the queue
-    /// is ignored: at worst, another worker executes the step too, and one of them commits.
+    /// Waits for `running`, and hides the message again whenever a third of its time has passed. An error is
+    /// ignored: at worst, another worker executes the step too, and one of them commits.
     async fn renewing<T>(
         &self,
         delivery: &mut Delivery,
@@ -69,6 +69,7 @@ impl<Q: StepQueue> Inner<Q> {
                 done = &mut running => return done,
                 () = tokio::time::sleep(hidden_for / 3) => {
                     let _ = self.queue.hide(delivery, hidden_for).await;
+                    let _ = self.heartbeat().await;
                 }
             }
         }

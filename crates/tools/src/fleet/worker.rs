@@ -151,7 +151,7 @@ impl<Q: StepQueue> Inner<Q> {
     }
 
     /// Writes the worker's row if it is old, and counts the parallel steps of the fleet.
-    async fn heartbeat(&self) -> Result<(), FleetError> {
+    pub(super) async fn heartbeat(&self) -> Result<(), FleetError> {
         {
             let mut beat = self.beat.lock().expect("no thread panics with this lock");
             if beat.is_some_and(|beat| beat.elapsed() < HEARTBEAT) {
