@@ -28,6 +28,13 @@ pub(crate) trait Command {
     fn run(self) -> CommandResult;
 }
 
+/// A command with many flags, in an enum whose other commands have few.
+impl<C: Command> Command for Box<C> {
+    fn run(self) -> CommandResult {
+        (*self).run()
+    }
+}
+
 /// A command on the tables of an account.
 pub(crate) trait AccountCommand: Args {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult;

@@ -3,6 +3,7 @@
 use partita_client::ErrorKind;
 use partita_server::explain::InvalidFilter;
 use partita_tools::admin::AdminError;
+use partita_tools::fleet::FleetError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
@@ -80,6 +81,8 @@ pub(crate) enum CommandError {
     Transfer(Box<TransferError>),
     #[error(transparent)]
     Purge(#[from] PurgeError),
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     #[error(transparent)]

@@ -9,6 +9,7 @@
 //! | [`queue`] | queues of an account, and their messages |
 //! | [`rows`] | `scan`, `count`, `partitions`, `purge`, `explain`: many rows of one table |
 //! | [`transfer`] | `copy`, `diff`, `export`, `import`: whole tables |
+//! | [`fleet`] | `fleet run` …: work on rows by many worker processes |
 //! | [`migrate`], [`stress`] | versioned changes; load tests |
 //! | [`snapshot`], [`backup`] | the whole store at one instant, and copies of it |
 //! | [`command_line`] | `completions`, `man`, and the whole command line |
@@ -33,6 +34,7 @@ mod command_line;
 mod config;
 mod entity;
 mod error;
+mod fleet;
 mod lines;
 mod log;
 mod migrate;

@@ -116,7 +116,7 @@ impl<'a> ScanSpec<'a> {
     }
 
     /// The server's split points. Errors are ignored if the points are optional and no flag names the admin port.
-    async fn split_points(
+    pub(crate) async fn split_points(
         &self,
         connection: &Connection,
         table: &str,

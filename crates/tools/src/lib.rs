@@ -5,6 +5,7 @@
 //! - [`admin`]: Partita's admin port.
 //! - [`split_points`]: the PartitionKeys at which a server's ranges begin.
 //! - [`purge`]: deletes of many rows, in as few requests as possible.
+//! - [`fleet`]: work on the rows of a table by many worker processes.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 //! - [`migrate`]: versioned changes of tables, run once each.
 //! - [`stress`]: load on a table, its metrics, and a verdict on the table's keys.
@@ -12,6 +13,7 @@
 
 pub mod admin;
 mod batching;
+pub mod fleet;
 pub mod formats;
 pub mod migrate;
 mod named_enum;

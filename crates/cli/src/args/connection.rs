@@ -149,6 +149,30 @@ impl ConnectionArgs {
         }
     }
 
+    /// The client of the queues, for commands that use tables and queues. With `--endpoint`, which says where the tables
+    /// are, another flag has the endpoint of the queues.
+    pub(crate) fn queues(
+        &self,
+        endpoint: Option<&str>,
+        traffic: &Arc<Traffic>,
+    ) -> Result<QueueServiceClient, CommandError> {
+        let mut flags = self.place_flags(ServiceKind::Queue);
+        if flags.endpoint.is_some() && endpoint.is_none() {
+            return Err(CommandError::usage("--endpoint needs --queue-endpoint"));
+        }
+        flags.endpoint = endpoint;
+        let place = match flags.place(variable(VARIABLE))? {
+            Some(place) => place,
+            None => parse(LOCAL, ServiceKind::Queue)?,
+        };
+        let options = self.client_options(traffic)?;
+        Ok(QueueServiceClient::new(
+            place.endpoint,
+            place.credential,
+            options,
+        )?)
+    }
+
     /// The options of a client whose requests `traffic` counts.
     fn client_options(&self, traffic: &Arc<Traffic>) -> Result<ClientOptions, CommandError> {
         let timeout = self.timeout.map(u64::from);

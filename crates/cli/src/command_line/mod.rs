@@ -9,8 +9,8 @@ use crate::argv0::Argv0;
 use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdminPort, commands};
 use crate::progress::message;
 use crate::{
-    admin, backup, config, entity, log, migrate, queue, rows, server, snapshot, stress, table,
-    transfer,
+    admin, backup, config, entity, fleet, log, migrate, queue, rows, server, snapshot, stress,
+    table, transfer,
 };
 use clap::{ArgAction, Parser};
 use completions::CompletionsCommand;
@@ -87,6 +87,9 @@ commands! {
         /// Versioned changes of tables, from files, each run once
         #[command(subcommand)]
         Migrate(migrate::MigrateCommand),
+        /// Work on the rows of a table by many worker processes
+        #[command(subcommand)]
+        Fleet(fleet::FleetCommand),
         Stress(stress::StressCommand),
         Status(OnAdminPort<server::status::StatusCommand>),
         Hot(OnAdminPort<server::hot::HotCommand>),

@@ -54,7 +54,7 @@ impl MigrationArgs {
 }
 
 /// User, host and process: the record of a migration names them.
-fn who() -> String {
+pub(crate) fn who() -> String {
     let first = |names: [&str; 2]| {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
         values.find(|value| !value.is_empty())

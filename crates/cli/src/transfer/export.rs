@@ -47,7 +47,7 @@ pub(crate) struct ExportCommand {
 }
 
 /// The parser of `--format`.
-pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     choice(Format::ALL.map(|format| (format.name(), format)))
 }
 

@@ -54,6 +54,16 @@ impl Schema {
         Ok(())
     }
 
+    /// The columns of several sets of rows. Beyond [`COLUMNS_MAX`], only the first columns are kept.
+    pub(crate) fn merged(columns: impl IntoIterator<Item = Column>) -> Self {
+        let mut merged = Self::default();
+        for column in columns {
+            // The error says that there are too many columns.
+            let _ = merged.insert(&column.property, column.edm, column.fine);
+        }
+        merged
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns

@@ -27,7 +27,7 @@ pub(super) struct Grouping {
 
 impl RowToDelete {
     /// The keys of a row, and the version that was read.
-    pub(super) fn of(row: &TableRow) -> Result<Self, SourceError> {
+    pub(crate) fn of(row: &TableRow) -> Result<Self, SourceError> {
         let etag = row.read(|row| Ok(row.etag()?.map(|etag| ETag::from(&*etag))))?;
         Ok(Self {
             partition_key: row.partition_key().to_owned(),

@@ -21,7 +21,21 @@ pub(super) fn temporary(path: &Path) -> PathBuf {
 /// # Errors
 /// [`TransferError::Io`]. The file then has its old content or the new one.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
-    let temporary = temporary(path);
+    replace_by(path, temporary(path), bytes)
+}
+
+/// As [`replace`], for a file that several processes may replace at the same time: each has another temporary name. A
+/// killed process leaves its temporary file.
+///
+/// # Errors
+/// [`TransferError::Io`]. The file then has its old content or a new one.
+pub(super) fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{:016x}.tmp", fastrand::u64(..)));
+    replace_by(path, PathBuf::from(name), bytes)
+}
+
+fn replace_by(path: &Path, temporary: PathBuf, bytes: &[u8]) -> Result<(), TransferError> {
     let written = File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()

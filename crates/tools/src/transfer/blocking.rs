@@ -7,7 +7,7 @@ use tokio::task::{JoinError, JoinSet};
 ///
 /// # Errors
 /// The errors of the work, and [`TransferError::ShuttingDown`].
-pub(super) async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TransferError> + Send + 'static,
 ) -> Result<T, TransferError> {
     let mut task = JoinSet::new();

@@ -100,7 +100,7 @@ impl TransferError {
     }
 
     /// For `map_err`: converts a format error of a file of rows.
-    pub(super) fn rows(path: &Path) -> impl FnOnce(FormatError) -> Self + '_ {
+    pub(crate) fn rows(path: &Path) -> impl FnOnce(FormatError) -> Self + '_ {
         |source| Self::Rows {
             path: path.to_owned(),
             source,

@@ -169,6 +169,12 @@ impl Manifest {
         save(&directory.join(MANIFEST_FILE), self)
     }
 
+    /// As [`Self::save`], if several processes may do so at the same time.
+    pub(super) fn save_shared(&self, directory: &Path) -> Result<(), TransferError> {
+        let path = directory.join(MANIFEST_FILE);
+        atomic_file::replace_shared(&path, &text(&path, self)?)
+    }
+
     /// The parts, each with its path in `directory`.
     pub(super) fn files<'a>(
         &'a self,
@@ -226,10 +232,15 @@ pub(super) fn load<T: DeserializeOwned>(
 
 /// Writes a manifest or progress file.
 pub(super) fn save(path: &Path, content: &impl Serialize) -> Result<(), TransferError> {
+    atomic_file::replace(path, &text(path, content)?)
+}
+
+/// The text of a manifest or progress file.
+fn text(path: &Path, content: &impl Serialize) -> Result<Vec<u8>, TransferError> {
     let mut text =
         serde_json::to_vec_pretty(content).map_err(|error| TransferError::damaged(path, error))?;
     text.push(b'\n');
-    atomic_file::replace(path, &text)
+    Ok(text)
 }
 
 #[cfg(test)]

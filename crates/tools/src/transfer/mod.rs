@@ -19,7 +19,7 @@
 //! [`partita_client::TableClient`], which retries them; this module repeats only writes with an unknown outcome.
 
 mod atomic_file;
-mod blocking;
+pub(crate) mod blocking;
 mod copy;
 mod diff;
 mod error;
@@ -30,6 +30,7 @@ mod observer;
 mod options;
 mod part_file;
 mod rows;
+pub(crate) mod separate_parts;
 pub(crate) mod size;
 mod source;
 mod state;

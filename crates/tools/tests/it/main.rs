@@ -6,6 +6,7 @@
 )]
 
 mod admin_port;
+mod fleet;
 mod killed;
 mod lost_answers;
 mod migrate_killed;

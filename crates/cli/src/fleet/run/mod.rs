@@ -1,0 +1,23 @@
+//! `partita fleet run KIND`: starts a job.
+
+mod kinds;
+mod start;
+
+use super::OnFleet;
+use crate::prelude::*;
+use kinds::{
+    CopyCommand, CountCommand, EnqueueCommand, ExecCommand, ExportCommand, PartitionsCommand,
+    PurgeCommand,
+};
+
+commands! {
+    pub(crate) enum RunCommand {
+        Count(OnFleet<CountCommand>),
+        Copy(OnFleet<CopyCommand>),
+        Export(OnFleet<ExportCommand>),
+        Partitions(OnFleet<PartitionsCommand>),
+        Purge(OnFleet<PurgeCommand>),
+        Enqueue(OnFleet<EnqueueCommand>),
+        Exec(OnFleet<ExecCommand>),
+    }
+}

@@ -1,0 +1,198 @@
+//! The life of a step in a worker: received, executed, committed or failed.
+
+use super::appetite::{PARTS_MAX, cut, wanted};
+use super::jobs::{action, discard};
+use super::queue::{Delivery, StepQueue};
+use super::step_row::StepResult;
+use super::store::Written;
+use super::worker::{Inner, hidden_for};
+use super::{FleetError, Job, StepRow, StepState};
+use crate::scan::{Step, execute};
+use crate::source::TableSource;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A running step looks at the queue after this many pages.
+const PAGES_BETWEEN_LOOKS: u64 = 4;
+/// A step ends after this many bytes of rows as JSON: some kinds of jobs keep the rows of a step in memory.
+const STEP_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A step that was executed, but is not committed.
+struct Executed {
+    result: StepResult,
+    follow_ups: Vec<Vec<Step>>,
+}
+
+impl<Q: StepQueue> Inner<Q> {
+    /// Executes the step of a message.
+    pub(super) async fn deliver(
+        &self,
+        job: &Job,
+        mut delivery: Delivery,
+    ) -> Result<(), FleetError> {
+        let step = self.table.step(&job.id, &delivery.step).await?;
+        let Some(step) = step.filter(|step| step.state == StepState::Open) else {
+            return self.remove(delivery).await;
+        };
+        if delivery.deliveries > job.spec.tries {
+            let unknown = || format!("{} workers died", delivery.deliveries - 1);
+            let error = step.error.clone().unwrap_or_else(unknown);
+            self.table.replace(&dead(step, error)).await?;
+            return self.remove(delivery).await;
+        }
+        let hidden_for = hidden_for(job);
+        let running = self.execute(job, &step);
+        let executed = self.renewing(&mut delivery, hidden_for, running).await;
+        match executed {
+            Ok(executed) => self.commit(job, step, executed, delivery).await,
+            Err(error) => self.failed(job, step, &error, delivery).await,
+        }
+    }
+
+    async fn remove(&self, delivery: Delivery) -> Result<(), FleetError> {
+        let removed = self.queue.remove(delivery).await;
+        removed.map_err(FleetError::Queue)
+    }
+
+    /// Waits for `running`, and hides the message again whenever a third of its time has passed. An error is
+    /// ignored: at worst, another worker executes the step too, and one of them commits.
+    async fn renewing<T>(
+        &self,
+        delivery: &mut Delivery,
+        hidden_for: Duration,
+        running: impl Future<Output = T>,
+    ) -> T {
+        let mut running = pin!(running);
+        loop {
+            tokio::select! {
+                done = &mut running => return done,
+                () = tokio::time::sleep(hidden_for / 3) => {
+                    let _ = self.queue.hide(delivery, hidden_for).await;
+                    let _ = self.heartbeat().await;
+                }
+            }
+        }
+    }
+
+    /// Reads pages of the step and applies the action to them.
+    async fn execute(&self, job: &Job, step: &StepRow) -> Result<Executed, FleetError> {
+        let source = TableSource(self.access.source_table(job));
+        let query = job.spec.query()?;
+        let mut action = action(&self.access, job, step)?;
+        let mut result = StepResult::default();
+        let mut stack: Vec<Step> = step.work.iter().rev().cloned().collect();
+        let most = stack.len().max(PARTS_MAX);
+        let (mut pages, mut bytes, mut pieces) = (0, 0, 1);
+        while let Some(next) = stack.pop() {
+            let page = execute(&source, &query, &next).await;
+            match page.failure {
+                // What was read is committed, so that the part that fails is tried again on its own.
+                Some(_) if pages > 0 => {
+                    stack.push(next);
+                    pieces = stack.len();
+                    break;
+                }
+                Some(failure) => return Err(failure.into()),
+                None => {}
+            }
+            bytes += page.rows.iter().map(|row| row.json().len()).sum::<usize>();
+            if !page.rows.is_empty() {
+                result.tally += action.take(page.rows).await?;
+            }
+            stack.extend(page.steps.into_iter().rev());
+            pages += 1;
+            let is_full = result.tally.rows >= job.spec.step_rows || bytes >= STEP_BYTES_MAX;
+            if is_full || stack.len() > most || self.is_stopped() {
+                pieces = self.wanted().await? + 1;
+                break;
+            }
+            if stack.len() > 1 && pages % PAGES_BETWEEN_LOOKS == 1 {
+                // One more, for this worker itself.
+                pieces = self.wanted().await? + 1;
+                if pieces > 1 {
+                    break;
+                }
+            }
+        }
+        let ended = action.finish().await?;
+        result.tally += ended.tally;
+        result.output = ended.output;
+        stack.reverse();
+        Ok(Executed {
+            result,
+            follow_ups: cut(stack, pieces),
+        })
+    }
+
+    /// How many further steps the fleet could execute now.
+    async fn wanted(&self) -> Result<usize, FleetError> {
+        let loops = self.fleet_loops.load(Ordering::Relaxed);
+        if loops <= 1 {
+            return Ok(0);
+        }
+        let messages = self.queue.messages().await.map_err(FleetError::Queue)?;
+        Ok(wanted(loops, messages))
+    }
+
+    /// Commits an executed step; then sends the messages of its follow-up steps, and deletes its own.
+    async fn commit(
+        &self,
+        job: &Job,
+        step: StepRow,
+        executed: Executed,
+        mut delivery: Delivery,
+    ) -> Result<(), FleetError> {
+        let follow_ups = executed.follow_ups.into_iter();
+        let follow_ups = follow_ups.map(|work| StepRow::open(&step.job, work));
+        let follow_ups = follow_ups.collect::<Result<Vec<_>, _>>()?;
+        match self
+            .table
+            .commit(&step, &executed.result, &follow_ups)
+            .await?
+        {
+            Written::Yes => {
+                for follow_up in &follow_ups {
+                    let sent = self.queue.send(&follow_up.id).await;
+                    sent.map_err(FleetError::Queue)?;
+                }
+                self.remove(delivery).await
+            }
+            // Another worker has executed the step, or has failed to: its next receiver reads the row again.
+            Written::Lost => {
+                discard(&self.access, job, &executed.result).await?;
+                let shown = self.queue.hide(&mut delivery, Duration::ZERO).await;
+                shown.map_err(FleetError::Queue)
+            }
+        }
+    }
+
+    /// Records a failed attempt. The message becomes visible after a growing time, unless the step is dead.
+    async fn failed(
+        &self,
+        job: &Job,
+        mut step: StepRow,
+        error: &FleetError,
+        mut delivery: Delivery,
+    ) -> Result<(), FleetError> {
+        step.tries += 1;
+        let tries = step.tries.max(delivery.deliveries);
+        if tries >= job.spec.tries {
+            self.table.replace(&dead(step, error.chain())).await?;
+            return self.remove(delivery).await;
+        }
+        step.error = Some(error.chain());
+        self.table.replace(&step).await?;
+        let pause = Duration::from_secs(1 << tries.min(5));
+        let hidden = self.queue.hide(&mut delivery, pause).await;
+        hidden.map_err(FleetError::Queue)
+    }
+}
+
+fn dead(step: StepRow, error: String) -> StepRow {
+    StepRow {
+        state: StepState::Dead,
+        error: Some(error),
+        ..step
+    }
+}

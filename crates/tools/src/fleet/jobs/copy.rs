@@ -1,0 +1,71 @@
+//! Copies rows to another table. The writes are idempotent: upserts, or inserts that skip existing rows.
+
+use super::Action;
+use crate::batching::batches;
+use crate::fleet::step_row::StepResult;
+use crate::fleet::{FleetError, RowHash, Tally};
+use crate::source::TableRow;
+use crate::transfer::{Mode, Writer};
+use futures::future::{BoxFuture, ready};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use partita_client::{Entity, TableClient};
+
+/// Number of parallel writes of one step. A page of 1,000 rows of one partition takes ten.
+const WRITES: usize = 4;
+
+/// Copies the rows of a step.
+pub(super) struct Copy {
+    writer: Writer,
+}
+
+impl Copy {
+    pub(super) fn new(to: TableClient, mode: Mode) -> Self {
+        let writer = Writer {
+            table: Some(to),
+            mode,
+            // An earlier run of the step may have written its rows.
+            is_resumed: true,
+        };
+        Self { writer }
+    }
+
+    async fn write(&self, rows: Vec<TableRow>) -> Result<Tally, FleetError> {
+        let rows = entities(&rows)?;
+        let mut tally = by_rows(&rows);
+        let writes = batches(rows).into_iter().map(|batch| async move {
+            let written = self.writer.write_rows(&batch).await?;
+            Ok::<_, FleetError>((written as u64, (batch.len() - written) as u64))
+        });
+        let mut writes = stream::iter(writes).buffer_unordered(WRITES);
+        while let Some((written, kept)) = writes.try_next().await? {
+            tally.effects += written;
+            tally.kept += kept;
+        }
+        Ok(tally)
+    }
+}
+
+impl Action for Copy {
+    fn take(&mut self, rows: Vec<TableRow>) -> BoxFuture<'_, Result<Tally, FleetError>> {
+        self.write(rows).boxed()
+    }
+
+    fn finish(self: Box<Self>) -> BoxFuture<'static, Result<StepResult, FleetError>> {
+        ready(Ok(StepResult::default())).boxed()
+    }
+}
+
+/// Decodes rows.
+pub(in crate::fleet) fn entities(rows: &[TableRow]) -> Result<Vec<Entity>, FleetError> {
+    rows.iter().map(|row| Ok(row.entity()?)).collect()
+}
+
+/// The counts of whole rows.
+pub(in crate::fleet) fn by_rows(rows: &[Entity]) -> Tally {
+    let mut tally = Tally::default();
+    for row in rows {
+        tally.rows += 1;
+        tally.hash += RowHash::of_entity(row);
+    }
+    tally
+}

@@ -1,0 +1,206 @@
+//! A worker: receives the steps of one job, executes them and commits their results.
+
+use super::coordinator::finish;
+use super::jobs::Access;
+use super::queue::StepQueue;
+use super::store::WorkerRow;
+use super::{FleetError, FleetTable, Job, JobState, StepState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+/// A worker writes its row, and reads the rows of the others, after this time.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// A worker without a sign of life for this time is dead.
+pub(super) const ALIVE: Duration = Duration::from_secs(60);
+/// Messages that a worker sends when it finds open steps without messages: the others follow when these are done.
+const MESSAGES_REBUILT: u32 = 64;
+
+/// How a worker runs.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// Number of steps to execute at the same time, at least 1.
+    pub loops: usize,
+    /// Host and process, for the status.
+    pub name: String,
+}
+
+/// Why a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The job is no longer running.
+    Job(JobState),
+    /// [`Worker::stop`] was called.
+    Stopped,
+}
+
+/// A worker on one job. Cheap to clone; clones are the same worker.
+pub struct Worker<Q>(Arc<Inner<Q>>);
+
+impl<Q> Clone for Worker<Q> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// What the parallel steps of a worker share.
+pub(super) struct Inner<Q> {
+    pub(super) table: FleetTable,
+    pub(super) queue: Q,
+    job: String,
+    pub(super) access: Access,
+    options: WorkerOptions,
+    row: WorkerRow,
+    is_stopped: AtomicBool,
+    /// Parallel steps of all workers that are alive, as last seen.
+    pub(super) fleet_loops: AtomicU64,
+    /// When the worker wrote its row.
+    beat: std::sync::Mutex<Option<Instant>>,
+}
+
+impl<Q: StepQueue> Worker<Q> {
+    /// A worker on a job. `queue` is the queue of this job.
+    pub fn new(
+        table: FleetTable,
+        queue: Q,
+        job: &str,
+        access: Access,
+        options: WorkerOptions,
+    ) -> Self {
+        let loops = options.loops.max(1) as u64;
+        Self(Arc::new(Inner {
+            table,
+            queue,
+            job: job.to_owned(),
+            access,
+            row: WorkerRow {
+                id: format!("{:016x}", fastrand::u64(..)),
+                name: options.name.clone(),
+                loops,
+                seen: None,
+            },
+            options,
+            is_stopped: AtomicBool::new(false),
+            fleet_loops: AtomicU64::new(loops),
+            beat: std::sync::Mutex::default(),
+        }))
+    }
+
+    /// Works until the job is no longer running, or until [`Self::stop`]. If the future is dropped, the worker stops as
+    /// if it had been killed: its steps begin again when their messages are visible.
+    ///
+    /// # Errors
+    /// [`FleetError::OtherAccount`]; [`FleetError`] if the job table or the queue fails. The job is unharmed; another
+    /// worker continues.
+    pub async fn run(&self) -> Result<Ended, FleetError> {
+        self.0.access.check(&self.0.table.job(&self.0.job).await?)?;
+        let mut loops = JoinSet::new();
+        for _ in 0..self.0.options.loops.max(1) {
+            let worker = Arc::clone(&self.0);
+            loops.spawn(async move { worker.run_loop().await });
+        }
+        let mut ended = Ok(Ended::Stopped);
+        while let Some(one) = loops.join_next().await {
+            match one {
+                Ok(Ok(one)) => ended = ended.map(|_| one),
+                Ok(Err(error)) => {
+                    ended = ended.and(Err(error));
+                    self.stop();
+                }
+                // Tasks are aborted only when the worker is dropped, so this error is a panic of the task.
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            }
+        }
+        ended
+    }
+
+    /// Asks the worker to stop: running steps end after their page, and their open parts become steps.
+    pub fn stop(&self) {
+        self.0.is_stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<Q: StepQueue> Inner<Q> {
+    async fn run_loop(&self) -> Result<Ended, FleetError> {
+        loop {
+            if self.is_stopped() {
+                return Ok(Ended::Stopped);
+            }
+            let job = self.table.job(&self.job).await?;
+            match job.state {
+                JobState::Running => {}
+                JobState::Stopped => return Ok(Ended::Job(job.state)),
+                // What is left are messages of steps that are done.
+                JobState::Done | JobState::Failed => {
+                    self.queue.delete().await.map_err(FleetError::Queue)?;
+                    return Ok(Ended::Job(job.state));
+                }
+            }
+            self.heartbeat().await?;
+            match self.queue.receive(hidden_for(&job)).await {
+                Ok(Some(delivery)) => self.deliver(&job, delivery).await?,
+                Ok(None) => self.idle(&job).await?,
+                Err(error) => return Err(FleetError::Queue(error)),
+            }
+        }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// Writes the worker's row if it is old, and counts the parallel steps of the fleet.
+    pub(super) async fn heartbeat(&self) -> Result<(), FleetError> {
+        {
+            let mut beat = self.beat.lock().expect("no thread panics with this lock");
+            if beat.is_some_and(|beat| beat.elapsed() < HEARTBEAT) {
+                return Ok(());
+            }
+            *beat = Some(Instant::now());
+        }
+        self.table.heartbeat(&self.job, &self.row).await?;
+        let workers = self.table.workers(&self.job).await?;
+        // The server's clock: the time of the row that was just written.
+        let own = workers.iter().find(|worker| worker.id == self.row.id);
+        let now = own.and_then(|own| own.seen);
+        let alive = workers.iter().filter(|worker| worker.is_alive(now));
+        let loops = alive.map(|worker| worker.loops).sum::<u64>();
+        self.fleet_loops.store(loops.max(1), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// No message is visible: ends the job if no step is open, and sends messages if they were lost.
+    async fn idle(&self, job: &Job) -> Result<(), FleetError> {
+        let messages = self.queue.messages().await.map_err(FleetError::Queue)?;
+        let open = self
+            .table
+            .ids_in_state(&job.id, StepState::Open, MESSAGES_REBUILT)
+            .await?;
+        if open.is_empty() {
+            return finish(&self.table, &self.access, job).await;
+        }
+        if messages == 0 {
+            for step in &open {
+                self.queue.send(step).await.map_err(FleetError::Queue)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WorkerRow {
+    /// Whether the worker has recently given a sign of life.
+    pub fn is_alive(&self, now: Option<partita_client::DateTime>) -> bool {
+        let (Some(seen), Some(now)) = (self.seen, now) else {
+            return true;
+        };
+        // A tick is 100 ns.
+        Duration::from_micros(now.ticks().saturating_sub(seen.ticks()) / 10) < ALIVE
+    }
+}
+
+/// How long the message of a running step is hidden.
+pub(super) fn hidden_for(job: &Job) -> Duration {
+    Duration::from_secs(job.spec.visibility_seconds.max(1))
+}
