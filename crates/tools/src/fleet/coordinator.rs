@@ -2,8 +2,9 @@
 //! these, and each is correct if it is interrupted at any point and done again.
 
 use super::appetite::{FOLLOW_UPS_MAX, deal};
-use super::job::{Job, JobState};
+use super::job::Job;
 use super::job_spec::JobSpec;
+use super::job_state::JobState;
 use super::step_row::StepSummary;
 use super::{Access, FleetError, FleetTable, StepRow, StepState, Tally, jobs};
 use crate::scan::{Part, Step, Strategy};

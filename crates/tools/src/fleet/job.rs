@@ -1,31 +1,13 @@
 //! Jobs: their rows.
 
 use super::text_property::{put_text, text};
-use super::{FleetError, JobSpec, Tally};
-use crate::named_enum::named_enum;
+use super::{FleetError, JobSpec, JobState, Tally};
 use partita_client::{DateTime, ETag, Entity, Value};
-use serde::{Deserialize, Serialize};
 
 /// The partition of the rows of jobs.
 pub(super) const JOBS: &str = "jobs";
 /// Maximum length of the id of a job, in characters. The name of its queue has at most 63.
 const ID_CHARS_MAX: usize = 40;
-
-named_enum! {
-    /// The state of a job.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    pub enum JobState {
-        /// Workers execute its steps.
-        Running = "running",
-        /// Workers ignore it until it is resumed.
-        Stopped = "stopped",
-        /// All steps are done.
-        Done = "done",
-        /// No step is open, and at least one is dead.
-        Failed = "failed",
-    }
-}
 
 /// A job, as its row stores it.
 #[derive(Debug, Clone, PartialEq)]

@@ -122,7 +122,7 @@ impl FleetTable {
         Ok(())
     }
 
-    /// Reads a step; `None` if there is no such step.
+    /// Reads a step; `None` if it does not exist.
     pub(super) async fn step(&self, job: &str, id: &str) -> Result<Option<StepRow>, FleetError> {
         let row = self.0.get_entity_if_exists(job, &row_key(id)).await?;
         row.as_ref().map(StepRow::read).transpose()
