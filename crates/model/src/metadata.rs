@@ -56,7 +56,7 @@ impl Metadata {
     }
 
     /// The bytes of names and values.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.iter()
             .map(|(name, value)| name.len() + value.len())
             .sum()

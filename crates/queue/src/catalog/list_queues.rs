@@ -6,6 +6,9 @@ use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader, Metadata};
 use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
 
+/// The bytes of names and metadata at which a page ends.
+const PAGE_BYTES_MAX: usize = 4 << 20;
+
 /// A queue in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedQueue {
@@ -25,7 +28,8 @@ pub struct QueuePage {
 }
 
 impl Service {
-    /// At most `top` queues whose names begin with `prefix`, starting at the name `from`.
+    /// At most `top` queues whose names begin with `prefix`, starting at the name `from`. A page with much metadata ends
+    /// earlier: 5,000 queues may have 40 MiB of it.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -40,11 +44,13 @@ impl Service {
         // No name has this byte.
         let end = [&queue_key(account, prefix), &b"\xFF"[..]].concat().into();
         let mut page = QueuePage::default();
+        let mut bytes = 0;
         self.scan_queues(KeyRange::half_open(start, end), |queue| {
-            if page.queues.len() == top {
+            if page.queues.len() == top || bytes >= PAGE_BYTES_MAX {
                 page.next = Some(queue.name);
                 return false;
             }
+            bytes += queue.name.len() + queue.metadata.bytes();
             page.queues.push(ListedQueue {
                 name: queue.name,
                 metadata: queue.metadata,

@@ -9,8 +9,12 @@ use partita_model::MessagePosition;
 use partita_range::{Range, RequestStats};
 use partita_service::CHUNK_BYTES;
 
+/// The number of messages that a peek looks at, expired ones too.
+const LOOKED_AT_MAX: usize = 65_536;
+
 impl Service {
-    /// At most `count` visible messages, in the order in which Get Messages would return them. Changes nothing.
+    /// At most `count` visible messages, in the order in which Get Messages would return them. Changes nothing. May return
+    /// fewer if many expired messages, which no receive has removed yet, are before them.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -31,11 +35,13 @@ impl Service {
             return Ok(messages);
         }
         let mut scan = range.engine().scan(keys, ScanHint::page(count)).await?;
-        while messages.len() < count {
+        let mut looked_at = 0;
+        while messages.len() < count && looked_at < LOOKED_AT_MAX {
             let rows = scan.next(count - messages.len(), CHUNK_BYTES).await?;
             if rows.is_empty() {
                 break;
             }
+            looked_at += rows.len();
             for (key, row) in rows.iter() {
                 let (position, row) = (space.position(key)?, MessageRow::decode(row)?);
                 if !row.is_expired(now)

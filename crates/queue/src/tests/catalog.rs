@@ -157,3 +157,30 @@ async fn reports_show_the_fullest_queues_first() {
     let (reports, all) = rig.service.queue_reports(1).await.unwrap();
     assert_eq!((reports.len(), all), (1, 2));
 }
+
+#[tokio::test]
+async fn a_page_with_much_metadata_ends_early() {
+    let rig = Rig::new().await;
+    let long = "x".repeat(8_000);
+    for number in 0..600 {
+        let queue = format!("many-{number:03}");
+        let created = create(&rig.service, &queue, metadata(&[("a", &long)]));
+        created.await.unwrap();
+    }
+    let mut listed = 0;
+    let mut from = None;
+    loop {
+        let account = account();
+        let listing = rig
+            .service
+            .list_queues(&account, "many-", from.as_deref(), 5000);
+        let page = listing.await.unwrap();
+        assert!((1..600).contains(&page.queues.len()));
+        listed += page.queues.len();
+        from = page.next;
+        if from.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, 600);
+}
