@@ -63,6 +63,8 @@ pub(crate) async fn operate(
         if progress.wait_for(reached).await?.is_done {
             return Ok(());
         }
+        // While the clients were slow, the server may be about to close the idle connection.
+        operator.client.disconnect();
         operator.act(&mut random).await?;
     }
 }
