@@ -72,6 +72,9 @@ pub(super) struct Queues {
     tables: SocketAddr,
     queues: SocketAddr,
     account: Account,
+    /// The number before the first turn of each connection, so that loads with other numbers of connections insert
+    /// other rows.
+    turns_before: u64,
 }
 
 /// What a turn did.
@@ -99,6 +102,7 @@ impl Queues {
             tables: target.process.addr(),
             queues: target.process.queue_addr()?,
             account: account.clone(),
+            turns_before: (connections as u64) << 24,
         };
         if kind == QueueWorkload::TableInsert {
             create_insert_table(target, account)?;
@@ -136,7 +140,7 @@ impl Queues {
             client,
             kind,
             index,
-            turns: 0,
+            turns: self.turns_before,
             queue: Self::path(kind, queue),
         })
     }
