@@ -22,7 +22,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(
     name = "partita",
-    about = "Azure Table storage that you run yourself",
+    about = "Azure tables and queues that you run yourself",
     version = partita_server::VERSION,
     disable_version_flag = true
 )]
