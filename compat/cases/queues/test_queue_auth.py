@@ -149,10 +149,10 @@ def test_no_credentials(endpoint):
 
 def test_nothing_happens_without_credentials(queue):
     message = queue.add()
-    stranger = Queue(queue.endpoint, queue.name, auth=None)
-    for answer in (stranger.put(), stranger.get(), stranger.peek(), stranger.delete(message.id, message.receipt),
-                   stranger.update(message.id, message.receipt, "other"), stranger.clear(), stranger.drop(),
-                   stranger.metadata(), stranger.acl(), stranger.set_metadata({"x-ms-meta-a": "1"})):
+    anonymous = Queue(queue.endpoint, queue.name, auth=None)
+    for answer in (anonymous.put(), anonymous.get(), anonymous.peek(), anonymous.delete(message.id, message.receipt),
+                   anonymous.update(message.id, message.receipt, "other"), anonymous.clear(), anonymous.drop(),
+                   anonymous.metadata(), anonymous.acl(), anonymous.set_metadata({"x-ms-meta-a": "1"})):
         assert answer.status in (401, 403), answer
     assert [(message.text, message.dequeue_count) for message in queue.look()] == [("text", "0")]
 

@@ -16,7 +16,7 @@ def seconds(text):
 
 
 def gone(answer):
-    """Asserts the error of a message that does not exist, or whose receipt is no longer valid.
+    """Asserts the error of a message that does not exist, or of a receipt that a later change has replaced.
 
     Unconfirmed for receipts: the documents say 400 PopReceiptMismatch, reports from the service 404.
     """

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of queues at which the least recently used ones are dropped from memory. A queue takes at most 256 KiB.
+/// The number of queues at which the least recently used ones without requests are dropped from memory. A queue takes at
+/// most 256 KiB.
 const QUEUES_MAX: usize = 1024;
 
 /// Queues in memory by the prefix of their keys.

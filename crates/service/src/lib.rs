@@ -2,7 +2,7 @@
 //! properties with CORS rules, stored access policies, the removal of dropped containers, and the memory for bytes in
 //! flight.
 //!
-//! A service (tables; later queues and blobs) is a crate above this one and defines its keys and rows. This crate
+//! A service (tables, queues; later blobs) is a crate above this one and defines its keys and rows. This crate
 //! depends on no protocol, and uses only the prefixes of keys.
 //!
 //! One [`Storage`] serves all services of a process: they share the commit pipeline, so they share its admission queues

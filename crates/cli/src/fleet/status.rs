@@ -73,7 +73,7 @@ impl StatusCommand {
     }
 }
 
-/// Shows the progress until the job is no longer running.
+/// Shows the progress until the job is done, failed or stopped.
 async fn watch(fleet: &Fleet, id: &str, progress: &Progress) -> Result<JobStatus, CommandError> {
     let mut stop = std::pin::pin!(stop_requested());
     let mut found = status(&fleet.table, id, partita_client::now()).await?;

@@ -29,7 +29,7 @@ pub struct WorkerOptions {
 /// Why a worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The job is no longer running.
+    /// The job is done, failed or stopped.
     Job(JobState),
     /// [`Worker::stop`] was called.
     Stopped,
@@ -87,7 +87,7 @@ impl<Q: StepQueue> Worker<Q> {
         }))
     }
 
-    /// Works until the job is no longer running, or until [`Self::stop`]. If the future is dropped, the worker stops as
+    /// Works until the job is done, failed or stopped, or until [`Self::stop`]. If the future is dropped, the worker stops as
     /// if it had been killed: its steps begin again when their messages are visible.
     ///
     /// # Errors
