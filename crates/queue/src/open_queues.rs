@@ -38,6 +38,11 @@ impl OpenQueues {
         open.used(use_number);
         open
     }
+
+    /// The queue if it is in memory.
+    pub(crate) fn find(&self, space: &QueueSpace) -> Option<Arc<OpenQueue>> {
+        self.queues.lock().get(space.prefix()).cloned()
+    }
 }
 
 /// Drops a quarter of the queues, so that the cost of the search is shared by many openings. Queues in use stay:

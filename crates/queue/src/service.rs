@@ -4,7 +4,7 @@ use crate::clock::QueueClock;
 use crate::group::{OpenQueue, Reply, Request, Shared, WriteSize};
 use crate::open_queues::OpenQueues;
 use crate::{Error, Queue, TargetSettings};
-use partita_model::{DateTime, KeyKind};
+use partita_model::{AccountName, DateTime, KeyKind, QueueId, QueueSpace};
 use partita_rt::Tasks;
 use partita_service::{Charged, Cost, Direction, Dropped, RecordMemo, ScopeNames, Storage};
 use std::sync::Arc;
@@ -80,6 +80,14 @@ impl Service {
     /// The queue in memory.
     pub(crate) fn open_queue(&self, queue: &Queue) -> Arc<OpenQueue> {
         self.open.get(&queue.space)
+    }
+
+    /// Lets the receives that wait at a cleared or deleted queue look at its name again.
+    pub(crate) fn wake_receives(&self, account: &AccountName, id: u64) {
+        let space = QueueSpace::new(account.as_str(), QueueId(id));
+        if let Some(open) = self.open.find(&space) {
+            open.wake_all();
+        }
     }
 
     /// Charges a request to its targets, if any, and executes it in the next group of its queue.

@@ -15,13 +15,15 @@ impl Service {
         name: &QueueName,
     ) -> Result<(), Error> {
         let now = self.now();
+        let mut cleared = 0;
         self.change_queue(account, name, |record, batch| {
             let (key, dropped) = self.dropped.row(account, record.id, name.as_str(), now);
             batch.put(key, dropped);
-            record.id = partita_rt::random::u64();
+            cleared = std::mem::replace(&mut record.id, partita_rt::random::u64());
         })
         .await?;
         self.dropped.notify();
+        self.wake_receives(account, cleared);
         Ok(())
     }
 }

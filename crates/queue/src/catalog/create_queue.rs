@@ -28,7 +28,7 @@ impl Service {
         name: &QueueName,
         metadata: Metadata,
     ) -> Result<Created, Error> {
-        let key = queue_key(account, name.as_str());
+        let key = queue_key(account.as_str(), name.as_str());
         let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
         if let Some(row) = locked.read(&key).await? {
             let record: QueueRecord = decode_record(&row)?;

@@ -14,7 +14,7 @@ impl Service {
     /// # Errors
     /// [`Error::QueueNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn delete_queue(&self, account: &AccountName, name: &QueueName) -> Result<(), Error> {
-        let key = queue_key(account, name.as_str());
+        let key = queue_key(account.as_str(), name.as_str());
         let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
         let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
         let record: QueueRecord = decode_record(&row)?;
@@ -27,6 +27,7 @@ impl Service {
         batch.put(dropped_key, dropped);
         locked.commit(batch).await?;
         self.dropped.notify();
+        self.wake_receives(account, record.id);
         Ok(())
     }
 }

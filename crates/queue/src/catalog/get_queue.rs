@@ -16,13 +16,17 @@ impl Service {
         account: &AccountName,
         name: &QueueName,
     ) -> Result<Arc<Queue>, Error> {
-        let key = queue_key(account, name.as_str());
+        self.find_queue(account.as_str(), name.as_str()).await
+    }
+
+    pub(crate) async fn find_queue(&self, account: &str, name: &str) -> Result<Arc<Queue>, Error> {
+        let key = queue_key(account, name);
         let row = self.storage().get(&key).await?;
         let row = row.ok_or(Error::QueueNotFound)?;
         if let Some(queue) = self.memo.find(&key, &row) {
             return Ok(queue);
         }
-        let queue = Queue::from_row(account.as_str(), name.as_str(), &row)?;
+        let queue = Queue::from_row(account, name, &row)?;
         let queue = Arc::new(queue);
         self.memo.keep(key, row, &queue);
         Ok(queue)

@@ -40,9 +40,11 @@ impl Service {
         from: Option<&str>,
         top: usize,
     ) -> Result<QueuePage, Error> {
-        let start = queue_key(account, from.unwrap_or_default().max(prefix));
+        let start = queue_key(account.as_str(), from.unwrap_or_default().max(prefix));
         // No name has this byte.
-        let end = [&queue_key(account, prefix), &b"\xFF"[..]].concat().into();
+        let end = [&queue_key(account.as_str(), prefix), &b"\xFF"[..]]
+            .concat()
+            .into();
         let mut page = QueuePage::default();
         let mut bytes = 0;
         self.scan_queues(KeyRange::half_open(start, end), |queue| {

@@ -28,8 +28,7 @@ use partita_model::{AccountName, KeyKind, KeyWriter, QueueName};
 use partita_service::{decode_record, encode_record};
 
 /// The key of the record of the queue with this name.
-fn queue_key(account: &AccountName, name: &str) -> Bytes {
-    let account = account.as_str();
+fn queue_key(account: &str, name: &str) -> Bytes {
     KeyWriter::new(KeyKind::QUEUE, account.len() + name.len() + 1)
         .text(account)
         .last_text(name)
@@ -47,7 +46,7 @@ impl Service {
         name: &QueueName,
         change: impl FnOnce(&mut QueueRecord, &mut Batch) + Send,
     ) -> Result<(), Error> {
-        let key = queue_key(account, name.as_str());
+        let key = queue_key(account.as_str(), name.as_str());
         let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
         let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
         let mut record = decode_record(&row)?;

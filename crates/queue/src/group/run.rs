@@ -76,6 +76,11 @@ impl OpenQueue {
         Arc::clone(&self.arrivals).notified_owned()
     }
 
+    /// Wakes all requests that wait for an arrival.
+    pub(crate) fn wake_all(&self) {
+        self.arrivals.notify_waiters();
+    }
+
     /// Adds a request to the next group.
     pub(crate) fn push(self: &Arc<Self>, shared: &Shared, request: Request, size: WriteSize) {
         let mut pending = self.pending.lock();

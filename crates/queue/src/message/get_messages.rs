@@ -4,6 +4,7 @@ use super::values::Message;
 use crate::group::{Received, Request, WriteSize};
 use crate::{Error, Queue, Service};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Service {
@@ -24,10 +25,11 @@ impl Service {
         Ok(received.messages)
     }
 
-    /// Like [`Self::get_messages`], but waits at most `wait` for a message if none is visible.
+    /// Like [`Self::get_messages`], but waits at most `wait` for a message if none is visible. It also waits for the
+    /// messages that come after the queue was cleared.
     ///
     /// # Errors
-    /// Those of [`Self::get_messages`].
+    /// Those of [`Self::get_messages`]; [`Error::QueueNotFound`] if the queue is deleted meanwhile.
     pub async fn get_messages_within(
         &self,
         queue: &Queue,
@@ -36,13 +38,21 @@ impl Service {
         wait: Duration,
     ) -> Result<Vec<Message>, Error> {
         let deadline = tokio::time::Instant::now() + wait;
+        let mut queue = Arc::new(queue.clone());
         loop {
-            let open = self.open_queue(queue);
+            let open = self.open_queue(&queue);
             // Before the messages are read, so that none is missed between reading and waiting.
             let mut arrival = pin!(open.arrival());
             arrival.as_mut().enable();
+            let current = self.find_queue(&queue.account, &queue.name).await?;
+            if current.id != queue.id {
+                queue = current;
+                continue;
+            }
             let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-            let received = self.receive(queue, count, visibility_timeout, left).await?;
+            let received = self
+                .receive(&queue, count, visibility_timeout, left)
+                .await?;
             let now = tokio::time::Instant::now();
             if !received.messages.is_empty() || now >= deadline {
                 return Ok(received.messages);

@@ -1,6 +1,7 @@
 //! Receives that wait for a message, and receives whose caller goes away. tokio's time is virtual here.
 
-use super::{Rig, SECOND, texts};
+use super::{Rig, SECOND, account, name, texts};
+use crate::PutMessage;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -79,6 +80,42 @@ async fn a_receive_after_a_restart_waits_for_a_hidden_message() {
     let ((got, took), ()) = tokio::join!(wait(&rig), pass(&rig, 9));
     assert_eq!(got, ["a"]);
     assert!(took < 7 * SECOND, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_receive_goes_on_after_a_clear() {
+    let rig = Rig::new().await;
+    let change = async {
+        pass(&rig, 1).await;
+        let (account, queue) = (account(), name("work"));
+        let cleared = rig.service.clear_messages(&account, &queue).await;
+        cleared.unwrap();
+        pass(&rig, 1).await;
+        let cleared = rig.service.queue(&account, &queue).await.unwrap();
+        let message = PutMessage {
+            text: "a".into(),
+            visibility_timeout: Duration::ZERO,
+            time_to_live: None,
+        };
+        rig.service.put_message(&cleared, message).await.unwrap();
+    };
+    let ((got, took), ()) = tokio::join!(wait(&rig), change);
+    assert_eq!((got, took.as_secs()), (vec!["a".to_owned()], 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_receive_ends_with_its_queue() {
+    let rig = Rig::new().await;
+    let (began, hour) = (Instant::now(), 3600 * SECOND);
+    let get = rig.service.get_messages_within(&rig.queue, 1, hour, hour);
+    let delete = async {
+        pass(&rig, 1).await;
+        let deleted = rig.service.delete_queue(&account(), &name("work")).await;
+        deleted.unwrap();
+    };
+    let (got, ()) = tokio::join!(get, delete);
+    assert!(matches!(got, Err(crate::Error::QueueNotFound)), "{got:?}");
+    assert_eq!(began.elapsed().as_secs(), 1);
 }
 
 #[tokio::test(start_paused = true)]
