@@ -25,13 +25,31 @@ struct Known {
     hidden_until: Option<Instant>,
 }
 
+/// The number of messages at which the queue begins to rise, and that at which it begins to fall. In between it passes
+/// the size of what the server keeps of a queue in memory, so that receives read rows too.
+const BACKLOG_MIN: usize = 200;
+const BACKLOG_MAX: usize = if cfg!(test) { 300 } else { 3_000 };
+
 /// All messages by their text, which no two messages share.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     messages: BTreeMap<String, Known>,
+    /// Messages that may exist, at most.
+    backlog: usize,
+    is_falling: bool,
 }
 
 impl Ledger {
+    /// Whether more messages are to be put than deleted at present.
+    pub(super) const fn is_rising(&mut self) -> bool {
+        if self.backlog <= BACKLOG_MIN {
+            self.is_falling = false;
+        } else if self.backlog >= BACKLOG_MAX {
+            self.is_falling = true;
+        }
+        !self.is_falling
+    }
+
     /// A put is about to be sent.
     pub(super) fn putting(&mut self, text: &str) {
         let known = Known {
@@ -41,6 +59,7 @@ impl Ledger {
             hidden_until: None,
         };
         self.messages.insert(text.to_owned(), known);
+        self.backlog += 1;
     }
 
     /// A put was acknowledged.
@@ -53,6 +72,7 @@ impl Ledger {
     /// A put was refused and not executed.
     pub(super) fn not_put(&mut self, text: &str) {
         self.messages.remove(text);
+        self.backlog -= 1;
     }
 
     /// A message was received by a request sent at `sent` that hides it for `hidden`.
@@ -141,6 +161,9 @@ impl Ledger {
             && !matches!(known.deleted, Happened::Yes(_))
         {
             known.deleted = happened;
+            if matches!(happened, Happened::Yes(_)) {
+                self.backlog -= 1;
+            }
         }
     }
 
@@ -200,6 +223,23 @@ mod tests {
         ledger.deleted("m");
         let late = ledger.received(&message(1), Instant::now(), HOUR);
         assert!(late.unwrap_err().contains("deleted"));
+    }
+
+    #[test]
+    fn the_queue_rises_and_falls_in_turn() {
+        let mut ledger = Ledger::default();
+        let texts: Vec<_> = (0..BACKLOG_MAX).map(|number| number.to_string()).collect();
+        for text in &texts {
+            assert!(ledger.is_rising());
+            ledger.putting(text);
+        }
+        for text in &texts[BACKLOG_MIN..] {
+            assert!(!ledger.is_rising());
+            ledger.deleted(text);
+            // Only the first deletion counts.
+            ledger.deleted(text);
+        }
+        assert!(ledger.is_rising());
     }
 
     #[test]

@@ -16,6 +16,9 @@ use super::protocol::{QueueConnection, Received, messages, new_receipt};
 const PADDING_MAX: u64 = 300;
 const LONG_PADDING: usize = 6_000;
 
+/// The maximum number of messages that a consumer receives at once: few enough to handle them in their timeout.
+const RECEIVED_MAX: u64 = 6;
+
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -61,7 +64,8 @@ impl Worker {
             return;
         };
         while self.faults.is_empty() && !stop.load(Ordering::Relaxed) {
-            let outcome = match self.role {
+            let is_rising = lock(ledger).is_rising();
+            let outcome = match self.role(is_rising) {
                 Role::Producer => self.produce(&mut connection, ledger),
                 Role::Consumer => self.consume(&mut connection, ledger),
             };
@@ -71,6 +75,20 @@ impl Worker {
                 // The server was killed; the request under way is in doubt.
                 Err(_) => return,
             }
+        }
+    }
+
+    /// What to do next: mostly its own role; while the queue rises a consumer puts too, while it falls a producer
+    /// receives too.
+    fn role(&mut self, is_rising: bool) -> Role {
+        let (helps, other) = match self.role {
+            Role::Producer => (!is_rising, Role::Consumer),
+            Role::Consumer => (is_rising, Role::Producer),
+        };
+        if helps && self.random.chance(80) {
+            other
+        } else {
+            self.role
         }
     }
 
@@ -114,7 +132,7 @@ impl Worker {
         connection: &mut QueueConnection,
         ledger: &Mutex<Ledger>,
     ) -> anyhow::Result<Option<String>> {
-        let count = 1 + self.random.below(6);
+        let count = 1 + self.random.below(RECEIVED_MAX);
         let hidden = 1 + self.random.below(HIDDEN_SECONDS_MAX);
         let sent = Instant::now();
         let answer = connection.try_receive(count, hidden)?;
