@@ -22,6 +22,10 @@ const FILL_BYTES: usize = 128 << 10;
 /// The number of changed rows at which a receive stops to remove expired messages, and continues in another group.
 const CHANGES_MAX: usize = 4096;
 
+/// The size in bytes of received texts at which the other receives of a group get one message each: a group may have
+/// a thousand receives of 32 messages of 64 KiB.
+const RECEIVED_BYTES_MAX: usize = if cfg!(test) { 64 << 10 } else { 8 << 20 };
+
 /// A group while it is executed.
 pub(super) struct Execution<'a> {
     pub(super) space: &'a QueueSpace,
@@ -31,6 +35,8 @@ pub(super) struct Execution<'a> {
     pub(super) changes: Changes,
     /// Whether the header is to be written also without changed messages.
     pub(super) is_header_changed: bool,
+    /// The size of the texts received so far.
+    pub(super) received_bytes: usize,
     /// The number of messages that became visible.
     pub(super) arrivals: usize,
     /// The time (ticks) until which all receives that wait have ended or look again without being woken.
@@ -77,12 +83,18 @@ impl Execution<'_> {
             is_cut: false,
         };
         while received.messages.len() < count {
+            if self.received_bytes >= RECEIVED_BYTES_MAX && !received.messages.is_empty() {
+                break;
+            }
             if self.changes.len() >= CHANGES_MAX {
                 received.is_cut = true;
                 break;
             }
             match self.receive_next(visibility_timeout).await {
-                Ok(Next::Received(message)) => received.messages.push(message),
+                Ok(Next::Received(message)) => {
+                    self.received_bytes += message.text.len();
+                    received.messages.push(message);
+                }
                 Ok(Next::Expired) => {}
                 Ok(Next::NoneVisible(next)) => {
                     received.next_visible = next;

@@ -148,6 +148,7 @@ impl OpenQueue {
             state,
             changes: Changes::default(),
             is_header_changed: false,
+            received_bytes: 0,
             arrivals: 0,
             asleep_until: self.asleep_until.load(Ordering::Relaxed),
         };

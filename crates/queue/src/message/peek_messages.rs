@@ -7,18 +7,24 @@ use partita_engine::{KeyRange, ScanHint};
 use partita_heat::Access;
 use partita_model::MessagePosition;
 use partita_range::{Range, RequestStats};
-use partita_service::CHUNK_BYTES;
+use partita_service::{Busy, CHUNK_BYTES};
 
 /// The number of messages that a peek looks at, expired ones too.
 const LOOKED_AT_MAX: usize = 65_536;
 
 impl Service {
     /// At most `count` visible messages, in the order in which Get Messages would return them. Changes nothing. May return
-    /// fewer if many expired messages, which no receive has removed yet, are before them.
+    /// fewer if many expired messages, which no receive has removed yet, are before them. After each message, `admit` is
+    /// called with the bytes of all texts so far, and may end the request.
     ///
     /// # Errors
-    /// [`Error::Busy`], [`Error::Corrupt`].
-    pub async fn peek_messages(&self, queue: &Queue, count: usize) -> Result<Vec<Message>, Error> {
+    /// [`Error::Busy`], also that of `admit`; [`Error::Corrupt`].
+    pub async fn peek_messages(
+        &self,
+        queue: &Queue,
+        count: usize,
+        mut admit: impl FnMut(usize) -> Result<(), Busy> + Send,
+    ) -> Result<Vec<Message>, Error> {
         let arrived = self.storage().clock.monotonic();
         self.charge(queue, count)?;
         let (now, space) = (self.now(), &queue.space);
@@ -35,7 +41,7 @@ impl Service {
             return Ok(messages);
         }
         let mut scan = range.engine().scan(keys, ScanHint::page(count)).await?;
-        let mut looked_at = 0;
+        let (mut looked_at, mut bytes) = (0, 0);
         while messages.len() < count && looked_at < LOOKED_AT_MAX {
             let rows = scan.next(count - messages.len(), CHUNK_BYTES).await?;
             if rows.is_empty() {
@@ -47,13 +53,15 @@ impl Service {
                 if !row.is_expired(now)
                     && let Some(text) = text(queue, &range, position, &row).await?
                 {
+                    bytes += text.len();
+                    admit(bytes)?;
                     messages.push(Message::new(position, &row, text));
                 }
             }
         }
         let done = RequestStats {
             rows: messages.len(),
-            bytes_out: messages.iter().map(|message| message.text.len()).sum(),
+            bytes_out: bytes,
             latency: self.storage().clock.monotonic() - arrived,
             ..RequestStats::default()
         };

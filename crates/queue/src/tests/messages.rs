@@ -2,6 +2,7 @@
 
 use super::{Rig, SECOND, texts, to_ref};
 use crate::{Error, MessageRef};
+use partita_service::{MemoryBudget, Reserved};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,6 +148,35 @@ async fn a_receive_passes_many_expired_messages() {
     rig.clock.advance(SECOND);
     assert_eq!(texts(&rig.get(1).await), ["alive"]);
     assert_eq!(rig.count().await, 1);
+}
+
+#[tokio::test]
+async fn receives_of_a_group_share_a_limit_of_bytes() {
+    let rig = Rig::new().await;
+    let text = "x".repeat(30 << 10);
+    for _ in 0..8 {
+        rig.put(&text).await;
+    }
+    // Both are in one group, because its task runs when they wait.
+    let (first, second) = tokio::join!(rig.get(5), rig.get(5));
+    assert_eq!((first.len(), second.len()), (3, 1));
+    assert_eq!(rig.get(5).await.len(), 3, "a group of its own");
+}
+
+#[tokio::test]
+async fn a_refused_peek_reads_no_more_texts() {
+    let rig = Rig::new().await;
+    for _ in 0..3 {
+        rig.put("0123456789").await;
+    }
+    let (budget, mut asked) = (MemoryBudget::new(19), Vec::new());
+    let mut reserved = Reserved::default();
+    let refused = rig.service.peek_messages(&rig.queue, 3, |bytes| {
+        asked.push(bytes);
+        reserved.grow_to(&budget, bytes)
+    });
+    assert!(matches!(refused.await, Err(crate::Error::Busy(_))));
+    assert_eq!(asked, [10, 20]);
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ impl Rig {
     }
 
     async fn peek(&self, count: usize) -> Vec<Message> {
-        let peek = self.service.peek_messages(&self.queue, count);
+        let peek = self.service.peek_messages(&self.queue, count, |_| Ok(()));
         peek.await.unwrap()
     }
 
