@@ -23,7 +23,7 @@ use crate::target::Target;
 use crate::{Account, create_table, park_for};
 
 /// The workloads in the order in which they are measured. The first is for comparison.
-const WORKLOADS: [QueueWorkload; 7] = [
+const WORKLOADS: [QueueWorkload; 8] = [
     QueueWorkload::TableInsert,
     QueueWorkload::Put,
     QueueWorkload::Peek,
@@ -31,10 +31,13 @@ const WORKLOADS: [QueueWorkload; 7] = [
     QueueWorkload::PairsMany,
     QueueWorkload::Mixed,
     QueueWorkload::MixedMany,
+    QueueWorkload::Mixed32,
 ];
 
-/// Messages that are put before receives are measured, for each connection and second of the measurement.
-const PREPARED_PER_SECOND: u64 = 400;
+/// Messages that are put before receives are measured, for each second of the measurement: more than all connections
+/// receive, and for each connection more than it alone receives.
+const PREPARED_PER_SECOND: u64 = 26_000;
+const PREPARED_PER_SECOND_OF_ONE: u64 = 4_000;
 
 /// Runs the comparison. `say` receives a line for each measurement.
 ///
@@ -97,7 +100,8 @@ impl Comparison<'_> {
         let prepared = match kind {
             QueueWorkload::Peek => 32,
             QueueWorkload::Pairs | QueueWorkload::PairsMany => {
-                PREPARED_PER_SECOND * measured.as_secs().max(1)
+                let share = PREPARED_PER_SECOND / connections as u64;
+                share.min(PREPARED_PER_SECOND_OF_ONE) * measured.as_secs().max(1)
             }
             _ => 0,
         };
@@ -256,7 +260,7 @@ fn turns(
             break;
         }
         match worker.turn(&mut latency)? {
-            Turn::Done => turns += 1,
+            Turn::Done(count) => turns += count,
             Turn::NothingThere => {
                 left.fetch_add(1, Ordering::Relaxed);
             }

@@ -14,6 +14,9 @@ use crate::{Account, entity};
 /// Bytes of a message's text: 1 KiB.
 const TEXT_BYTES: usize = 1_024;
 
+/// The maximum number of messages of a get.
+const RECEIVED_MAX: usize = 32;
+
 /// What a connection does in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueWorkload {
@@ -31,6 +34,8 @@ pub(super) enum QueueWorkload {
     Mixed,
     /// The same with a queue for each connection.
     MixedMany,
+    /// Puts 32 messages into one queue, gets 32 at once and deletes each.
+    Mixed32,
     /// Like [`Self::Mixed`], always on the same queue.
     Pass,
     /// Like [`Self::Put`], for a number of messages.
@@ -48,6 +53,7 @@ impl QueueWorkload {
             Self::PairsMany => "pairs-many",
             Self::Mixed => "mixed",
             Self::MixedMany => "mixed-many",
+            Self::Mixed32 => "mixed-32",
             Self::Pass => "pass",
             Self::Fill => "fill",
         }
@@ -79,7 +85,8 @@ pub(super) struct Queues {
 
 /// What a turn did.
 pub(super) enum Turn {
-    Done,
+    /// This number of turns as they are counted: one, or one for each message.
+    Done(u64),
     /// No message was visible.
     NothingThere,
 }
@@ -178,15 +185,25 @@ impl Worker {
             QueueWorkload::Put | QueueWorkload::Fill => timed(self, Self::put)?,
             QueueWorkload::Peek => timed(self, Self::peek)?,
             QueueWorkload::Pairs | QueueWorkload::PairsMany => {
-                return self.receive_and_delete(latency);
+                return self.receive_and_delete(1, latency);
+            }
+            QueueWorkload::Mixed32 => {
+                for _ in 0..RECEIVED_MAX {
+                    timed(self, Self::put)?;
+                }
+                return self.receive_and_delete(RECEIVED_MAX, latency);
             }
             // Put, then receive and delete one: as many messages leave as come.
             _ => {
                 timed(self, Self::put)?;
-                return self.receive_and_delete(latency);
+                return self.receive_and_delete(1, latency);
             }
         };
-        Ok(if done { Turn::Done } else { Turn::NothingThere })
+        Ok(if done {
+            Turn::Done(1)
+        } else {
+            Turn::NothingThere
+        })
     }
 
     fn insert(&mut self) -> anyhow::Result<bool> {
@@ -228,23 +245,30 @@ impl Worker {
         Ok(true)
     }
 
-    fn receive_and_delete(&mut self, latency: &mut LatencyHistogram) -> anyhow::Result<Turn> {
+    /// Receives messages at once, and deletes each.
+    fn receive_and_delete(
+        &mut self,
+        count: usize,
+        latency: &mut LatencyHistogram,
+    ) -> anyhow::Result<Turn> {
         let sent = Instant::now();
-        let messages = get(&mut self.client, &self.queue, 1)?;
+        let messages = get(&mut self.client, &self.queue, count)?;
         latency.record(sent.elapsed());
-        let Some(message) = messages.first() else {
-            return Ok(Turn::NothingThere);
-        };
-        let path = format!("{}/messages/{}", self.queue, message.id);
-        let query = format!("popreceipt={}", message.receipt);
-        let sent = Instant::now();
-        let deleted = self.client.send(&Request {
-            query: &query,
-            ..Request::new("DELETE", &path)
-        })?;
-        deleted.expect(204)?;
-        latency.record(sent.elapsed());
-        Ok(Turn::Done)
+        for message in &messages {
+            let path = format!("{}/messages/{}", self.queue, message.id);
+            let query = format!("popreceipt={}", message.receipt);
+            let sent = Instant::now();
+            let deleted = self.client.send(&Request {
+                query: &query,
+                ..Request::new("DELETE", &path)
+            })?;
+            deleted.expect(204)?;
+            latency.record(sent.elapsed());
+        }
+        Ok(match messages.len() {
+            0 => Turn::NothingThere,
+            deleted => Turn::Done(deleted as u64),
+        })
     }
 }
 
