@@ -7,6 +7,7 @@
 #![allow(clippy::print_stderr, reason = "prints progress")]
 
 mod bench;
+mod dist;
 mod fuzz;
 mod handover;
 mod sim;
@@ -28,6 +29,8 @@ use partita_bench::project;
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
     Bench(bench::Arguments),
+    /// Make every package of the program
+    Dist(dist::Arguments),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Simulate a server and its clients deterministically from a seed, and check every answer
@@ -41,6 +44,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Dist(arguments) => dist::run(&arguments),
         Task::Fuzz(arguments) => fuzz::run(&arguments),
         Task::Sim(arguments) => sim::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
