@@ -21,9 +21,8 @@ pub struct Settings {
     pub batch_bytes_max: usize,
     /// The largest commit group in bytes, unless a single batch is larger.
     pub group_bytes_max: usize,
-    /// The age at which replaced files are deleted, unless a scan of Partita's reader needs them. SlateDB's own reads,
-    /// such as those of a compaction, may fail when they take longer than this. Removed databases are deleted at this age
-    /// too, or at three minutes if that is earlier.
+    /// The age at which replaced manifests are deleted. Data files are deleted at [`Settings::data_age`], removed databases
+    /// at three minutes if that is earlier.
     pub garbage_age: Duration,
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.
@@ -33,6 +32,22 @@ pub struct Settings {
     /// What reads the files.
     pub reads: Reads,
 }
+
+impl Settings {
+    /// The age at which replaced data files are deleted. Partita's reader keeps the files that it reads, so they need not
+    /// be old. Scans of SlateDB's reader may fail when they take longer than this.
+    pub(super) fn data_age(&self) -> Duration {
+        match self.reads {
+            Reads::Own => self.garbage_age.min(DATA_AGE),
+            Reads::SlateDb | Reads::Compared => self.garbage_age,
+        }
+    }
+}
+
+/// The age at which replaced data files are deleted that no scan reads: time for a task that has just read the manifest.
+/// A new file is not deleted before a manifest names it, however old it is, because garbage collection ends at the newest
+/// file of the manifest and at the oldest compaction.
+const DATA_AGE: Duration = Duration::from_secs(30);
 
 /// What reads the files of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,13 +168,13 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
 }
 
 /// How a database merges its files.
-pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
+pub(super) fn compaction(data_age: Duration) -> CompactorOptions {
     CompactorOptions {
         poll_interval: Duration::from_secs(1),
         commit_compacted_interval: Duration::from_secs(1),
         manifest_update_timeout: MANIFEST_TIMEOUT,
         max_concurrent_compactions: COMPACTIONS_MAX,
-        checkpoint_lifetime: garbage_age,
+        checkpoint_lifetime: data_age,
         scheduler_options: SizeTieredCompactionSchedulerOptions {
             min_compaction_sources: COMPACTION_SOURCES_MIN,
             max_compaction_sources: COMPACTION_SOURCES_MAX,
@@ -180,13 +195,14 @@ pub(super) fn compaction(garbage_age: Duration) -> CompactorOptions {
 }
 
 /// How a database collects garbage.
-pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
+pub(super) fn garbage_collection(settings: &Settings) -> GarbageCollectorOptions {
+    let age = settings.garbage_age;
     GarbageCollectorOptions {
         manifest_options: Some(collect(age)),
         // SlateDB collects no garbage of the WAL: Partita's WAL removes its own segments.
         wal_options: None,
         wal_fence_options: None,
-        compacted_options: Some(collect(age)),
+        compacted_options: Some(collect(settings.data_age())),
         compactions_options: Some(collect(age)),
         // Lets a clone detach from its sources once it reads none of their files.
         detach_options: Some(GarbageCollectorScheduleOptions {
@@ -200,7 +216,7 @@ pub(super) fn garbage_collection(age: Duration) -> GarbageCollectorOptions {
 }
 
 /// How often each database collects garbage.
-pub(super) const GARBAGE_INTERVAL: Duration = Duration::from_secs(60);
+pub(super) const GARBAGE_INTERVAL: Duration = Duration::from_secs(30);
 
 fn collect(age: Duration) -> GarbageCollectorDirectoryOptions {
     GarbageCollectorDirectoryOptions {

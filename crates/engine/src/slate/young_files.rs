@@ -35,28 +35,35 @@ const SKEW_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// The garbage collector of a database.
 pub(super) fn collector(context: &Context, database: String) -> GarbageCollectorBuilder<String> {
-    let age = context.settings.garbage_age;
     let young_files = YoungFiles {
         clock: Arc::clone(&context.clock),
-        age,
+        age: context.settings.garbage_age,
+        data_age: context.settings.data_age(),
     };
     let store = Arc::clone(&context.home.store);
     GarbageCollectorBuilder::new(database, store)
         .with_system_clock(Arc::clone(&context.clock) as _)
-        .with_options(settings::garbage_collection(age))
+        .with_options(settings::garbage_collection(&context.settings))
         .with_gc_filter(Arc::new(young_files))
 }
 
 /// Keeps files from deletion that are younger than they look; see the module.
 struct YoungFiles {
     clock: Arc<StoreClock>,
+    /// The age of manifests and of states of compactions.
     age: Duration,
+    /// The age of data files.
+    data_age: Duration,
 }
 
 impl YoungFiles {
     fn is_old(&self, file: &ObjectMetadata, wall: SystemTime) -> bool {
+        let wanted = match file.location.extension() {
+            Some("sst") => self.data_age,
+            _ => self.age,
+        };
         match wall.duration_since(file.last_modified.into()) {
-            Ok(age) => age > self.age,
+            Ok(age) => age > wanted,
             Err(ahead) => ahead.duration() > SKEW_MAX,
         }
     }

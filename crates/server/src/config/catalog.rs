@@ -67,7 +67,7 @@ settings! {
         READER = "store.reader", "reader", One("NAME"), "partita",
             "What reads the files of the store: `partita`; `slatedb`, which is slower, if Partita's reader has a fault; `compared` to fail reads for which the two return different rows";
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
-            "How long unused files are kept for scans that started earlier; removed databases stay in the trash as long, at most 3m";
+            "How long unused manifests are kept; unused data files are kept as long, at most 30s, and removed databases, at most 3m";
         SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",
             "Bytes per second that the server reads to find damaged files, once a day; 0 disables it";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",

@@ -23,13 +23,13 @@
 //! # When the space is free
 //! Suppose that writing stops at 0s. The last flush is at most 50s later, and the full compaction begins at most 50s
 //! after that, because each waits until the database is at rest, and for the next round. A compaction moves tens of
-//! megabytes a second. The replaced files stay for the garbage age of 300s after it, plus the time to the next
-//! collection of 60s. That is within ten minutes if the compaction takes less than two.
+//! megabytes a second. The replaced files stay for 30s after it, plus the time to the next collection of 30s. That is
+//! within six minutes if the compaction takes less than two.
 //!
 //! This module deletes no files. It only requests compactions, and garbage collection deletes the replaced files. A
 //! file stays while a checkpoint lists it: each compaction creates a checkpoint of the state before it, which lasts for
-//! the garbage age; the checkpoints of pins and clones last until these end. So a scan that takes less than the garbage
-//! age finds all its files.
+//! the age of unused data files; the checkpoints of pins and clones last until these end. Partita's reader keeps the
+//! files that it reads.
 
 mod counts;
 mod need;

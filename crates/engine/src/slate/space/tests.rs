@@ -334,10 +334,10 @@ async fn overwritten_and_deleted_rows_free_their_space() {
 
 /// Checks the calculation in the module's documentation, with two minutes for the compaction.
 #[test]
-fn the_space_returns_within_ten_minutes() {
+fn the_space_returns_within_six_minutes() {
     let settings = Settings::default();
     let rest = settings.space.rest + 2 * PERIOD;
     let compaction = Duration::from_secs(120);
-    let garbage = settings.garbage_age + GARBAGE_INTERVAL;
-    assert!(2 * rest + compaction + garbage <= Duration::from_secs(600));
+    let garbage = settings.data_age() + GARBAGE_INTERVAL;
+    assert!(2 * rest + compaction + garbage <= Duration::from_secs(360));
 }
