@@ -35,7 +35,7 @@ pub enum TransferError {
     #[error("cannot create the table")]
     Create(#[source] Box<partita_client::Error>),
     /// Rows cannot be written to a file, or read from it.
-    #[error("{}", .path.display())]
+    #[error("{}{}", .path.display(), .source.place())]
     Rows {
         /// The file.
         path: PathBuf,
