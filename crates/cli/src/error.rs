@@ -8,7 +8,7 @@ use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
 use partita_tools::stress::SampleError;
-use partita_tools::transfer::TransferError;
+use partita_tools::transfer::{DiffError, TransferError};
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -79,6 +79,8 @@ pub(crate) enum CommandError {
     Scan(#[from] ScanError),
     #[error(transparent)]
     Transfer(Box<TransferError>),
+    #[error(transparent)]
+    Diff(#[from] DiffError),
     #[error(transparent)]
     Purge(#[from] PurgeError),
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! `partita log tail TABLE PARTITION`: the newest rows, and with `--follow` new rows as they arrive.
 
-use super::LogArgs;
+use super::{LogArgs, name_table};
 use crate::prelude::*;
 use crate::signals::stop_requested;
 use crate::units::{Since, parse_duration};
@@ -86,7 +86,7 @@ impl AccountCommand for TailCommand {
             return ended.map(|()| Outcome::Done);
         }
         let rows = sink.finish()?;
-        ended?;
+        ended.map_err(|error| name_table(error, &log, ""))?;
         progress.finish_count(rows, "row", "rows")
     }
 }

@@ -251,7 +251,7 @@ fn summary(counts: DiffCounts, is_all: bool) -> String {
 }
 
 fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts: DiffCounts) {
-    if !matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
+    if !matches!(error, CommandError::Interrupted | CommandError::Diff(_)) {
         return;
     }
     match reached {

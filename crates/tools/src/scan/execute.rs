@@ -25,7 +25,7 @@
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::lengthen;
 use super::query::{Emit, Query, Tokens};
-use super::source::{Keyed, Page, PageRequest, PageSource, SourceError, compare_keys};
+use super::source::{Keyed, NoTable, Page, PageRequest, PageSource, SourceError, compare_keys};
 use super::step::{Part, Step};
 use partita_model::{ContinuationToken, EntityPosition, successor};
 use partita_wire::table::read_entity_token;
@@ -46,6 +46,9 @@ pub enum ScanError {
     /// The source failed. Executing the step again may succeed.
     #[error("cannot read a page")]
     Page(#[source] SourceError),
+    /// The table does not exist.
+    #[error(transparent)]
+    NoTable(Box<NoTable>),
     /// The server returned rows that were not requested, or that are not in the service's order. A retry does not help.
     /// A serial scan may succeed, because it uses only continuation tokens.
     #[error("the server returned a row out of order or outside the requested keys")]
@@ -58,6 +61,15 @@ pub enum ScanError {
     /// The server answered without rows and repeated the continuation token.
     #[error("the server's continuation token does not advance")]
     Stuck,
+}
+
+impl ScanError {
+    fn of_source(error: SourceError) -> Self {
+        match error.downcast::<NoTable>() {
+            Ok(error) => Self::NoTable(error),
+            Err(error) => Self::Page(error),
+        }
+    }
 }
 
 /// The result of executing a step.
@@ -80,7 +92,7 @@ pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> S
         top: page_rows(query, step),
         continuation: step.continuation.clone(),
     };
-    let read = source.page(request).await.map_err(ScanError::Page);
+    let read = source.page(request).await.map_err(ScanError::of_source);
     let checked = read.and_then(|page| check(step, &page).map(|()| page));
     match checked {
         Ok(page) => take(query, step, page),

@@ -37,7 +37,9 @@ mod state;
 mod upload;
 
 pub use copy::copy;
-pub use diff::{Diff, DiffCounts, Difference, PropertyDifference, differences};
+pub use diff::{
+    Diff, DiffCounts, DiffError, Difference, PropertyDifference, TableSide, differences,
+};
 pub use error::TransferError;
 pub use export::{Destination, ExportOptions, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
