@@ -64,6 +64,15 @@ fn failed(
     if !is_missing(&error) {
         return Err(CommandError::from(error));
     }
+    not_found((partition_key, row_key), progress, summary)
+}
+
+/// Ends a command whose entity does not exist.
+fn not_found(
+    (partition_key, row_key): (&str, &str),
+    progress: Progress,
+    summary: &str,
+) -> CommandResult {
     message(&format!(
         "there is no entity with PartitionKey {partition_key:?} and RowKey {row_key:?}"
     ));
