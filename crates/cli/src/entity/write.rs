@@ -2,7 +2,7 @@
 
 use super::properties::{self, HELP};
 use super::stdin::Entities;
-use super::{IfMatchArgs, failed, is_missing, not_found};
+use super::{IfMatchArgs, failed, is_missing, not_found, of_table};
 use crate::prelude::*;
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 
@@ -190,7 +190,8 @@ impl EntityWriter {
             let (partition_key, row_key) = (entity.partition_key(), entity.row_key());
             if self.dry_run {
                 let found = self.table.get_entity_if_exists(partition_key, row_key);
-                match (&self.kind, found.await?.is_some()) {
+                let found = found.await.map_err(|error| of_table(error, &self.table))?;
+                match (&self.kind, found.is_some()) {
                     (WriteKind::Insert, true) => {
                         return Err(CommandError::usage(format!(
                             "the entity with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists"
@@ -210,7 +211,8 @@ impl EntityWriter {
                     if written > 0 && !is_missing(&error) {
                         message(&format!("{summary} before the error"));
                     }
-                    return failed(error, (partition_key, row_key), self.progress, &summary);
+                    let keys = (partition_key, row_key);
+                    return failed(error, &self.table, keys, self.progress, &summary);
                 }
             };
             self.output.record(&[

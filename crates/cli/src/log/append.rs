@@ -1,6 +1,6 @@
 //! `partita log append TABLE PARTITION`: each line of stdin as a row.
 
-use super::{LogArgs, missing_table, name_table};
+use super::LogArgs;
 use crate::lines::{Line, lines};
 use crate::prelude::*;
 use crate::signals::{interruptible, stop_requested};
@@ -51,7 +51,9 @@ impl AccountCommand for AppendCommand {
         if self.dry_run && !self.create_table {
             let state = TargetState::of(log.table()).await?;
             if state == TargetState::Missing {
-                return Err(CommandError::usage(missing_table(&log, REMEDY)));
+                let name = log.table().name();
+                let what = format!("there is no table {name}{REMEDY}");
+                return Err(CommandError::usage(what));
             }
         }
         progress.start_bar("rows", None, false);
@@ -144,7 +146,9 @@ impl Appender<'_> {
             let count = batch.len() as u64;
             if let Some(log) = &self.log {
                 let appended = log.append_all(batch).await;
-                appended.map_err(|error| name_table(error.into(), log, REMEDY))?;
+                let of_table =
+                    |error| CommandError::from(error).of_table(log.table().name(), REMEDY);
+                appended.map_err(of_table)?;
             }
             self.rows += count;
             self.progress.bar.set_position(self.rows);

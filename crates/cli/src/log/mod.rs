@@ -4,8 +4,7 @@ mod append;
 mod tail;
 
 use crate::command::{Connection, OnAccount, commands};
-use crate::error::CommandError;
-use partita_client::{ErrorCode, LogTail};
+use partita_client::LogTail;
 
 commands! {
     pub(crate) enum LogCommand {
@@ -28,21 +27,4 @@ impl LogArgs {
         let table = connection.service.table_client(&self.table);
         LogTail::new(table, &self.partition)
     }
-}
-
-/// Adds the name of the table to the error of a missing table, and what to do.
-fn name_table(error: CommandError, log: &LogTail, remedy: &str) -> CommandError {
-    match error {
-        CommandError::Client(error) if error.code() == Some(ErrorCode::TableNotFound) => {
-            CommandError::Because {
-                what: missing_table(log, remedy),
-                source: error.into(),
-            }
-        }
-        error => error,
-    }
-}
-
-fn missing_table(log: &LogTail, remedy: &str) -> String {
-    format!("there is no table {}{remedy}", log.table().name())
 }

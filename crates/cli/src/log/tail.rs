@@ -1,6 +1,6 @@
 //! `partita log tail TABLE PARTITION`: the newest rows, and with `--follow` new rows as they arrive.
 
-use super::{LogArgs, name_table};
+use super::LogArgs;
 use crate::prelude::*;
 use crate::signals::stop_requested;
 use crate::units::{Since, parse_duration};
@@ -86,7 +86,7 @@ impl AccountCommand for TailCommand {
             return ended.map(|()| Outcome::Done);
         }
         let rows = sink.finish()?;
-        ended.map_err(|error| name_table(error, &log, ""))?;
+        ended.map_err(|error| error.of_table(log.table().name(), ""))?;
         progress.finish_count(rows, "row", "rows")
     }
 }

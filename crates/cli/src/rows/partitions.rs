@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// List the distinct PartitionKeys of a table
 #[derive(clap::Args)]
 #[command(
-    after_help = "Partitions of about a hundred rows or more are skipped after their first rows, with a request for each. Smaller\npartitions are read through: their keys cost a request per 1,000 rows."
+    after_help = "Partitions of about a hundred rows or more are skipped after their first rows, with one or two requests for each.\nSmaller partitions are read through: their keys cost a request per 1,000 rows."
 )]
 pub(crate) struct PartitionsCommand {
     /// Table name

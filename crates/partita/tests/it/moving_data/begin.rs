@@ -173,6 +173,7 @@ fn b10_what_cannot_begin_leaves_nothing() {
     for to in ["/proc/x.csv", &format!("{bad}/x.csv")] {
         let talk = refused(&world, &format!("export some {to}"));
         assert!(talk.contains(to) && !talk.contains("--resume"), "{talk}");
+        assert!(!talk.contains(".partial"), "{talk}");
     }
     assert_eq!(files.names(), ["bad.jsonl"]);
     assert_eq!(world.states(), 0);

@@ -72,6 +72,19 @@ fn b14_missing_tables_are_named() {
     assert_eq!(code, 2);
     let expected = "error: there is no table nosuch, --create-table creates it: ";
     assert!(talk.contains(expected), "{talk}");
+    for line in [
+        "entity get nosuch p r",
+        "entity query nosuch",
+        "entity insert nosuch p r",
+        "entity insert nosuch p r --dry-run",
+        "entity delete nosuch p r --yes",
+    ] {
+        let talk = refused(&world, line);
+        let expected = "there is no table nosuch, `partita table create nosuch` creates it: ";
+        assert!(talk.contains(expected), "{line}: {talk}");
+    }
+    let talk = refused(&world, "table rename nosuch other");
+    assert!(talk.contains("error: there is no table nosuch: "), "{talk}");
     let talk = refused(&world, "log tail nosuch web");
     assert!(talk.contains("error: there is no table nosuch: "), "{talk}");
 }

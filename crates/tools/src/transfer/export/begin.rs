@@ -13,6 +13,8 @@ impl Work {
     /// [`TransferError::Io`].
     pub(super) fn find(&self, source: &Source) -> Result<Option<Manifest>, TransferError> {
         let (directory, options) = (&self.directory, &self.options);
+        // The parent of the file is that of its temporary directory. Errors name the path of the user.
+        atomic_file::check_parent(self.file.as_ref().unwrap_or(directory))?;
         let manifest = Manifest::load(directory)?;
         let is_discarded = |manifest: &Manifest| match manifest.progress {
             Progress::Complete => options.overwrite && !options.resume,
@@ -43,7 +45,6 @@ impl Work {
             }
             return Err(TransferError::AlreadyThere(file.clone()));
         }
-        atomic_file::check_parent(directory)?;
         if directory.exists() && !is_ours {
             let mut entries = directory.read_dir().map_err(TransferError::io(directory))?;
             let is_foreign = |entry: DirEntry| !convert::is_leftover(&entry.file_name());
@@ -60,7 +61,11 @@ impl Work {
     /// [`TransferError::Io`]. Nothing is left then.
     pub(super) fn create(&self, source: Source) -> Result<Manifest, TransferError> {
         let directory = &self.directory;
-        let is_new = atomic_file::create_directory(directory)?;
+        let is_new = atomic_file::create_directory(directory);
+        let is_new = is_new.map_err(|error| match (error, &self.file) {
+            (TransferError::Io { source, .. }, Some(file)) => TransferError::io(file)(source),
+            (error, _) => error,
+        })?;
         if !is_new {
             convert::discard(directory)?;
         }
