@@ -1,6 +1,6 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
-use partita_client::ErrorKind;
+use partita_client::{ErrorCode, ErrorKind};
 use partita_server::explain::InvalidFilter;
 use partita_tools::admin::AdminError;
 use partita_tools::fleet::FleetError;
@@ -8,7 +8,7 @@ use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
 use partita_tools::stress::SampleError;
-use partita_tools::transfer::TransferError;
+use partita_tools::transfer::{DiffError, TransferError};
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -80,6 +80,8 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Transfer(Box<TransferError>),
     #[error(transparent)]
+    Diff(#[from] DiffError),
+    #[error(transparent)]
     Purge(#[from] PurgeError),
     #[error(transparent)]
     Fleet(#[from] FleetError),
@@ -121,6 +123,19 @@ impl CommandError {
     /// A [`Self::Usage`] error with this text.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self::Usage(text.into())
+    }
+
+    /// Adds the name of the table, and what to do, to the answer of the service for a missing table.
+    pub(crate) fn of_table(self, name: &str, remedy: &str) -> Self {
+        match self {
+            Self::Client(error) if error.code() == Some(ErrorCode::TableNotFound) => {
+                Self::Because {
+                    what: format!("there is no table {name}{remedy}"),
+                    source: error.into(),
+                }
+            }
+            error => error,
+        }
     }
 
     /// Whether the reader of the output closed it, as `head` does: not a failure.

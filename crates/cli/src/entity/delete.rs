@@ -30,7 +30,7 @@ impl AccountCommand for DeleteCommand {
         let deleted = table.delete_entity(partition_key, row_key, &if_match).await;
         if let Err(error) = deleted {
             let keys = (&**partition_key, &**row_key);
-            return failed(error, keys, progress, "0 entities deleted");
+            return failed(error, &table, keys, progress, "0 entities deleted");
         }
         progress.finish("1 entity deleted", Outcome::Done)
     }

@@ -37,7 +37,10 @@ impl AccountCommand for GetCommand {
         };
         let entity = match found {
             Ok(entity) => entity,
-            Err(error) => return failed(error, (partition_key, row_key), progress, "0 entities"),
+            Err(error) => {
+                let keys = (&**partition_key, &**row_key);
+                return failed(error, &table, keys, progress, "0 entities");
+            }
         };
         let mut output = Output::stdout(self.output, Shape::Single, columns.as_deref());
         output.row(&OutputRow::Entity {

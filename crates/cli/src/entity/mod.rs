@@ -8,7 +8,7 @@ mod stdin;
 mod write;
 
 use crate::prelude::*;
-use partita_client::{ETag, ErrorCode, IfMatch};
+use partita_client::{ETag, ErrorCode, IfMatch, TableClient};
 
 commands! {
     pub(crate) enum EntityCommand {
@@ -57,13 +57,30 @@ fn is_missing(error: &partita_client::Error) -> bool {
 /// as its last line, and has exit code 1.
 fn failed(
     error: partita_client::Error,
+    table: &TableClient,
     (partition_key, row_key): (&str, &str),
     progress: Progress,
     summary: &str,
 ) -> CommandResult {
     if !is_missing(&error) {
-        return Err(CommandError::from(error));
+        return Err(of_table(error, table));
     }
+    not_found((partition_key, row_key), progress, summary)
+}
+
+/// The error of a request. That of a missing table names the table.
+fn of_table(error: partita_client::Error, table: &TableClient) -> CommandError {
+    let name = table.name();
+    let remedy = format!(", `partita table create {name}` creates it");
+    CommandError::from(error).of_table(name, &remedy)
+}
+
+/// Ends a command whose entity does not exist.
+fn not_found(
+    (partition_key, row_key): (&str, &str),
+    progress: Progress,
+    summary: &str,
+) -> CommandResult {
     message(&format!(
         "there is no entity with PartitionKey {partition_key:?} and RowKey {row_key:?}"
     ));

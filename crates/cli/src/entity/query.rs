@@ -1,5 +1,6 @@
 //! `partita entity query TABLE [FILTER]`: reads one page after the other, in key order, up to `--top` entities.
 
+use super::of_table;
 use crate::prelude::*;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
@@ -43,7 +44,8 @@ impl AccountCommand for QueryCommand {
         let (mut found, mut from) = (0, None);
         let etag = self.etag;
         loop {
-            let page = table.query_page(&options, from.as_ref()).await?;
+            let page = table.query_page(&options, from.as_ref()).await;
+            let page = page.map_err(|error| of_table(error, &table))?;
             let left = usize::try_from(top - found).unwrap_or(usize::MAX);
             for entity in page.entities()?.iter().take(left) {
                 output.row(&OutputRow::Entity { entity, etag })?;

@@ -3,6 +3,7 @@
 
 use crate::error::CommandError;
 use partita_client::Entity;
+use partita_tools::formats::explain_entity;
 use serde_json::value::RawValue;
 use std::io::Read;
 
@@ -44,7 +45,8 @@ impl<R: Read> Entities<R> {
         let at = |what: String| {
             CommandError::usage(format!("entity {} of the input: {what}", self.count))
         };
-        let entity = Entity::read(raw.get().as_bytes()).map_err(|error| at(error.to_string()))?;
+        let entity = Entity::read(raw.get().as_bytes())
+            .map_err(|error| at(explain_entity(raw.get()).unwrap_or_else(|| error.to_string())))?;
         let (partition_key, row_key) = match keys {
             Some((partition_key, row_key)) => (partition_key.to_owned(), row_key.to_owned()),
             None => {
@@ -131,7 +133,7 @@ mod tests {
             ("5", "entity 1 of the input"),
             (
                 r#"[{"PartitionKey":"p","RowKey":"r","N":[1]}]"#,
-                "entity 1 of the input",
+                "entity 1 of the input: property N: an array is not a value; expected a string",
             ),
         ] {
             let refused = all(text, None).unwrap_err();

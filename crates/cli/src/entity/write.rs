@@ -2,7 +2,7 @@
 
 use super::properties::{self, HELP};
 use super::stdin::Entities;
-use super::{IfMatchArgs, failed, is_missing};
+use super::{IfMatchArgs, failed, is_missing, not_found, of_table};
 use crate::prelude::*;
 use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
 
@@ -92,7 +92,7 @@ struct WriteArgs {
     /// Read JSON from stdin: the properties of the entity with these keys or, without keys, whole entities
     #[arg(long)]
     stdin: bool,
-    /// Read and check the input, but write nothing
+    /// Read and check the input, and look whether the entities exist: write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -187,10 +187,22 @@ impl EntityWriter {
         let (mut read, mut written) = (0, 0);
         while let Some(entity) = next(read)? {
             read += 1;
-            if self.dry_run {
-                continue;
-            }
             let (partition_key, row_key) = (entity.partition_key(), entity.row_key());
+            if self.dry_run {
+                let found = self.table.get_entity_if_exists(partition_key, row_key);
+                let found = found.await.map_err(|error| of_table(error, &self.table))?;
+                match (&self.kind, found.is_some()) {
+                    (WriteKind::Insert, true) => {
+                        return Err(CommandError::usage(format!(
+                            "the entity with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists"
+                        )));
+                    }
+                    (WriteKind::Update(..), false) => {
+                        return not_found((partition_key, row_key), self.progress, &summary(0));
+                    }
+                    _ => continue,
+                }
+            }
             let etag = match self.write(&entity).await {
                 Ok(etag) => etag,
                 Err(error) => {
@@ -199,7 +211,8 @@ impl EntityWriter {
                     if written > 0 && !is_missing(&error) {
                         message(&format!("{summary} before the error"));
                     }
-                    return failed(error, (partition_key, row_key), self.progress, &summary);
+                    let keys = (partition_key, row_key);
+                    return failed(error, &self.table, keys, self.progress, &summary);
                 }
             };
             self.output.record(&[

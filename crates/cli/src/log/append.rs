@@ -8,6 +8,11 @@ use partita_client::{Entity, LogTail};
 use partita_model::check_property_name;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_tools::batches;
+use partita_tools::formats::explain_entity;
+use partita_tools::transfer::TargetState;
+
+/// What to do if the table does not exist.
+const REMEDY: &str = ", --create-table creates it";
 
 /// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
@@ -43,6 +48,14 @@ impl AccountCommand for AppendCommand {
             let name = log.table().name();
             connection.service.create_table_if_not_exists(name).await?;
         }
+        if self.dry_run && !self.create_table {
+            let state = TargetState::of(log.table()).await?;
+            if state == TargetState::Missing {
+                let name = log.table().name();
+                let what = format!("there is no table {name}{REMEDY}");
+                return Err(CommandError::usage(what));
+            }
+        }
         progress.start_bar("rows", None, false);
         let property = (!self.json).then_some(property);
         let mut appender = Appender {
@@ -73,7 +86,8 @@ impl AccountCommand for AppendCommand {
 fn row(property: Option<&str>, (number, line): &Line) -> Result<Entity, CommandError> {
     let Some(property) = property else {
         return Entity::read(line.as_bytes()).map_err(|error| {
-            CommandError::usage(format!("line {number} of the input is invalid: {error}"))
+            let why = explain_entity(line).unwrap_or_else(|| error.to_string());
+            CommandError::usage(format!("line {number} of the input is invalid: {why}"))
         });
     };
     let mut row = Entity::default();
@@ -131,7 +145,10 @@ impl Appender<'_> {
         for batch in batches(rows) {
             let count = batch.len() as u64;
             if let Some(log) = &self.log {
-                log.append_all(batch).await?;
+                let appended = log.append_all(batch).await;
+                let of_table =
+                    |error| CommandError::from(error).of_table(log.table().name(), REMEDY);
+                appended.map_err(of_table)?;
             }
             self.rows += count;
             self.progress.bar.set_position(self.rows);

@@ -86,7 +86,7 @@ impl AccountCommand for TailCommand {
             return ended.map(|()| Outcome::Done);
         }
         let rows = sink.finish()?;
-        ended?;
+        ended.map_err(|error| error.of_table(log.table().name(), ""))?;
         progress.finish_count(rows, "row", "rows")
     }
 }

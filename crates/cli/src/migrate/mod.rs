@@ -55,12 +55,37 @@ impl MigrationArgs {
 
 /// User, host and process: the record of a migration names them.
 pub(crate) fn who() -> String {
-    let first = |names: [&str; 2]| {
+    let first = |names: &[&str]| {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
         values.find(|value| !value.is_empty())
     };
-    let user = first(["USER", "USERNAME"]).unwrap_or_else(|| "unknown user".to_owned());
-    let host = first(["HOSTNAME", "COMPUTERNAME"]);
+    // Services and containers have no such variables.
+    let user = first(&["USER", "LOGNAME", "USERNAME"]).or_else(user_number);
+    let user = user.unwrap_or_else(|| "unknown user".to_owned());
+    let host = first(&["HOSTNAME", "COMPUTERNAME"]).or_else(host_name);
     let at = host.map_or(String::new(), |host| format!(" at {host}"));
     format!("{user}{at}, process {}", std::process::id())
+}
+
+/// The number of the user who runs this process, on systems with `/proc`.
+#[cfg(unix)]
+fn user_number() -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let process = std::fs::metadata("/proc/self").ok()?;
+    Some(format!("user {}", process.uid()))
+}
+
+#[cfg(not(unix))]
+fn user_number() -> Option<String> {
+    None
+}
+
+/// The name of this machine, on Linux.
+fn host_name() -> Option<String> {
+    let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
+    let mut names = files
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok());
+    let name = names.find(|name| !name.trim().is_empty())?;
+    Some(name.trim().to_owned())
 }

@@ -59,7 +59,8 @@ struct RunArgs {
     /// How long other runs must wait if this run dies; must be longer than any request takes
     #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
     lease: u32,
-    /// Take over the lease of another run before it expires; use it only if that run has died
+    /// Take over the lease of another run before it expires; use it only if that run has died. Not needed if it died on
+    /// this machine, under Linux
     #[arg(long)]
     take_over: bool,
     #[command(flatten)]
@@ -113,6 +114,7 @@ impl RunArgs {
             duration,
             renew_after: duration / 3,
             take_over: self.take_over,
+            ..LeaseOptions::default()
         }
     }
 }
@@ -150,6 +152,9 @@ impl Watch for StepMessages {
                 self.rows.store(0, Ordering::Relaxed);
                 self.bar.show("rows", None);
             }
+            Event::DeadOwner(who) => message(&format!(
+                "{who} has ended without releasing its lease; taking the lease over"
+            )),
             Event::Rows(more) => {
                 let before = self.rows.fetch_add(*more, Ordering::Relaxed);
                 self.bar.set_position(before + more);
@@ -187,6 +192,9 @@ async fn until_stopped(
             message("to resume, run the command again");
             Err(CommandError::Interrupted)
         }
+        Err(error @ MigrateError::Held { .. }) => Err(CommandError::usage(format!(
+            "{error}: run again later or, if that process has died, with --take-over"
+        ))),
         done => Ok(done?),
     }
 }

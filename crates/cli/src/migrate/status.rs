@@ -27,21 +27,25 @@ impl AccountCommand for StatusCommand {
         let mut all: Vec<_> = with_file.chain(without_file).collect();
         all.sort_by_key(|(version, ..)| *version);
 
-        let mut pending = 0;
+        let (mut pending, mut unfinished) = (0, 0);
         self.migrations.output.write(Shape::Rows, |output| {
             for (version, migration, record) in &all {
                 let state = state(*migration, *record);
                 pending += u64::from(matches!(&*state, "pending" | "reverted"));
+                unfinished += u64::from(matches!(&*state, "applying" | "reverting"));
                 write_row(*version, *migration, *record, &state, output)?;
             }
             Ok(())
         })?;
         let found = all.len() as u64;
-        let end = format!(
+        let mut end = format!(
             "{}, {} to run",
             many(found, "migration", "migrations"),
             count(pending)
         );
+        if unfinished > 0 {
+            end.push_str(&format!(", {} unfinished", count(unfinished)));
+        }
         progress.finish(&end, Outcome::of_count(found))
     }
 }

@@ -7,8 +7,11 @@ use partita_tools::scan::{Batch, Emit, Keyed as _, Order, PartitionCount, Partit
 use partita_tools::source::TableRow;
 use serde::{Deserialize, Serialize};
 
-/// List the distinct PartitionKeys of a table, skipping from one to the next
+/// List the distinct PartitionKeys of a table
 #[derive(clap::Args)]
+#[command(
+    after_help = "Partitions of about a hundred rows or more are skipped after their first rows, with one or two requests for each.\nSmaller partitions are read through: their keys cost a request per 1,000 rows."
+)]
 pub(crate) struct PartitionsCommand {
     /// Table name
     table: String,

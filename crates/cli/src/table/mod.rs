@@ -30,7 +30,9 @@ async fn extended_table(
     name: &str,
 ) -> Result<(TableClient, TableSettings, Progress), CommandError> {
     let table = connection.service.table_client(name);
-    let settings = table.settings().await?.ok_or_else(|| {
+    let settings = table.settings().await;
+    let settings = settings.map_err(|error| CommandError::from(error).of_table(name, ""))?;
+    let settings = settings.ok_or_else(|| {
         CommandError::usage(
             "this server does not support the operation: only Partita does; `partita copy` and `partita purge` work with every server",
         )

@@ -251,7 +251,7 @@ fn summary(counts: DiffCounts, is_all: bool) -> String {
 }
 
 fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts: DiffCounts) {
-    if !matches!(error, CommandError::Interrupted | CommandError::Scan(_)) {
+    if !matches!(error, CommandError::Interrupted | CommandError::Diff(_)) {
         return;
     }
     match reached {
@@ -263,7 +263,10 @@ fn print_token(error: &CommandError, job: DiffJob, reached: Option<Keys>, counts
             };
             resume::print_token(COMMAND, &position);
         }
-        None => message("nothing was compared yet, so there is nothing to resume"),
+        None if matches!(error, CommandError::Interrupted) => {
+            message("nothing was compared yet, so there is nothing to resume");
+        }
+        None => {}
     }
 }
 

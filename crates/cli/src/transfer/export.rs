@@ -6,10 +6,9 @@ use crate::args::choice;
 use crate::prelude::*;
 use clap::builder::TypedValueParser;
 use clap::value_parser;
-use partita_tools::formats::{Format, FormatError, Schema};
+use partita_tools::formats::{Format, FormatError, Schema, Style};
 use partita_tools::transfer::{
-    self, Counts, Destination, ExportOptions, Manifest, Progress as ManifestProgress, TableReader,
-    TableSource, TransferError,
+    self, Counts, Destination, ExportOptions, TableReader, TableSource, TransferError,
 };
 use std::fs::File;
 use std::io;
@@ -36,12 +35,26 @@ pub(crate) struct ExportCommand {
     /// Approximate rows of each file in a directory; after kill -9 at most this many are read again
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 500_000)]
     part_rows: u64,
-    /// Only read and count, and write nothing
+    /// Leave out Timestamp
+    #[arg(long)]
+    no_timestamp: bool,
+    /// For programs that analyse data: csv without the columns of types, parquet without those of 100 ns
+    #[arg(long)]
+    plain: bool,
+    /// Only look at the destination, read and count: write nothing
     #[arg(long)]
     dry_run: bool,
     /// Resume an interrupted run, if there is one
     #[arg(long)]
     resume: bool,
+    /// Discard an interrupted run, and start again
+    #[arg(long, conflicts_with = "resume")]
+    restart: bool,
+    /// Replace an existing file or a finished export
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -58,8 +71,21 @@ enum To {
 }
 
 impl AccountCommand for ExportCommand {
-    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
+    async fn run(self, connection: Connection, mut progress: Progress) -> CommandResult {
         let (to, format) = self.destination()?;
+        if self.plain && !format.has_columns() {
+            return Err(CommandError::usage(format!(
+                "--plain is for csv and parquet, not for {format}"
+            )));
+        }
+        if let To::Files(to) = &to
+            && self.overwrite
+            && !self.dry_run
+            && to.is_replaceable()
+        {
+            let question = format!("overwrite {}", self.to.display());
+            self.confirm.confirm(&question, &mut progress)?;
+        }
         let bounds = self.read.scan.bounds();
         let reader = self.read.reader(&connection, &self.table, bounds).await?;
         progress.start_bar("rows", self.read.scan.total, matches!(to, To::Stdout));
@@ -69,8 +95,14 @@ impl AccountCommand for ExportCommand {
             reader,
             options: ExportOptions {
                 format,
+                style: Style {
+                    no_timestamp: self.no_timestamp,
+                    plain: self.plain,
+                },
                 part_rows_max: self.part_rows,
                 resume: self.resume,
+                restart: self.restart,
+                overwrite: self.overwrite,
                 dry_run: self.dry_run,
                 ..ExportOptions::default()
             },
@@ -80,9 +112,7 @@ impl AccountCommand for ExportCommand {
             To::Stdout if self.resume => {
                 return Err(CommandError::usage("an export to stdout cannot be resumed"));
             }
-            To::Stdout if self.dry_run => {
-                export.to_files(&Destination::File(PathBuf::new())).await?
-            }
+            To::Stdout if self.dry_run => export.count().await?,
             To::Stdout if !format.has_columns() => export.to_stdout().await?,
             To::Stdout => export.to_stdout_by_file().await?,
         };
@@ -108,7 +138,7 @@ impl ExportCommand {
             let to = Destination::Directory(path.clone());
             return Ok((To::Files(to), self.format.unwrap_or(Format::JsonlZstd)));
         }
-        let unknown = || CommandError::from(TransferError::UnknownFormat(path.clone()));
+        let unknown = || CommandError::from(TransferError::unknown_format(path));
         let format = self
             .format
             .or_else(|| Format::of_path(path))
@@ -132,33 +162,50 @@ impl Export<'_> {
             Ok(counts) => return Ok(counts),
             Err(error) => error,
         };
-        let error = match error {
-            CommandError::Transfer(error) => match *error {
-                TransferError::AlreadyThere(path) if is_interrupted(&path) => {
+        let is_interrupted = to.is_interrupted();
+        if let CommandError::Transfer(cause) = &error {
+            let restart = if is_interrupted {
+                ": --resume resumes it, --restart starts again"
+            } else {
+                ""
+            };
+            match &**cause {
+                TransferError::AlreadyThere(path) if is_interrupted => {
                     let path = path.display();
-                    return Err(CommandError::usage(format!(
-                        "{path} has an interrupted export: --resume resumes it; to start again, delete it"
-                    )));
+                    let what = format!("{path} has an interrupted export{restart}");
+                    return Err(CommandError::usage(what));
+                }
+                TransferError::AlreadyThere(_) if to.is_replaceable() => {
+                    let what = format!("{}: --overwrite replaces it", **cause);
+                    return Err(CommandError::usage(what));
                 }
                 TransferError::OtherJob(path) => {
+                    let path = path.display();
                     return Err(CommandError::usage(format!(
-                        "{} has an export with other arguments, or of another table",
-                        path.display()
+                        "{path} has an export with other arguments, or of another table{restart}"
                     )));
                 }
-                other => CommandError::from(other),
-            },
-            other => other,
-        };
-        suggest_resume(&error);
+                _ => {}
+            }
+        }
+        if is_interrupted {
+            suggest_resume(&error);
+        }
         Err(error)
     }
 
-    async fn to_stdout(&self) -> Result<Counts, CommandError> {
+    /// A dry run of an export to stdout.
+    async fn count(&self) -> Result<Counts, CommandError> {
         let observer = self.watch.observer();
+        let counting = transfer::count_rows(&self.reader, &observer);
+        run_transfer(self.progress, &self.watch, counting).await
+    }
+
+    async fn to_stdout(&self) -> Result<Counts, CommandError> {
+        let (observer, options) = (self.watch.observer(), &self.options);
         // These formats have no columns.
         let columns = Schema::default();
-        let (out, form) = (io::stdout(), (self.options.format, &columns));
+        let (out, form) = (io::stdout(), (options.format, options.style, &columns));
         let transfer =
             transfer::export_stream(&self.reader, out, Path::new(STDOUT), form, &observer);
         let counts = run_transfer(self.progress, &self.watch, transfer).await;
@@ -191,10 +238,4 @@ impl Export<'_> {
         copied.map_err(CommandError::Output)?;
         Ok(counts)
     }
-}
-
-/// Whether a path holds an export that is not complete.
-fn is_interrupted(path: &Path) -> bool {
-    let manifest = Manifest::load(path).ok().flatten();
-    manifest.is_some_and(|manifest| manifest.progress != ManifestProgress::Complete)
 }

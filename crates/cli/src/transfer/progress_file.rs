@@ -2,7 +2,8 @@
 //! from there, also after `kill -9`. `--state` names the file; its default name is derived from source and destination.
 
 use crate::error::{Because as _, CommandError};
-use partita_tools::transfer::TransferError;
+use crate::progress::message;
+use partita_tools::transfer::{Mode, TransferError};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ pub(super) struct Job<'a> {
 /// The progress file of a run.
 pub(super) struct ProgressFile {
     command: &'static str,
+    mode: Mode,
     /// The progress file; `None` on a dry run, and if the user has no directory for such files.
     pub(super) path: Option<PathBuf>,
     /// Whether there is a run to resume.
@@ -45,59 +47,92 @@ impl ProgressFile {
     /// run.
     pub(super) fn new(
         args: &ProgressFileArgs,
-        dry_run: bool,
+        (dry_run, mode): (bool, Mode),
         &Job { command, from, to }: &Job<'_>,
     ) -> Result<Self, CommandError> {
+        let mut file = Self {
+            command,
+            mode,
+            path: None,
+            is_resumed: false,
+        };
         if dry_run {
-            return Ok(Self {
-                command,
-                path: None,
-                is_resumed: false,
-            });
+            return Ok(file);
         }
-        let path = match &args.state {
+        file.path = match &args.state {
             Some(path) => Some(path.clone()),
             None => directory().map(|directory| directory.join(file_name(command, from, to))),
         };
-        let exists = path.as_ref().is_some_and(|path| path.exists());
-        match &path {
-            Some(path) if exists && args.restart => {
-                std::fs::remove_file(path).because(unusable(path))?;
-            }
-            Some(path) if exists && !args.resume => {
-                let path = path.display();
-                return Err(CommandError::usage(format!(
-                    "this {command} was interrupted before ({path}): --resume resumes it, --restart discards it"
-                )));
-            }
-            Some(path) => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                std::fs::create_dir_all(folder).because(unusable(path))?;
-            }
-            None => {}
+        let Some(path) = &file.path else {
+            return Ok(file);
+        };
+        let exists = path.exists();
+        if exists && args.restart {
+            std::fs::remove_file(path).because(unusable(path))?;
+        } else if exists && !args.resume {
+            return Err(CommandError::usage(format!(
+                "this {command} was interrupted before ({}): --resume resumes it, {} starts again",
+                path.display(),
+                file.restart(),
+            )));
+        } else if args.state.is_none() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            std::fs::create_dir_all(folder).because(unusable(path))?;
         }
-        Ok(Self {
-            command,
-            path,
-            is_resumed: exists && args.resume,
-        })
+        file.is_resumed = exists && args.resume;
+        Ok(file)
     }
 
-    /// Prints how to resume, if the run can be resumed after this error. An error of a progress file of another job
-    /// becomes one that names `--restart`.
-    pub(super) fn explain(&self, error: CommandError) -> CommandError {
-        if matches!(&error, CommandError::Transfer(error) if matches!(**error, TransferError::OtherJob(_)))
-        {
-            let command = self.command;
-            return CommandError::usage(format!(
-                "the interrupted {command} had other arguments, or its input has changed; --restart discards it"
-            ));
+    /// The flags that start again after rows were written: an insert must skip these rows.
+    fn restart(&self) -> &'static str {
+        match self.mode {
+            Mode::Insert => "--restart --mode skip",
+            Mode::Merge | Mode::Replace | Mode::SkipExisting => "--restart",
         }
-        if self.path.as_ref().is_some_and(|path| path.exists()) {
-            super::suggest_resume(&error);
-        }
-        error
     }
+
+    /// Explains an error: prints how to resume, if the run can be resumed, or adds the flags with which the command can
+    /// be repeated.
+    pub(super) fn explain(&self, error: CommandError) -> CommandError {
+        let (command, restart) = (self.command, self.restart());
+        let has_written = self.path.as_ref().is_some_and(|path| path.exists());
+        let CommandError::Transfer(cause) = &error else {
+            if has_written {
+                super::suggest_resume(&error);
+            }
+            return error;
+        };
+        match &**cause {
+            TransferError::InputChanged(_) => CommandError::usage(format!(
+                "the file has changed since this {command} was interrupted, so it cannot be resumed: {restart} starts again"
+            )),
+            TransferError::OtherJob(_) => CommandError::usage(format!(
+                "the interrupted {command} had other arguments: --resume needs the same ones, {restart} starts again"
+            )),
+            TransferError::Exists { .. } => explain_exists(cause, has_written),
+            TransferError::Rows { .. } | TransferError::Damaged { .. } if has_written => {
+                message(&format!(
+                    "rows before the error were written: correct the file, then repeat the command with {restart}"
+                ));
+                error
+            }
+            _ => {
+                if has_written {
+                    super::suggest_resume(&error);
+                }
+                error
+            }
+        }
+    }
+}
+
+/// Adds to the error of an existing row how the command can be repeated. `has_written` says whether this run has
+/// written rows, and can be resumed.
+pub(super) fn explain_exists(error: &TransferError, has_written: bool) -> CommandError {
+    let restart = if has_written { "--restart " } else { "" };
+    CommandError::usage(format!(
+        "{error}: {restart}--mode skip keeps existing rows, --mode merge or replace changes them"
+    ))
 }
 
 fn unusable(path: &Path) -> String {

@@ -7,8 +7,8 @@ use crate::args::choice;
 use crate::args::connection::Connection;
 use crate::prelude::*;
 use clap::builder::TypedValueParser;
-use partita_client::{QueryOptions, TableClient};
-use partita_tools::transfer::{Counts, Mode, Observer, TransferError, WriteOptions};
+use partita_client::TableClient;
+use partita_tools::transfer::{Counts, Mode, Observer, TargetState, TransferError, WriteOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,10 +18,13 @@ pub(super) struct TargetArgs {
     /// What to do with an existing row: insert fails, merge and replace overwrite it, skip keeps it
     #[arg(long, value_name = "MODE", value_parser = modes(), default_value = "insert")]
     mode: Mode,
+    /// Overwrite existing rows: the same as --mode replace
+    #[arg(long, conflicts_with = "mode")]
+    overwrite: bool,
     /// Create the table if it does not exist
     #[arg(long)]
     create_table: bool,
-    /// Only read and count, and write nothing
+    /// Only read the source, look up its rows in the table, and count: write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     #[command(flatten)]
@@ -46,6 +49,15 @@ pub(super) fn place(connection: &Connection, table: &str) -> String {
 }
 
 impl TargetArgs {
+    /// What is done with existing rows.
+    fn mode(&self) -> Mode {
+        if self.overwrite {
+            Mode::Replace
+        } else {
+            self.mode
+        }
+    }
+
     /// Runs a resumable transfer: checks the table, transfers the rows, prints the last line.
     pub(super) async fn write(
         &self,
@@ -59,21 +71,21 @@ impl TargetArgs {
             &Arc<dyn Observer>,
         ) -> Result<Counts, TransferError>,
     ) -> CommandResult {
-        let file = ProgressFile::new(&self.progress_file, self.dry_run, &job)?;
-        self.check(table, file.is_resumed, &mut progress).await?;
+        let file = ProgressFile::new(&self.progress_file, (self.dry_run, self.mode()), &job)?;
+        let before = self.check(table, file.is_resumed, &mut progress).await?;
         let options = self.write_options(jobs, file.path.clone());
         let watch = TransferWatch::new(progress.bar.clone(), CountedRows::Written);
         let observer = watch.observer();
         let running = transfer(&progress, &options, &observer);
         let counts = run_transfer(&progress, &watch, running).await;
         let counts = counts.map_err(|error| file.explain(error))?;
-        self.finish(progress, &counts, watch.rows_before())
+        self.finish(progress, (table, before), &counts, watch.rows_before())
     }
 
     /// The options of the transfer.
     pub(super) fn write_options(&self, jobs: usize, state: Option<PathBuf>) -> WriteOptions {
         WriteOptions {
-            mode: self.mode,
+            mode: self.mode(),
             jobs,
             create_table: self.create_table,
             state,
@@ -83,59 +95,62 @@ impl TargetArgs {
         }
     }
 
-    /// Checks that the table exists, and asks before its rows are overwritten. A resumed run has been confirmed
-    /// already.
+    /// Checks that the table exists, and asks before its rows are overwritten. A dry run checks, but does not ask. A
+    /// resumed run has been confirmed already.
     pub(super) async fn check(
         &self,
         table: &TableClient,
         is_resumed: bool,
         progress: &mut Progress,
-    ) -> Result<(), CommandError> {
-        if self.dry_run {
-            return Ok(());
+    ) -> Result<TargetState, CommandError> {
+        let name = table.name();
+        let state = TargetState::of(table).await?;
+        if state == TargetState::Missing && !self.create_table {
+            return Err(CommandError::usage(format!(
+                "there is no target table {name}: --create-table creates it"
+            )));
         }
-        let first = QueryOptions::new().top(1).select(["PartitionKey"]);
-        let is_empty = match table.query_page(&first, None).await {
-            Ok(page) => page.continuation().is_none() && page.entities()?.is_empty(),
-            Err(error) if error.is_not_found() && self.create_table => true,
-            Err(error) if error.is_not_found() => {
-                let name = table.name();
-                return Err(CommandError::usage(format!(
-                    "there is no table {name}: --create-table creates it"
-                )));
-            }
-            // The shared access signature may permit writing only. The table then counts as not empty.
-            Err(error) if error.status() == Some(403) => false,
-            Err(error) => return Err(error.into()),
-        };
-        let verb = match self.mode {
+        let verb = match self.mode() {
             Mode::Merge => "merge",
             Mode::Replace => "replace",
-            Mode::Insert | Mode::SkipExisting => return Ok(()),
+            Mode::Insert | Mode::SkipExisting => return Ok(state),
         };
-        if is_empty || is_resumed {
-            return Ok(());
+        if state == TargetState::HasRows && !is_resumed && !self.dry_run {
+            let question = format!("{verb} rows of table {name}, which is not empty");
+            self.confirm.confirm(&question, progress)?;
         }
-        let question = format!("{verb} rows of table {}, which is not empty", table.name());
-        self.confirm.confirm(&question, progress)
+        Ok(state)
     }
 
-    /// Writes the last line; `before` is the number of rows that the interrupted run wrote.
-    pub(super) fn finish(&self, progress: Progress, counts: &Counts, before: u64) -> CommandResult {
+    /// Writes the last line, given the state of the table before. `earlier` is the number of rows that the interrupted
+    /// run wrote.
+    pub(super) fn finish(
+        &self,
+        progress: Progress,
+        (table, before): (&TableClient, TargetState),
+        counts: &Counts,
+        earlier: u64,
+    ) -> CommandResult {
         let rows = many(counts.rows_written, "row", "rows");
-        if self.dry_run {
+        let mut line = if self.dry_run {
             let requests = many(counts.writes, "request", "requests");
-            let end = format!("{rows} would be written in {requests}");
-            return progress.finish(&end, Outcome::Done);
+            format!("{rows} would be written in {requests}")
+        } else {
+            format!("{rows} written")
+        };
+        if counts.rows_changed > 0 {
+            line.push_str(&format!(", {} of them exist", count(counts.rows_changed)));
         }
-        let mut line = format!("{rows} written");
-        if counts.rows_skipped > 0 || self.mode == Mode::SkipExisting {
+        if counts.rows_skipped > 0 || self.mode() == Mode::SkipExisting {
             let skipped = count(counts.rows_skipped);
             line.push_str(&format!(", {skipped} skipped"));
         }
-        if before > 0 {
-            let before = count(before);
-            line.push_str(&format!(" after {before} of the interrupted run"));
+        if self.dry_run && before == TargetState::Missing {
+            line.push_str(&format!(", table {} would be created", table.name()));
+        }
+        if earlier > 0 {
+            let earlier = count(earlier);
+            line.push_str(&format!(" after {earlier} of the interrupted run"));
         }
         progress.finish(&line, Outcome::Done)
     }

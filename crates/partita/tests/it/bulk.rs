@@ -393,8 +393,8 @@ fn nothing_is_written_on_a_dry_run() {
     assert_eq!(home.path().read_dir().unwrap().count(), 0);
     assert_eq!(world.run(&format!("export many {path}")).0, 0);
     for line in [
-        "copy many other --dry-run".to_owned(),
-        format!("import {path} other --dry-run"),
+        "copy many other --create-table --dry-run".to_owned(),
+        format!("import {path} other --create-table --dry-run"),
     ] {
         let (code, _, talk) = world.run(&line);
         assert!(
@@ -444,7 +444,7 @@ fn failures_name_their_reason() {
     for (line, expected) in [
         (
             "copy many nothing",
-            "there is no table nothing: --create-table creates it",
+            "there is no target table nothing: --create-table creates it",
         ),
         ("copy many a --create-table", "400 OutOfRangeInput"),
         ("copy nothing other --create-table", "404 TableNotFound"),

@@ -17,6 +17,7 @@ mod memory_group;
 #[cfg(target_os = "linux")]
 mod memory_limits;
 mod migrate_commands;
+mod moving_data;
 mod operate;
 mod process;
 mod proxy;

@@ -1,11 +1,11 @@
 //! [`EntityReader`] and [`EntityWriter`], which read and write files of any format.
 
+use super::format::{Format, InputFormat, ReadOptions};
 use super::read_entities::ReadEntities;
-use super::{FormatError, Schema, csv, jsonl, parquet};
-use crate::named_enum::named_enum;
+use super::{FormatError, Schema, Style, csv, json, jsonl, parquet};
 use bytes::Bytes;
+use flate2::read::MultiGzDecoder;
 use partita_client::Entity;
-use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -16,40 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ZSTD_LEVEL: i32 = 1;
 /// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
-
-named_enum! {
-    /// The format of a file of rows. Its name is the extension of such files.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    pub enum Format {
-        /// Columns with their types, as Azure Storage Explorer writes and reads them.
-        Csv = "csv",
-        /// JSON lines: one entity per line, in the JSON of the protocol.
-        Jsonl = "jsonl",
-        /// JSON lines, compressed with zstd.
-        #[serde(rename = "jsonl.zst")]
-        JsonlZstd = "jsonl.zst",
-        /// Apache Parquet, compressed with zstd.
-        Parquet = "parquet",
-    }
-}
-
-impl Format {
-    /// The format by the extension of a file's name; `None` for an unknown extension.
-    pub fn of_path(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let is = |format: &Self| name.ends_with(&format!(".{}", format.name()));
-        Self::ALL.into_iter().find(is)
-    }
-
-    /// Whether a file of this format has columns, which must be known before the first row is written.
-    pub const fn has_columns(self) -> bool {
-        match self {
-            Self::Csv | Self::Parquet => true,
-            Self::Jsonl | Self::JsonlZstd => false,
-        }
-    }
-}
 
 /// Writes entities in any of the formats.
 pub struct EntityWriter<W: Write + Send>(Writer<W>);
@@ -67,14 +33,26 @@ impl<W: Write + Send> EntityWriter<W> {
     /// # Errors
     /// [`FormatError::Io`].
     pub fn new(format: Format, schema: &Schema, out: W) -> Result<Self, FormatError> {
+        Self::styled((format, Style::default()), schema, out)
+    }
+
+    /// Begins a file, as [`Self::new`], with fewer columns.
+    ///
+    /// # Errors
+    /// [`FormatError::Io`].
+    pub fn styled(
+        (format, style): (Format, Style),
+        schema: &Schema,
+        out: W,
+    ) -> Result<Self, FormatError> {
         Ok(Self(match format {
-            Format::Csv => Writer::Csv(csv::Writer::new(schema.clone(), out)?),
-            Format::Jsonl => Writer::Jsonl(jsonl::Writer::new(out)),
+            Format::Csv => Writer::Csv(csv::Writer::new(schema.clone(), style, out)?),
+            Format::Jsonl => Writer::Jsonl(jsonl::Writer::new(style, out)),
             Format::JsonlZstd => {
                 let compressed = zstd::Encoder::new(out, ZSTD_LEVEL)?;
-                Writer::JsonlZstd(jsonl::Writer::new(compressed))
+                Writer::JsonlZstd(jsonl::Writer::new(style, compressed))
             }
-            Format::Parquet => Writer::Parquet(parquet::Writer::new(schema.clone(), out)?),
+            Format::Parquet => Writer::Parquet(parquet::Writer::new(schema.clone(), style, out)?),
         }))
     }
 
@@ -131,11 +109,11 @@ impl EntityReader {
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
-    pub fn open(path: &Path, format: Format) -> Result<Self, FormatError> {
-        let file = File::open(path)?;
-        match format {
-            Format::Parquet => Ok(Self::of(parquet::Reader::new(file)?, Arc::default())),
-            _ => Self::of_stream(file, format),
+    pub fn open(path: &Path, options: impl Into<ReadOptions>) -> Result<Self, FormatError> {
+        let (file, options) = (File::open(path)?, options.into());
+        match options.format {
+            InputFormat::Parquet => Ok(Self::of(parquet::Reader::new(file)?, Arc::default())),
+            _ => Self::of_stream(file, options),
         }
     }
 
@@ -145,24 +123,33 @@ impl EntityReader {
     /// [`FormatError::Io`], [`FormatError::File`].
     pub fn of_stream(
         input: impl Read + Send + 'static,
-        format: Format,
+        options: impl Into<ReadOptions>,
     ) -> Result<Self, FormatError> {
+        let ReadOptions { format, delimiter } = options.into();
         let taken_bytes = Arc::<AtomicU64>::default();
         let input = Counted {
             input,
             taken_bytes: Arc::clone(&taken_bytes),
         };
+        let input: Box<dyn Read + Send> = if format.is_gzip() {
+            Box::new(MultiGzDecoder::new(input))
+        } else if format == InputFormat::JsonlZstd {
+            Box::new(zstd::Decoder::new(input)?)
+        } else {
+            Box::new(input)
+        };
+        let buffered = |input| BufReader::with_capacity(BUFFER_BYTES, input);
         Ok(match format {
-            Format::Csv => Self::of(csv::Reader::new(input)?, taken_bytes),
-            Format::Jsonl => {
-                let lines = BufReader::with_capacity(BUFFER_BYTES, input);
-                Self::of(jsonl::Reader::new(lines), taken_bytes)
+            InputFormat::Csv | InputFormat::CsvGzip => {
+                Self::of(csv::Reader::new(input, delimiter)?, taken_bytes)
             }
-            Format::JsonlZstd => {
-                let lines = BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::new(input)?);
-                Self::of(jsonl::Reader::new(lines), taken_bytes)
+            InputFormat::Json | InputFormat::JsonGzip => {
+                Self::of(json::Reader::new(buffered(input)), taken_bytes)
             }
-            Format::Parquet => {
+            InputFormat::Jsonl | InputFormat::JsonlGzip | InputFormat::JsonlZstd => {
+                Self::of(jsonl::Reader::new(buffered(input)), taken_bytes)
+            }
+            InputFormat::Parquet => {
                 let what = "Parquet cannot be read from a stream; give the path of a file";
                 return Err(FormatError::File(what.to_owned()));
             }
@@ -173,10 +160,11 @@ impl EntityReader {
     ///
     /// # Errors
     /// [`FormatError::Io`], [`FormatError::File`].
-    pub fn of_bytes(bytes: Bytes, format: Format) -> Result<Self, FormatError> {
-        match format {
-            Format::Parquet => Ok(Self::of(parquet::Reader::new(bytes)?, Arc::default())),
-            _ => Self::of_stream(io::Cursor::new(bytes), format),
+    pub fn of_bytes(bytes: Bytes, options: impl Into<ReadOptions>) -> Result<Self, FormatError> {
+        let options = options.into();
+        match options.format {
+            InputFormat::Parquet => Ok(Self::of(parquet::Reader::new(bytes)?, Arc::default())),
+            _ => Self::of_stream(io::Cursor::new(bytes), options),
         }
     }
 

@@ -4,7 +4,7 @@ use super::change::ChangeError;
 use super::template::TemplateError;
 use super::{Checksum, Direction};
 use crate::scan::{InvalidQuery, InvalidToken, ScanError};
-use crate::transfer::TransferError;
+use crate::transfer::{DiffError, TransferError};
 use partita_client::{DateTime, Outcome};
 use std::time::Duration;
 use thiserror::Error;
@@ -188,6 +188,12 @@ pub enum RowError {
     /// Another client keeps writing the row.
     #[error("another client keeps writing the row; run again when that client has stopped")]
     Contended,
+}
+
+impl From<DiffError> for StepError {
+    fn from(error: DiffError) -> Self {
+        Self::Read(error.source)
+    }
 }
 
 impl From<MigrateError> for StepError {

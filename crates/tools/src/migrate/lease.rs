@@ -2,18 +2,21 @@
 //!
 //! ```text
 //! free ──insert──▶ held ──renew, if the ETag is unchanged──▶ held ──delete──▶ free
-//!                   │ expired by the server's clock
+//!                   │ expired by the server's clock, or its process has ended
 //!                   └──another runner replaces the row, if the ETag is unchanged──▶ held by that runner
 //! ```
 //!
 //! - Each change of the row requires the ETag that the runner has read, so only one of two runners succeeds.
 //! - A comparison of the Timestamps of two rows shows whether a lease has expired; the server sets them, so the result
 //!   does not depend on the runners' clocks. The second row, `clock`, is written to read the server's time.
+//! - The row names the process that holds the lease ([`Owner`]). If that process ran on this machine and has ended, the
+//!   lease is taken before it expires, after [`LeaseOptions::dead_owner_pause`]: its last requests may still arrive.
 //! - [`Lease::keep`] is called before each write. It renews a lease that is older than [`LeaseOptions::renew_after`],
 //!   and fails if another runner has taken the lease. A single request that takes longer than the lease is not covered:
 //!   leases must last longer than requests.
 
 use super::MigrateError;
+use super::owner::Owner;
 use super::record::failed;
 use partita_client::{DateTime, ETag, Entity, Guid, IfMatch, TableClient, UpdateMode, Value};
 use std::time::{Duration, Instant};
@@ -33,6 +36,9 @@ pub struct LeaseOptions {
     pub renew_after: Duration,
     /// Whether to take a lease that another runner holds. Safe only if that runner is dead.
     pub take_over: bool,
+    /// How long to wait before the lease of a process that has ended is taken over. Must be longer than a request of that
+    /// process may still be under way.
+    pub dead_owner_pause: Duration,
 }
 
 impl Default for LeaseOptions {
@@ -42,6 +48,7 @@ impl Default for LeaseOptions {
             duration,
             renew_after: duration / 3,
             take_over: false,
+            dead_owner_pause: Duration::from_secs(2),
         }
     }
 }
@@ -60,12 +67,14 @@ pub(super) struct Lease {
 struct StoredLease {
     etag: ETag,
     who: String,
+    owner: Option<Owner>,
     written: DateTime,
     duration: Duration,
 }
 
 impl Lease {
-    /// Takes the lease.
+    /// Takes the lease. Calls `on_dead_owner` with the name of its holder before it waits for the requests of a holder
+    /// that has ended.
     ///
     /// # Errors
     /// [`MigrateError::Held`].
@@ -73,6 +82,7 @@ impl Lease {
         table: &TableClient,
         who: &str,
         options: &LeaseOptions,
+        on_dead_owner: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, MigrateError> {
         let mut row = Entity::new(PARTITION, ROW);
         // The random property Runner distinguishes the rows of two runners.
@@ -80,22 +90,20 @@ impl Lease {
         row.insert("Who", who)
             .insert("Runner", Guid(fastrand::u128(..).to_be_bytes()))
             .insert("Seconds", seconds);
+        if let Some(owner) = Owner::this() {
+            owner.add_to(&mut row);
+        }
         for _ in 0..ATTEMPTS {
+            let found = find(table).await?;
+            if let Some(found) = &found
+                && !options.take_over
+            {
+                wait_for_end(table, found, options, on_dead_owner).await?;
+            }
             let renewed = Instant::now();
-            let taken = match find(table).await? {
+            let taken = match found {
                 None => table.create_entity(&row).await,
                 Some(found) => {
-                    let left = if options.take_over {
-                        Duration::ZERO
-                    } else {
-                        left(table, &found).await?
-                    };
-                    if !left.is_zero() {
-                        return Err(MigrateError::Held {
-                            who: found.who,
-                            ends_in: left,
-                        });
-                    }
                     let if_match = IfMatch::ETag(found.etag);
                     table
                         .update_entity(&row, UpdateMode::Replace, &if_match)
@@ -171,10 +179,36 @@ async fn find(table: &TableClient) -> Result<Option<StoredLease>, MigrateError> 
             Some(Value::String(who)) => who.clone(),
             _ => "another runner".to_owned(),
         },
+        owner: Owner::of(&row),
         etag: row.etag().cloned().ok_or_else(|| damaged("the ETag"))?,
         written: row.timestamp().ok_or_else(|| damaged("Timestamp"))?,
         duration: Duration::from_secs(seconds),
     }))
+}
+
+/// Returns when the lease can be taken: it has expired, or its process has ended.
+///
+/// # Errors
+/// [`MigrateError::Held`].
+async fn wait_for_end(
+    table: &TableClient,
+    found: &StoredLease,
+    options: &LeaseOptions,
+    on_dead_owner: &(dyn Fn(&str) + Sync),
+) -> Result<(), MigrateError> {
+    let left = left(table, found).await?;
+    if left.is_zero() {
+        return Ok(());
+    }
+    if found.owner.as_ref().is_some_and(Owner::has_ended) {
+        on_dead_owner(&found.who);
+        tokio::time::sleep(options.dead_owner_pause.min(left)).await;
+        return Ok(());
+    }
+    Err(MigrateError::Held {
+        who: found.who.clone(),
+        ends_in: left,
+    })
 }
 
 /// The time until the lease expires, by the server's clock.

@@ -23,6 +23,7 @@ mod file;
 mod lease;
 mod migration;
 mod operation;
+mod owner;
 mod record;
 mod runner;
 mod set;

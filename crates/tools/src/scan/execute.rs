@@ -25,17 +25,20 @@
 use super::bounds::{Bounds, Lower, Upper};
 use super::prefix::lengthen;
 use super::query::{Emit, Query, Tokens};
-use super::source::{Keyed, Page, PageRequest, PageSource, SourceError, compare_keys};
+use super::source::{Keyed, NoTable, Page, PageRequest, PageSource, SourceError, compare_keys};
 use super::step::{Part, Step};
 use partita_model::{ContinuationToken, EntityPosition, successor};
 use partita_wire::table::read_entity_token;
 use thiserror::Error;
 
-/// Minimum page size, in rows, if only the first row of each partition is wanted. Pages of one row would not show
-/// whether partitions are large.
-const DISTINCT_ROWS_MIN: usize = 2;
-/// The factor by which the page size shrinks when one partition fills a page, and grows when partitions are small.
-const DISTINCT_ROWS_FACTOR: usize = 8;
+/// If only the first row of each partition is wanted, a request costs about as much as this many further rows of a page.
+/// So the rest of larger partitions is skipped, with a request for each partition, and smaller ones are read through.
+const SKIPPED_ROWS_MIN: usize = 100;
+/// Page size, in rows, while partitions are skipped. Pages of a few rows would not show that partitions have become
+/// small.
+const SKIPPING_ROWS: usize = 32;
+/// The factor by which the page size grows when partitions are small.
+const GROWTH: usize = 8;
 
 /// Why a step failed.
 #[derive(Debug, Error)]
@@ -43,6 +46,9 @@ pub enum ScanError {
     /// The source failed. Executing the step again may succeed.
     #[error("cannot read a page")]
     Page(#[source] SourceError),
+    /// The table does not exist.
+    #[error(transparent)]
+    NoTable(Box<NoTable>),
     /// The server returned rows that were not requested, or that are not in the service's order. A retry does not help.
     /// A serial scan may succeed, because it uses only continuation tokens.
     #[error("the server returned a row out of order or outside the requested keys")]
@@ -55,6 +61,15 @@ pub enum ScanError {
     /// The server answered without rows and repeated the continuation token.
     #[error("the server's continuation token does not advance")]
     Stuck,
+}
+
+impl ScanError {
+    fn of_source(error: SourceError) -> Self {
+        match error.downcast::<NoTable>() {
+            Ok(error) => Self::NoTable(error),
+            Err(error) => Self::Page(error),
+        }
+    }
 }
 
 /// The result of executing a step.
@@ -77,7 +92,7 @@ pub async fn execute<S: PageSource>(source: &S, query: &Query, step: &Step) -> S
         top: page_rows(query, step),
         continuation: step.continuation.clone(),
     };
-    let read = source.page(request).await.map_err(ScanError::Page);
+    let read = source.page(request).await.map_err(ScanError::of_source);
     let checked = read.and_then(|page| check(step, &page).map(|()| page));
     match checked {
         Ok(page) => take(query, step, page),
@@ -131,7 +146,7 @@ fn take<R: Keyed>(query: &Query, step: &Step, page: Page<R>) -> StepResult<R> {
     {
         let seen = rows.len();
         rows.dedup_by(|row, first| row.partition_key() == first.partition_key());
-        shrink_or_grow(query, &mut rest, seen, rows.len());
+        adapt_page(query, &mut rest, seen, rows.len());
         is_finished |= !pass_over(&mut rest, key);
     }
     let steps = match last {
@@ -146,14 +161,14 @@ fn take<R: Keyed>(query: &Query, step: &Step, page: Page<R>) -> StepResult<R> {
     }
 }
 
-/// Adapts the page size if only the first row of each partition is wanted: smaller if most rows are skipped, larger if
-/// partitions are small.
-fn shrink_or_grow(query: &Query, rest: &mut Step, seen: usize, partitions: usize) {
+/// Adapts the page size if only the first row of each partition is wanted: small pages to skip large partitions, large
+/// pages to read through small ones. `seen` is the number of rows of the last page.
+fn adapt_page(query: &Query, rest: &mut Step, seen: usize, partitions: usize) {
     let (now, most) = (page_rows(query, rest), query.options().page_rows);
-    if partitions <= 1 && seen > 1 {
-        rest.page_rows = Some((now / DISTINCT_ROWS_FACTOR).max(DISTINCT_ROWS_MIN));
-    } else if partitions * 2 >= seen {
-        let more = now.saturating_mul(DISTINCT_ROWS_FACTOR);
+    if partitions <= 1 || seen / partitions >= SKIPPED_ROWS_MIN {
+        rest.page_rows = (SKIPPING_ROWS < most).then_some(SKIPPING_ROWS);
+    } else {
+        let more = now.saturating_mul(GROWTH);
         rest.page_rows = (more < most).then_some(more);
     }
 }

@@ -62,6 +62,6 @@ pub use plan::Strategy;
 pub use query::{Emit, InvalidQuery, Query, QueryOptions, Tokens};
 pub use run::{Progress, RunOptions, Scan};
 pub(crate) use source::compare_keys;
-pub use source::{Keyed, Page, PageRequest, PageSource, SourceError};
+pub use source::{Keyed, NoTable, Page, PageRequest, PageSource, SourceError};
 pub use step::{Part, Step, StepId};
 pub use token::{InvalidToken, ResumeToken};

@@ -4,6 +4,7 @@ use partita_model::{ContinuationToken, compare_utf16};
 use std::cmp::Ordering;
 use std::error::Error;
 use std::future::Future;
+use thiserror::Error;
 
 /// A row with keys. A scan needs no other properties.
 pub trait Keyed {
@@ -42,6 +43,18 @@ pub struct Page<R> {
 
 /// Why a source could not read a page, after the source's own retries.
 pub type SourceError = Box<dyn Error + Send + Sync>;
+
+/// The table of a source does not exist. A source returns it as [`SourceError`].
+#[derive(Debug, Error)]
+#[error("there is no table {table} at {endpoint}")]
+pub struct NoTable {
+    /// The name of the table.
+    pub table: String,
+    /// The endpoint of its account.
+    pub endpoint: String,
+    /// The answer of the service.
+    pub source: SourceError,
+}
 
 /// A table that can be read page by page.
 pub trait PageSource: Send + Sync + 'static {

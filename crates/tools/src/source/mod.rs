@@ -13,8 +13,10 @@ mod traffic;
 pub use row::TableRow;
 pub use traffic::{Traffic, TrafficCounts};
 
-use crate::scan::{Page, PageRequest, PageSource, SourceError};
-use partita_client::{Continuation, ContinuationToken, Filter, QueryOptions, TableClient};
+use crate::scan::{NoTable, Page, PageRequest, PageSource, SourceError};
+use partita_client::{
+    Continuation, ContinuationToken, ErrorCode, Filter, QueryOptions, TableClient,
+};
 
 /// A table as a source of pages.
 #[derive(Debug, Clone)]
@@ -41,7 +43,20 @@ pub(crate) async fn page(
         options = options.filter(Filter::raw(filter));
     }
     let from = request.continuation.map(Continuation::from);
-    let page = table.query_page(&options, from.as_ref()).await?;
+    let page = table.query_page(&options, from.as_ref()).await;
+    let page = page.map_err(|error| named(error, table))?;
     let next = page.continuation().and_then(Continuation::token).cloned();
     Ok((page, next))
+}
+
+/// Adds the name of the table to the error of a missing table, because a command may read two.
+fn named(error: partita_client::Error, table: &TableClient) -> SourceError {
+    if error.code() != Some(ErrorCode::TableNotFound) {
+        return error.into();
+    }
+    Box::new(NoTable {
+        table: table.name().to_owned(),
+        endpoint: table.endpoint().to_string(),
+        source: error.into(),
+    })
 }

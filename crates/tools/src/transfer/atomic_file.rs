@@ -1,4 +1,4 @@
-//! Replaces, renames and removes files. A replacement is atomic and durable, even if the power fails.
+//! Replaces, renames and removes files, and creates directories. A replacement is atomic and durable, even if the power fails.
 //!
 //! ```text
 //! write name.tmp ─▶ sync it ─▶ rename to name ─▶ sync the directory
@@ -44,6 +44,45 @@ fn replace_by(path: &Path, temporary: PathBuf, bytes: &[u8]) -> Result<(), Trans
     rename(&temporary, path)
 }
 
+/// Creates a directory, unless it exists. Returns whether it was created. Its parent must exist: a mistyped path should
+/// not create a tree of directories.
+///
+/// # Errors
+/// [`TransferError::NoDirectory`], [`TransferError::Io`].
+pub(super) fn create_directory(path: &Path) -> Result<bool, TransferError> {
+    check_parent(path)?;
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => {
+            Ok(false)
+        }
+        Err(error) => Err(TransferError::io(path)(error)),
+    }
+}
+
+/// Checks that the directory of a file to write exists.
+///
+/// # Errors
+/// [`TransferError::NoDirectory`].
+pub(super) fn check_parent(path: &Path) -> Result<(), TransferError> {
+    let parent = parent_of(path);
+    if parent.is_dir() {
+        return Ok(());
+    }
+    Err(TransferError::NoDirectory {
+        path: path.to_owned(),
+        parent: parent.to_owned(),
+    })
+}
+
+/// The directory of a path.
+fn parent_of(path: &Path) -> &Path {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Renames a file that is already synced, and syncs its new directory.
 ///
 /// # Errors
@@ -67,10 +106,7 @@ pub(super) fn remove(path: &Path) -> Result<(), TransferError> {
 }
 
 fn sync_directory_of(path: &Path) -> Result<(), TransferError> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent_of(path);
     // Windows cannot sync directories.
     match File::open(parent) {
         Ok(directory) if cfg!(unix) => directory.sync_all().map_err(TransferError::io(parent)),

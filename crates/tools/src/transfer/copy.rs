@@ -2,7 +2,7 @@
 
 use super::observer::{Counts, Observer};
 use super::rows::TableReader;
-use super::state::Checkpoint;
+use super::state::{Checkpoint, JOB_FROM};
 use super::upload::{Chunk, Chunks, upload};
 use super::{TransferError, WriteOptions};
 use crate::scan::{Order, PageSource, ResumeToken, Scan};
@@ -22,12 +22,11 @@ pub async fn copy<S: PageSource<Row = Entity>>(
 ) -> Result<Counts, TransferError> {
     let job = serde_json::json!({
         "verb": "copy",
-        "from": from.source(),
+        (JOB_FROM): from.source(),
         "to": { "endpoint": to.endpoint().to_string(), "table": to.name() },
         "mode": options.mode,
     });
-    let begun = Checkpoint::<String>::begin(options, job, observer).await?;
-    let mut begun = begun.unless(options.prepare(to).await).await?;
+    let mut begun = Checkpoint::<String>::begin(options, job, observer).await?;
     let token = begun.mark.take().map(|text| text.parse::<ResumeToken>());
     let scan = from.scan(Order::Any, token.transpose()?)?;
     upload(to, options, begun, observer, |reading, chunks| {

@@ -9,6 +9,8 @@ use partita_client::Entity;
 use partita_model::Value;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::fmt;
+use thiserror::Error;
 
 /// A row in which two tables differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,34 @@ pub struct PropertyDifference {
     pub left: Option<Value>,
     /// The value in the right row; `None` if the row lacks the property.
     pub right: Option<Value>,
+}
+
+/// One of two compared tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableSide {
+    /// The first table.
+    Left,
+    /// The second table.
+    Right,
+}
+
+impl fmt::Display for TableSide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Left => "left",
+            Self::Right => "right",
+        })
+    }
+}
+
+/// One of two compared tables cannot be read.
+#[derive(Debug, Error)]
+#[error("cannot read the {side} table")]
+pub struct DiffError {
+    /// Which table.
+    pub side: TableSide,
+    /// Why not.
+    pub source: ScanError,
 }
 
 /// Counts of compared rows.
@@ -115,11 +145,13 @@ impl<L: PageSource<Row = Entity>, R: PageSource<Row = Entity>> Diff<L, R> {
     /// The next difference; `None` when all rows are compared. The future may be dropped without losing a difference.
     ///
     /// # Errors
-    /// [`ScanError`]. The next call retries the failed request.
-    pub async fn next(&mut self) -> Option<Result<Difference, ScanError>> {
+    /// [`DiffError`]. The next call retries the failed request.
+    pub async fn next(&mut self) -> Option<Result<Difference, DiffError>> {
         loop {
             let (left, right) = tokio::join!(self.left.fill(), self.right.fill());
-            if let Err(error) = left.and(right) {
+            let failed = |side| move |source| DiffError { side, source };
+            let left = left.map_err(failed(TableSide::Left));
+            if let Err(error) = left.and(right.map_err(failed(TableSide::Right))) {
                 return Some(Err(error));
             }
             let order = match (&self.left.next, &self.right.next) {

@@ -1,8 +1,8 @@
 //! Why a transfer stopped.
 
-use crate::formats::FormatError;
+use crate::formats::{Format, FormatError, InputFormat};
 use crate::scan::{InvalidToken, ScanError};
-use partita_client::Outcome;
+use partita_client::{Entity, Outcome};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
-    #[error("cannot read the table")]
+    #[error("cannot read the source table")]
     Read(#[from] ScanError),
     /// The table cannot be written. Resuming may succeed, unless the service refuses the row.
     #[error("cannot write the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
@@ -32,10 +32,16 @@ pub enum TransferError {
         row_key: String,
     },
     /// The table cannot be created.
-    #[error("cannot create the table")]
+    #[error("cannot create the target table")]
     Create(#[source] Box<partita_client::Error>),
+    /// The table to write does not exist.
+    #[error("there is no target table {0}")]
+    NoTarget(String),
+    /// A dry run cannot look at the table that it would write.
+    #[error("cannot read the target table")]
+    Target(#[source] Box<partita_client::Error>),
     /// Rows cannot be written to a file, or read from it.
-    #[error("{}", .path.display())]
+    #[error("{}{}", .path.display(), .source.place())]
     Rows {
         /// The file.
         path: PathBuf,
@@ -49,6 +55,14 @@ pub enum TransferError {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// A file or directory cannot be created, because its directory does not exist.
+    #[error("cannot write {}: directory {} not found", .path.display(), .parent.display())]
+    NoDirectory {
+        /// The path of the file or directory.
+        path: PathBuf,
+        /// The directory that does not exist.
+        parent: PathBuf,
     },
     /// A file is damaged or has changed since it was written, or an export has no manifest.
     #[error("cannot use {}: {what}", .path.display())]
@@ -70,9 +84,12 @@ pub enum TransferError {
     /// another path.
     #[error("{} already exists", .0.display())]
     AlreadyThere(PathBuf),
-    /// The job to resume was started with other arguments or another file.
+    /// The job to resume was started with other arguments.
     #[error("cannot resume from {}: it belongs to a run with other arguments", .0.display())]
     OtherJob(PathBuf),
+    /// The file to import has changed since the job to resume was started.
+    #[error("cannot resume from {}: the imported file has changed", .0.display())]
+    InputChanged(PathBuf),
     /// The export to import is not finished. Resume the export first.
     #[error("{} is an unfinished export; resume the export first", .0.display())]
     Incomplete(PathBuf),
@@ -80,8 +97,13 @@ pub enum TransferError {
     #[error("cannot resume from the saved position of the scan")]
     Resume(#[from] InvalidToken),
     /// The file name has no known extension.
-    #[error("unknown format of {}: the file name must end in .csv, .jsonl, .jsonl.zst or .parquet", .0.display())]
-    UnknownFormat(PathBuf),
+    #[error("unknown format of {}: the file name must end in one of {known}", .path.display())]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// The known extensions.
+        known: String,
+    },
     /// The observer stopped the transfer, which can be resumed.
     #[error("stopped")]
     Stopped,
@@ -91,6 +113,24 @@ pub enum TransferError {
 }
 
 impl TransferError {
+    /// The error of a file to write whose name has no known extension.
+    pub fn unknown_format(path: &Path) -> Self {
+        Self::unknown(path, &Format::ALL.map(Format::name))
+    }
+
+    /// The error of a file to read whose name has no known extension.
+    pub fn unknown_input_format(path: &Path) -> Self {
+        Self::unknown(path, &InputFormat::ALL.map(InputFormat::name))
+    }
+
+    fn unknown(path: &Path, names: &[&str]) -> Self {
+        let known: Vec<String> = names.iter().map(|name| format!(".{name}")).collect();
+        Self::UnknownFormat {
+            path: path.to_owned(),
+            known: known.join(", "),
+        }
+    }
+
     /// For `map_err`: converts an I/O error of a file or directory.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
@@ -104,6 +144,14 @@ impl TransferError {
         |source| Self::Rows {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    /// The error of a row to insert that already exists.
+    pub(super) fn exists(row: &Entity) -> Self {
+        Self::Exists {
+            partition_key: row.partition_key().to_owned(),
+            row_key: row.row_key().to_owned(),
         }
     }
 

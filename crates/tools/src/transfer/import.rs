@@ -7,10 +7,10 @@
 use super::manifest::{ExportPart, MANIFEST_FILE, Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::part_file::{checksum, verify};
-use super::state::{Checkpoint, StartedJob};
+use super::state::{Checkpoint, JOB_FROM, StartedJob};
 use super::upload::{Chunk, Chunks, upload};
 use super::{TransferError, WriteOptions, blocking::blocking};
-use crate::formats::{EntityReader, Format};
+use crate::formats::{EntityReader, InputFormat, ReadOptions};
 use partita_client::{Entity, TableClient};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -25,7 +25,9 @@ const CHUNK_ROWS: usize = 1000;
 pub struct ImportOptions {
     /// The format of a single file; `None` to take it from the file name. Ignored for a directory, whose manifest
     /// contains the format.
-    pub format: Option<Format>,
+    pub format: Option<InputFormat>,
+    /// The delimiter of a CSV file; `None` to take it from the first line.
+    pub delimiter: Option<u8>,
     /// How rows are written.
     pub load: WriteOptions,
 }
@@ -42,7 +44,7 @@ struct Mark {
 /// A file to read.
 struct Input {
     path: PathBuf,
-    format: Format,
+    read: ReadOptions,
     /// The file's entry in the manifest; `None` for a single file.
     part: Option<ExportPart>,
     /// The number of rows, if known.
@@ -61,12 +63,11 @@ pub async fn import(
     options: &ImportOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    let (path, format) = (from.to_owned(), options.format);
-    let has_state = options.load.state.is_some();
-    let (files, checksums) = blocking(move || inputs(&path, format, has_state)).await?;
+    let (path, asked) = (from.to_owned(), options.clone());
+    let (files, checksums) = blocking(move || inputs(&path, &asked)).await?;
     let job = serde_json::json!({
         "verb": "import",
-        "from": checksums,
+        (JOB_FROM): checksums,
         "to": { "endpoint": table.endpoint().to_string(), "table": table.name() },
         "mode": options.load.mode,
     });
@@ -90,7 +91,7 @@ pub async fn import(
 /// written.
 pub async fn import_stream(
     input: impl Read + Send + 'static,
-    (name, format): (&Path, Format),
+    (name, format): (&Path, ReadOptions),
     table: &TableClient,
     load: &WriteOptions,
     observer: &Arc<dyn Observer>,
@@ -122,7 +123,6 @@ async fn run(
     load: &WriteOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    let begun = begun.unless(load.prepare(table).await).await?;
     upload(table, load, begun, observer, |reading, chunks| {
         reading.spawn_blocking(move || {
             if let Err(error) = read(&chunks) {
@@ -155,13 +155,14 @@ fn rows_before(files: &[Input], mark: Mark) -> Option<u64> {
 /// The files to read, and the checksum of each. Without a progress file, the checksum of a single file is empty.
 fn inputs(
     from: &Path,
-    format: Option<Format>,
-    has_state: bool,
+    options: &ImportOptions,
 ) -> Result<(Vec<Input>, Vec<String>), TransferError> {
     let files = if from.is_dir() {
         let manifest = Manifest::load(from)?;
         let missing = || {
-            let what = format!("the directory has no {MANIFEST_FILE}, so it is not an export");
+            let what = format!(
+                "the directory has no {MANIFEST_FILE}, so it is not an export; name a file to import one"
+            );
             TransferError::damaged(from, what)
         };
         let manifest = manifest.ok_or_else(missing)?;
@@ -170,19 +171,21 @@ fn inputs(
         }
         let input = |(path, part): (PathBuf, &ExportPart)| Input {
             path,
-            format: manifest.format,
+            read: manifest.format.into(),
             part: Some(part.clone()),
             rows: Some(part.rows),
         };
         manifest.files(from).map(input).collect()
     } else {
-        let unknown = || TransferError::UnknownFormat(from.to_owned());
-        let format = format.or_else(|| Format::of_path(from));
-        let format = format.ok_or_else(unknown)?;
-        let opened = EntityReader::open(from, format).map_err(TransferError::rows(from))?;
+        let format = options.format.or_else(|| InputFormat::of_path(from));
+        let read = ReadOptions {
+            format: format.ok_or_else(|| TransferError::unknown_input_format(from))?,
+            delimiter: options.delimiter,
+        };
+        let opened = EntityReader::open(from, read).map_err(TransferError::rows(from))?;
         vec![Input {
             path: from.to_owned(),
-            format,
+            read,
             part: None,
             rows: opened.rows(),
         }]
@@ -192,7 +195,7 @@ fn inputs(
         checksums.push(match part {
             Some(part) => part.sha256.clone(),
             // The checksum is needed only in the progress file.
-            None if has_state => checksum(path)?,
+            None if options.load.state.is_some() => checksum(path)?,
             None => String::new(),
         });
     }
@@ -211,7 +214,7 @@ fn read_files(
         if let Some(part) = &input.part {
             verify(path, part)?;
         }
-        let rows = EntityReader::open(path, input.format).map_err(TransferError::rows(path))?;
+        let rows = EntityReader::open(path, input.read).map_err(TransferError::rows(path))?;
         let file = OpenFile {
             path,
             at,

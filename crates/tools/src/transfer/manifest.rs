@@ -10,7 +10,7 @@
 //! replaced atomically after each file, so every file that it names is complete. Other files are ignored.
 
 use super::{TransferError, atomic_file};
-use crate::formats::{Format, Schema};
+use crate::formats::{Format, Schema, Style};
 use crate::scan::Bounds;
 use partita_client::Entity;
 use serde::de::DeserializeOwned;
@@ -43,6 +43,9 @@ pub struct Manifest {
     pub source: Source,
     /// The format of the parts.
     pub format: Format,
+    /// Which columns the parts leave out.
+    #[serde(default, skip_serializing_if = "Style::is_complete")]
+    pub style: Style,
     /// The number of fetched rows: of all parts if the export is complete.
     pub rows: u64,
     /// The properties and types of the rows, in the order of their first rows, or as declared. Rows in a format without
@@ -135,6 +138,7 @@ impl Manifest {
             progress: Progress::Fetching,
             source,
             format,
+            style: Style::default(),
             rows: 0,
             columns: columns.cloned().unwrap_or_default(),
             declared: columns.is_some(),

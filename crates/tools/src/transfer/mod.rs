@@ -11,6 +11,7 @@
 //! - a transfer can be stopped at any point, even by `kill -9`. Run again with `resume`, it gives the same result as an
 //!   uninterrupted transfer. Its saved position is replaced atomically: of an export in the [`Manifest`], of an import
 //!   or a copy in a progress file;
+//! - a transfer that cannot begin leaves nothing: a table or a file is created only after the first rows were read;
 //! - a write with an unknown outcome is repeated if the repetition is idempotent. Otherwise the rows are read back
 //!   first;
 //! - the checksum of an export's part is verified before any of its rows is imported.
@@ -34,12 +35,15 @@ pub(crate) mod separate_parts;
 pub(crate) mod size;
 mod source;
 mod state;
+mod target_state;
 mod upload;
 
 pub use copy::copy;
-pub use diff::{Diff, DiffCounts, Difference, PropertyDifference, differences};
+pub use diff::{
+    Diff, DiffCounts, DiffError, Difference, PropertyDifference, TableSide, differences,
+};
 pub use error::TransferError;
-pub use export::{Destination, ExportOptions, export, export_stream};
+pub use export::{Destination, ExportOptions, count_rows, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
 pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
 pub use observer::{Counts, Event, Observer};
@@ -48,4 +52,5 @@ pub use options::{Mode, WriteOptions};
 pub(crate) use part_file::hex;
 pub use rows::TableReader;
 pub use source::TableSource;
+pub use target_state::TargetState;
 pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

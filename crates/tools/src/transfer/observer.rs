@@ -85,6 +85,8 @@ pub struct Counts {
     pub rows_written: u64,
     /// Rows skipped, because they already exist in the table.
     pub rows_skipped: u64,
+    /// In a dry run, the written rows that already exist in the table.
+    pub rows_changed: u64,
     /// Size of the rows read, in bytes, by the service's formula.
     pub bytes: u64,
     /// Number of write requests, without retries; of an export, the number of files.

@@ -1,6 +1,5 @@
 //! Options for writing rows to a table.
 
-use super::TransferError;
 use partita_client::{ErrorCode, TableClient};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -32,7 +31,7 @@ pub struct WriteOptions {
     /// Number of rows between two saves of the progress file. Each save syncs a file. A resumed transfer writes the
     /// rows after the last save again.
     pub rows_between_marks: u64,
-    /// Whether to only count rows, without writing them.
+    /// Whether to only count the rows that would be written. The rows of the table are looked up.
     pub dry_run: bool,
     /// The path of the progress file, which is removed at the end. `None` if the transfer need not be resumable.
     pub state: Option<PathBuf>,
@@ -51,17 +50,6 @@ impl Default for WriteOptions {
             rows_between_marks: 20_000,
             dry_run: false,
         }
-    }
-}
-
-impl WriteOptions {
-    /// Creates the table if `create_table` is set.
-    pub(super) async fn prepare(&self, table: &TableClient) -> Result<(), TransferError> {
-        if self.dry_run || !self.create_table {
-            return Ok(());
-        }
-        let created = create_if_missing(table).await;
-        created.map_err(|error| TransferError::Create(Box::new(error)))
     }
 }
 

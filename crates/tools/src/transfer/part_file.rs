@@ -3,7 +3,7 @@
 use super::atomic_file::{rename, temporary};
 use super::manifest::{ExportPart, Keys};
 use super::{TransferError, size};
-use crate::formats::{EntityWriter, Format, Schema};
+use crate::formats::{EntityWriter, Format, Schema, Style};
 use partita_client::Entity;
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ pub(super) struct PartWriter {
 impl PartWriter {
     pub(super) fn create(
         path: PathBuf,
-        format: Format,
+        format: (Format, Style),
         schema: &Schema,
     ) -> Result<Self, TransferError> {
         let temporary = temporary(&path);
@@ -59,7 +59,8 @@ impl PartWriter {
             hash: Sha256::new(),
             bytes: 0,
         };
-        let writer = EntityWriter::new(format, schema, file).map_err(TransferError::rows(&path))?;
+        let writer = EntityWriter::styled(format, schema, file);
+        let writer = writer.map_err(TransferError::rows(&path))?;
         Ok(Self {
             path,
             writer,

@@ -5,7 +5,7 @@ use super::blocking::blocking;
 use super::manifest::{ExportPart, Manifest, Progress, Source};
 use super::part_file::PartWriter;
 use super::{TransferError, atomic_file};
-use crate::formats::{Format, Schema};
+use crate::formats::{Format, Schema, Style};
 use partita_client::Entity;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 /// The prefix of the names of parts.
 const PART: &str = "part-";
 
-/// Creates the directory of an export. An existing directory must be empty.
+/// Creates the directory of an export, whose own directory must exist. An existing directory must be empty.
 ///
 /// # Errors
-/// [`TransferError::AlreadyThere`], [`TransferError::Io`].
+/// [`TransferError::NoDirectory`], [`TransferError::AlreadyThere`], [`TransferError::Io`].
 pub(crate) async fn create_directory(directory: PathBuf) -> Result<(), TransferError> {
     blocking(move || {
-        std::fs::create_dir_all(&directory).map_err(TransferError::io(&directory))?;
+        atomic_file::create_directory(&directory)?;
         let entries = directory
             .read_dir()
             .map_err(TransferError::io(&directory))?;
@@ -52,7 +52,7 @@ pub(crate) async fn write_part(
                 added.map_err(TransferError::rows(&path))?;
             }
         }
-        let mut part = PartWriter::create(path, format, &columns)?;
+        let mut part = PartWriter::create(path, (format, Style::default()), &columns)?;
         rows.iter().try_for_each(|row| part.write(row))?;
         Ok((part.finish()?, columns))
     })

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 const STATE_KIND: &str = "partita-transfer";
 const STATE_VERSION: u64 = 1;
+/// The member of a job that describes its source: for an import, a list of checksums.
+pub(super) const JOB_FROM: &str = "from";
 /// Maximum size of a progress file, in bytes: enough for the token of a scan with some thousand open steps.
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -47,32 +49,13 @@ pub(super) struct StartedJob<M> {
     pub(super) is_resumed: bool,
 }
 
-impl<M: Serialize + DeserializeOwned + Send + 'static> StartedJob<M> {
-    /// Returns the job if the preparation succeeded. Otherwise returns its error, and removes the progress file unless
-    /// the job was resumed.
-    pub(super) async fn unless(
-        self,
-        prepared: Result<(), TransferError>,
-    ) -> Result<Self, TransferError> {
-        match prepared {
-            Ok(()) => Ok(self),
-            Err(error) => {
-                if !self.is_resumed {
-                    self.checkpoint.end().await?;
-                }
-                Err(error)
-            }
-        }
-    }
-}
-
 impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
     /// Begins or resumes a job.
     ///
     /// # Errors
     /// [`TransferError::AlreadyThere`] if there is a progress file but [`WriteOptions::resume`] is not set,
-    /// [`TransferError::OtherJob`] if the file belongs to a job with other arguments, and errors of reading or writing
-    /// the file.
+    /// [`TransferError::OtherJob`] if the file belongs to a job with other arguments, [`TransferError::InputChanged`] if
+    /// only the imported files differ, and errors of reading or writing the file.
     pub(super) async fn begin(
         options: &WriteOptions,
         job: serde_json::Value,
@@ -109,7 +92,11 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
             return Err(TransferError::AlreadyThere(path));
         }
         if state.job != started.checkpoint.job {
-            return Err(TransferError::OtherJob(path));
+            return Err(if differs_in_input(&state.job, &started.checkpoint.job) {
+                TransferError::InputChanged(path)
+            } else {
+                TransferError::OtherJob(path)
+            });
         }
         started.mark = state.mark;
         started.is_resumed = true;
@@ -162,4 +149,14 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Checkpoint<M> {
         self.observer.event(&Event::Saved);
         Ok(())
     }
+}
+
+/// Whether two jobs are imports that differ only in the checksums of their files.
+fn differs_in_input(a: &serde_json::Value, b: &serde_json::Value) -> bool {
+    let rest = |job: &serde_json::Value| {
+        let mut job = job.clone();
+        let from = job.as_object_mut().and_then(|job| job.remove(JOB_FROM));
+        from.is_some_and(|from| from.is_array()).then_some(job)
+    };
+    rest(a).is_some_and(|a| Some(a) == rest(b))
 }

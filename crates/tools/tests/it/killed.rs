@@ -80,7 +80,10 @@ fn is_child() -> bool {
                 export(&reader(&source, 90), &to, &options, &observer).await
             }
             "import" => {
-                let options = ImportOptions { format: None, load };
+                let options = ImportOptions {
+                    load,
+                    ..ImportOptions::default()
+                };
                 import(path, &target, &options, &observer).await
             }
             _ => copy(&reader(&source, 90), &target, &load, &observer).await,

@@ -152,7 +152,7 @@ fn options(way: Way, jobs: usize) -> MigratorOptions {
         lease: LeaseOptions {
             duration: Duration::ZERO,
             renew_after: Duration::MAX,
-            take_over: false,
+            ..LeaseOptions::default()
         },
         ..MigratorOptions::default()
     }

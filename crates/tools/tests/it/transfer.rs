@@ -29,6 +29,7 @@ fn importing(mode: Mode) -> ImportOptions {
             mode,
             ..WriteOptions::default()
         },
+        ..ImportOptions::default()
     }
 }
 
@@ -504,7 +505,13 @@ async fn a_progress_file_belongs_to_one_job() {
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
+    assert!(matches!(error, TransferError::InputChanged(_)), "{error:?}");
+    options.load.mode = Mode::SkipExisting;
+    let error = import(&file, &target, &options, &silent())
+        .await
+        .unwrap_err();
     assert!(matches!(error, TransferError::OtherJob(_)), "{error:?}");
+    options.load.mode = Mode::Insert;
     fs::remove_file(&state).unwrap();
     import(&file, &target, &options, &silent()).await.unwrap();
     assert!(!state.exists());
@@ -532,7 +539,10 @@ async fn dry_runs_only_count() {
         state: Some(state.clone()),
         ..WriteOptions::default()
     };
-    let options = ImportOptions { format: None, load };
+    let options = ImportOptions {
+        load,
+        ..ImportOptions::default()
+    };
     let imported = import(&file, &target, &options, &silent()).await.unwrap();
     let copied = copy(&reader(&source, 70), &target, &options.load, &silent())
         .await

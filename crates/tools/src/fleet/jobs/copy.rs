@@ -21,7 +21,7 @@ pub(super) struct Copy {
 impl Copy {
     pub(super) fn new(to: TableClient, mode: Mode) -> Self {
         let writer = Writer {
-            table: Some(to),
+            table: to,
             mode,
             // An earlier run of the step may have written its rows.
             is_resumed: true,

@@ -115,7 +115,7 @@ pub(in crate::fleet) async fn written(directory: PathBuf) -> Result<Tally, Fleet
         for part in manifest.iter().flat_map(|manifest| &manifest.parts) {
             let path = directory.join(&part.file);
             let format = Format::of_path(&path);
-            let format = format.ok_or_else(|| TransferError::UnknownFormat(path.clone()))?;
+            let format = format.ok_or_else(|| TransferError::unknown_format(&path))?;
             let rows = EntityReader::open(&path, format).map_err(TransferError::rows(&path))?;
             for row in rows {
                 tally += by_rows(&[row.map_err(TransferError::rows(&path))?]);

@@ -10,8 +10,10 @@
 //! lacks the property, both cells are empty. An empty string has an empty value cell, but a type. Quotes and line ends
 //! follow RFC 4180.
 
+mod delimiter;
 mod reader;
 mod records;
+mod source;
 mod value;
 mod writer;
 

@@ -1,6 +1,6 @@
 //! Writes JSON lines.
 
-use super::super::FormatError;
+use super::super::{FormatError, Style};
 use partita_client::Entity;
 use partita_model::ValueRef;
 use partita_wire::table::write_entity;
@@ -13,18 +13,21 @@ const BUFFER_BYTES: usize = 64 * 1024;
 pub(in super::super) struct Writer<W> {
     out: W,
     lines: Vec<u8>,
+    style: Style,
 }
 
 impl<W: Write> Writer<W> {
-    pub(in super::super) fn new(out: W) -> Self {
+    pub(in super::super) fn new(style: Style, out: W) -> Self {
         Self {
             out,
+            style,
             lines: Vec::with_capacity(BUFFER_BYTES * 2),
         }
     }
 
     pub(in super::super) fn write(&mut self, entity: &Entity) -> Result<(), FormatError> {
-        let timestamp = entity.timestamp().map(ValueRef::DateTime);
+        let timestamp = entity.timestamp().filter(|_| !self.style.no_timestamp);
+        let timestamp = timestamp.map(ValueRef::DateTime);
         let timestamp = timestamp.map(|value| ("Timestamp", value));
         let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));
         let members = timestamp.into_iter().chain(properties);

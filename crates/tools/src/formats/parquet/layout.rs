@@ -1,15 +1,12 @@
 //! The columns of a Parquet file that is written with a given [`Schema`].
 
-use super::super::{Column, Schema};
+use super::super::{Column, Schema, Style};
 use super::DIGIT_SUFFIX;
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
 use partita_model::EdmType;
 use std::sync::Arc;
-
-/// The number of columns before the property columns: PartitionKey, RowKey, Timestamp and its last digit.
-pub(super) const KNOWN_COLUMNS: usize = 4;
 
 /// Where the columns of a property are in the file, as indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,34 +21,47 @@ pub(super) struct PropertyColumns {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) root: TypePtr,
+    /// The number of columns in the file.
+    pub(super) columns: usize,
+    /// The columns of Timestamp, unless it is left out.
+    pub(super) timestamp: Option<PropertyColumns>,
     /// For each column of the schema, its columns in the file.
     pub(super) property_columns: Vec<PropertyColumns>,
 }
 
 impl Layout {
-    pub(super) fn new(schema: &Schema) -> Result<Self, ParquetError> {
-        let digit = |name: &str| primitive(&format!("{name}{DIGIT_SUFFIX}"), EdmType::Int32, true);
+    pub(super) fn new(schema: &Schema, style: Style) -> Result<Self, ParquetError> {
         let mut fields = vec![
             primitive("PartitionKey", EdmType::String, false)?,
             primitive("RowKey", EdmType::String, false)?,
-            primitive("Timestamp", EdmType::DateTime, true)?,
-            digit("Timestamp")?,
         ];
+        let mut push = |name: &str, edm: EdmType, has_digit: bool| {
+            let value = fields.len();
+            fields.push(primitive(name, edm, true)?);
+            let mut columns = PropertyColumns { value, digit: None };
+            if has_digit && !style.plain {
+                columns.digit = Some(fields.len());
+                let name = format!("{name}{DIGIT_SUFFIX}");
+                fields.push(primitive(&name, EdmType::Int32, true)?);
+            }
+            Ok::<_, ParquetError>(columns)
+        };
+        let timestamp = if style.no_timestamp {
+            None
+        } else {
+            Some(push("Timestamp", EdmType::DateTime, true)?)
+        };
         let mut property_columns = Vec::new();
         for (at, column) in schema.columns().iter().enumerate() {
             let name = name_of(schema, at, column);
-            let value = fields.len();
-            fields.push(primitive(&name, column.edm, true)?);
-            let mut columns = PropertyColumns { value, digit: None };
-            if column.fine {
-                columns.digit = Some(fields.len());
-                fields.push(digit(&name)?);
-            }
-            property_columns.push(columns);
+            property_columns.push(push(&name, column.edm, column.fine)?);
         }
+        let columns = fields.len();
         let root = Type::group_type_builder("entity").with_fields(fields);
         Ok(Self {
             root: Arc::new(root.build()?),
+            columns,
+            timestamp,
             property_columns,
         })
     }

@@ -1,7 +1,7 @@
 //! Reads Parquet.
 
-use super::super::FormatError;
 use super::super::read_entities::ReadEntities;
+use super::super::{FormatError, Place};
 use super::columns::{Kind, Meaning, Role, meanings};
 use super::io_error;
 use super::types::{from_units, with_digit};
@@ -87,8 +87,8 @@ impl<F: ChunkReader + 'static> Reader<F> {
                 let draft = drafts.get_mut(at);
                 let put = draft.and_then(|draft| draft.put(&meaning.role, value));
                 put.ok_or_else(|| {
-                    let what = format!("{}: a table cannot store this value", meaning.name);
-                    FormatError::row(self.row + at as u64 + 1, what)
+                    let what = format!("column {}: a table cannot store this value", meaning.name);
+                    FormatError::row(Place::Row(self.row + at as u64 + 1), what)
                 })?;
             }
         }
@@ -97,7 +97,8 @@ impl<F: ChunkReader + 'static> Reader<F> {
             self.row += 1;
             let entity = draft.finish();
             let missing = "PartitionKey or RowKey is missing";
-            entities.push(entity.ok_or_else(|| FormatError::row(self.row, missing))?);
+            let place = Place::Row(self.row);
+            entities.push(entity.ok_or_else(|| FormatError::row(place, missing))?);
         }
         self.rows_left_in_group -= rows;
         self.ready = entities.into_iter();

@@ -1,8 +1,8 @@
 //! Writes Parquet.
 
-use super::super::{FormatError, Schema};
+use super::super::{FormatError, Schema, Style};
 use super::io_error;
-use super::layout::{KNOWN_COLUMNS, Layout};
+use super::layout::{Layout, PropertyColumns};
 use super::types::to_micros;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
@@ -26,6 +26,7 @@ const CELL_BYTES: usize = 40;
 pub(in super::super) struct Writer<W: Write + Send> {
     file: SerializedFileWriter<W>,
     schema: Schema,
+    style: Style,
     layout: Layout,
     cells: Vec<Cells>,
     rows: usize,
@@ -42,8 +43,8 @@ struct Cells {
 
 impl<W: Write + Send> Writer<W> {
     /// Begins a file with the columns of a schema.
-    pub(in super::super) fn new(schema: Schema, out: W) -> Result<Self, FormatError> {
-        let layout = Layout::new(&schema).map_err(io_error)?;
+    pub(in super::super) fn new(schema: Schema, style: Style, out: W) -> Result<Self, FormatError> {
+        let layout = Layout::new(&schema, style).map_err(io_error)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_created_by("partita".to_owned())
@@ -53,6 +54,7 @@ impl<W: Write + Send> Writer<W> {
         let mut writer = Self {
             file,
             schema,
+            style,
             layout,
             cells: Vec::new(),
             rows: 0,
@@ -65,8 +67,8 @@ impl<W: Write + Send> Writer<W> {
     pub(in super::super) fn write(&mut self, entity: &Entity) -> Result<(), FormatError> {
         self.push(0, Value::String(entity.partition_key().to_owned()));
         self.push(1, Value::String(entity.row_key().to_owned()));
-        if let Some(time) = entity.timestamp() {
-            self.push_time(2, Some(3), time);
+        if let (Some(time), Some(columns)) = (entity.timestamp(), self.layout.timestamp) {
+            self.push_time(columns, time);
         }
         for (name, value) in entity.iter() {
             let edm = value.edm_type();
@@ -78,7 +80,7 @@ impl<W: Write + Send> Writer<W> {
             };
             let columns = columns.ok_or_else(no_column)?;
             if let Value::DateTime(time) = value {
-                if !self.push_time(columns.value, columns.digit, *time) {
+                if !self.push_time(columns, *time) {
                     return Err(no_column());
                 }
             } else {
@@ -97,13 +99,13 @@ impl<W: Write + Send> Writer<W> {
         self.file.into_inner().map_err(io_error)
     }
 
-    /// Adds a time. Returns false if its last digit is not 0 and has no column.
-    fn push_time(&mut self, value: usize, digit: Option<usize>, time: DateTime) -> bool {
+    /// Adds a time. Returns false if its last digit is not 0 and has no column, unless the file leaves out such columns.
+    fn push_time(&mut self, columns: PropertyColumns, time: DateTime) -> bool {
         let (micros, last) = to_micros(time);
-        self.push(value, Value::Int64(micros));
-        match digit {
+        self.push(columns.value, Value::Int64(micros));
+        match columns.digit {
             Some(digit) if last != 0 => self.push(digit, Value::Int32(last)),
-            _ => return last == 0,
+            _ => return last == 0 || self.style.plain,
         }
         true
     }
@@ -123,15 +125,9 @@ impl<W: Write + Send> Writer<W> {
     }
 
     fn begin_group(&mut self) {
-        let digits = self
-            .layout
-            .property_columns
-            .iter()
-            .filter(|columns| columns.digit.is_some());
-        let columns = KNOWN_COLUMNS + self.layout.property_columns.len() + digits.count();
         // New vectors release the memory of the last group.
         self.cells = std::iter::repeat_with(Cells::default)
-            .take(columns)
+            .take(self.layout.columns)
             .collect();
         (self.rows, self.bytes) = (0, 0);
     }

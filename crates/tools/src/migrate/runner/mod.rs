@@ -85,6 +85,9 @@ pub enum Event<'a> {
     },
     /// A step has processed this number of rows.
     Rows(u64),
+    /// The process with this name, which holds the lease, ran on this machine and has ended. The run takes its lease
+    /// over after [`LeaseOptions::dead_owner_pause`].
+    DeadOwner(&'a str),
 }
 
 /// Receives the events of a run. It must not block.
@@ -214,7 +217,9 @@ impl Migrator {
     async fn run(&self, migrations: &Migrations, direction: Direction, to: Option<u64>) -> Ran {
         let created = create_if_missing(&self.versions).await;
         created.map_err(record::failed)?;
-        let mut lease = Lease::take(&self.versions, &self.options.who, &self.options.lease).await?;
+        let (who, options) = (&self.options.who, &self.options.lease);
+        let on_dead_owner = |who: &str| self.watch.event(&Event::DeadOwner(who));
+        let mut lease = Lease::take(&self.versions, who, options, &on_dead_owner).await?;
         // The records are read only now: while this runner holds the lease, no other runner changes them.
         let done = self.run_all(migrations, direction, to, &mut lease).await;
         if !matches!(done, Err(MigrateError::Lost(_))) {

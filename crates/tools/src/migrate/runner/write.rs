@@ -15,7 +15,7 @@ impl Step<'_> {
             self.create_table_if_missing(&write.table).await?;
         }
         let writer = Writer {
-            table: Some(self.migrator.service.table_client(&write.table)),
+            table: self.migrator.service.table_client(&write.table),
             mode: match write.update {
                 None => Mode::Insert,
                 Some(UpdateMode::Merge) => Mode::Merge,
@@ -47,7 +47,7 @@ impl Step<'_> {
     ) -> Result<(), StepError> {
         let count = rows.len();
         let writer = Writer {
-            table: Some(table.clone()),
+            table: table.clone(),
             mode,
             // An earlier run may have written rows of the page without recording it.
             is_resumed: true,

@@ -116,9 +116,44 @@ fn distinct_partitions_skip_the_rest_of_each_partition() {
     assert_eq!(keys(&found), [("a", "000"), ("b", "000"), ("c", "000")]);
     let expected = [
         (String::new(), None),
-        ("PartitionKey gt 'a'".to_owned(), Some(12)),
-        ("PartitionKey gt 'b'".to_owned(), Some(2)),
-        ("PartitionKey gt 'c'".to_owned(), Some(2)),
+        ("PartitionKey gt 'a'".to_owned(), Some(32)),
+        ("PartitionKey gt 'b'".to_owned(), Some(32)),
+        ("PartitionKey gt 'c'".to_owned(), Some(32)),
     ];
     assert_eq!(asked, expected);
+}
+
+/// The number of requests, and of rows that they return, for the first rows of partitions of this size.
+fn cost_of_partitions(partitions: usize, rows_each: usize) -> (usize, usize) {
+    let keys = (0..partitions).map(|key| format!("{key:05}"));
+    let rows =
+        keys.flat_map(|key| (0..rows_each).map(move |row| super::row(&key, &format!("{row:05}"))));
+    let table = MemoryTable::new(rows.collect(), 1000);
+    let query = query(|options| {
+        options.page_rows = 1000;
+        options.emit = Emit::FirstOfPartition;
+    });
+    let mut open = Strategy::Serial.plan(&Bounds::default(), &[], 1);
+    let (mut found, mut requests, mut most) = (0, 0, 0);
+    while let Some(step) = open.pop() {
+        requests += 1;
+        most += step.page_rows.unwrap_or(1000);
+        let result = run(&table, &query, &step);
+        found += result.rows.len();
+        open.extend(result.steps);
+    }
+    assert_eq!(found, partitions);
+    (requests, most)
+}
+
+/// B21: the keys of partitions of hundreds of rows, which are smaller than a page, cost far less than all keys. Small
+/// partitions cost no more requests than all keys.
+#[test]
+fn partitions_cost_less_than_all_keys_where_that_pays_off() {
+    // A page of 1,000 rows, then one of 32 for each partition that the page did not show. All keys are 27,000 rows.
+    assert_eq!(cost_of_partitions(93, 290), (91, 1000 + 90 * 32));
+    // Partitions of one row: as many requests as all keys.
+    assert_eq!(cost_of_partitions(5000, 1).0, 5);
+    // Each page ends within a partition, whose rest is skipped.
+    assert!((250..300).contains(&cost_of_partitions(5000, 50).0));
 }

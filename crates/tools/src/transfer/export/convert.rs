@@ -10,6 +10,7 @@ use crate::transfer::observer::Event;
 use crate::transfer::part_file::{PartWriter, verify, verify_size};
 use crate::transfer::{TransferError, atomic_file, size};
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 /// Number of rows between two progress events.
@@ -98,7 +99,8 @@ fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError>
         let fetched = work.directory.join(&staged.file);
         if at >= manifest.parts.len() {
             let path = work.directory.join(work.part_name(at));
-            let mut part = PartWriter::create(path.clone(), manifest.format, &manifest.columns)?;
+            let style = (manifest.format, manifest.style);
+            let mut part = PartWriter::create(path.clone(), style, &manifest.columns)?;
             copy_rows(work, &staged, &mut part)?;
             manifest.parts.push(part.finish()?);
             manifest.save(&work.directory)?;
@@ -112,7 +114,8 @@ fn make_parts(work: &Work, manifest: &mut Manifest) -> Result<(), TransferError>
 }
 
 fn make_file(work: &Work, manifest: &Manifest, file: &Path) -> Result<ExportPart, TransferError> {
-    let mut whole = PartWriter::create(file.to_owned(), manifest.format, &manifest.columns)?;
+    let style = (manifest.format, manifest.style);
+    let mut whole = PartWriter::create(file.to_owned(), style, &manifest.columns)?;
     for staged in &manifest.staged {
         copy_rows(work, staged, &mut whole)?;
     }
@@ -143,21 +146,41 @@ fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<()
     Ok(())
 }
 
+/// Whether this is the name of a file of an export.
+fn is_ours(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    ["part-", "fetched-", MANIFEST_FILE]
+        .iter()
+        .any(|begin| name.starts_with(begin))
+}
+
 /// Whether this is the name of a temporary file of an export.
 pub(super) fn is_leftover(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    let is_ours = ["part-", "fetched-", MANIFEST_FILE]
-        .iter()
-        .any(|begin| name.starts_with(begin));
-    is_ours && name.ends_with(".tmp")
+    is_ours(name) && name.to_string_lossy().ends_with(".tmp")
 }
 
 /// Removes temporary files of killed runs.
 fn remove_leftovers(directory: &Path) -> Result<(), TransferError> {
+    remove_files(directory, |entry| is_leftover(&entry.file_name()))
+}
+
+/// Removes all files of an interrupted export. The manifest is the last, so a discard that is interrupted can be
+/// repeated.
+pub(super) fn discard(directory: &Path) -> Result<(), TransferError> {
+    remove_files(directory, |entry| {
+        is_ours(&entry.file_name()) && entry.file_name() != MANIFEST_FILE
+    })?;
+    atomic_file::remove(&directory.join(MANIFEST_FILE))
+}
+
+fn remove_files(
+    directory: &Path,
+    is_wanted: impl Fn(&DirEntry) -> bool,
+) -> Result<(), TransferError> {
     let entries = directory.read_dir().map_err(TransferError::io(directory))?;
     for entry in entries {
         let entry = entry.map_err(TransferError::io(directory))?;
-        if is_leftover(&entry.file_name()) {
+        if is_wanted(&entry) {
             atomic_file::remove(&entry.path())?;
         }
     }

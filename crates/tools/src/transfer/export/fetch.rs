@@ -85,7 +85,7 @@ impl Fetch {
     }
 
     fn next_part(&self) -> Result<PartWriter, TransferError> {
-        let format = self.work.fetched_format();
+        let format = self.work.fetched_style();
         let at = self.parts().len();
         let path = self.work.directory.join(self.work.fetched_name(at));
         PartWriter::create(path, format, &self.columns)

@@ -10,21 +10,23 @@
 //! declared columns, rows are written directly.
 //!
 //! An export to a single file always has both steps. Its fetched rows are in a temporary directory next to the file.
+//!
+//! Files and directories are created only after the first page was read, so a table that cannot be read leaves none.
 
+mod begin;
 mod convert;
 mod fetch;
 mod stream;
 
 use super::blocking::{blocking, ended as finished};
-use super::manifest::{Manifest, Progress, Source};
+use super::manifest::{Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::rows::TableReader;
 use super::{TransferError, size};
-use crate::formats::{Format, Schema};
-use crate::scan::{Order, PageSource, ResumeToken};
+use crate::formats::{Format, Schema, Style};
+use crate::scan::{Batch, Order, PageSource, ResumeToken, Scan};
 use fetch::Fetch;
 use partita_client::Entity;
-use std::fs::DirEntry;
 use std::path::PathBuf;
 use std::sync::Arc;
 pub use stream::export_stream;
@@ -43,11 +45,40 @@ pub enum Destination {
     File(PathBuf),
 }
 
+impl Destination {
+    /// The directory of the manifest while the export runs.
+    pub fn directory(&self) -> PathBuf {
+        match self {
+            Self::Directory(path) => path.clone(),
+            Self::File(path) => convert::partial_directory(path),
+        }
+    }
+
+    /// Whether there is a finished export, or a file, that [`ExportOptions::overwrite`] replaces.
+    pub fn is_replaceable(&self) -> bool {
+        match self {
+            Self::File(path) => path.is_file(),
+            Self::Directory(path) => {
+                let manifest = Manifest::load(path).ok().flatten();
+                manifest.is_some_and(|manifest| manifest.progress == Progress::Complete)
+            }
+        }
+    }
+
+    /// Whether an export to this destination was interrupted, and can be resumed.
+    pub fn is_interrupted(&self) -> bool {
+        let manifest = Manifest::load(&self.directory()).ok().flatten();
+        manifest.is_some_and(|manifest| manifest.progress != Progress::Complete)
+    }
+}
+
 /// Options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
     /// The format of the files.
     pub format: Format,
+    /// Which columns the files leave out.
+    pub style: Style,
     /// The columns, for a format with columns; a row with another property or type is an error. `None` uses the columns
     /// of the rows.
     pub columns: Option<Schema>,
@@ -57,7 +88,11 @@ pub struct ExportOptions {
     pub part_bytes_max: u64,
     /// Whether to resume the export that was stopped in this directory. Without one, a new export starts.
     pub resume: bool,
-    /// Whether to only count rows, without writing files.
+    /// Whether to discard the export that was stopped in this directory, and to start a new one.
+    pub restart: bool,
+    /// Whether to replace a file or a finished export. A file is replaced at the end, a directory at the beginning.
+    pub overwrite: bool,
+    /// Whether to only look at the destination and count rows, without writing files.
     pub dry_run: bool,
 }
 
@@ -65,13 +100,22 @@ impl Default for ExportOptions {
     fn default() -> Self {
         Self {
             format: Format::Jsonl,
+            style: Style::default(),
             columns: None,
             part_rows_max: 500_000,
             part_bytes_max: 512 * 1024 * 1024,
             resume: false,
+            restart: false,
+            overwrite: false,
             dry_run: false,
         }
     }
+}
+
+/// A new export: its scan, and the first page; `None` without rows.
+struct Opened<S: PageSource> {
+    scan: Scan<S>,
+    first: Option<Batch<S::Row>>,
 }
 
 /// A page of rows to write to a file, and the position of the scan after the page.
@@ -90,22 +134,31 @@ pub async fn export<S: PageSource<Row = Entity>>(
     options: &ExportOptions,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
-    if options.dry_run {
-        return count(from, observer).await;
-    }
-    let (directory, file) = match to {
-        Destination::Directory(path) => (path.clone(), None),
-        Destination::File(path) => (convert::partial_directory(path), Some(path.clone())),
-    };
     let work = Work {
-        directory,
-        file,
+        directory: to.directory(),
+        file: match to {
+            Destination::Directory(_) => None,
+            Destination::File(path) => Some(path.clone()),
+        },
         options: options.clone(),
         observer: Arc::clone(observer),
     };
     let (work, source) = (Arc::new(work), from.source());
-    let begun = Arc::clone(&work);
-    let mut manifest = blocking(move || begun.begin(source)).await?;
+    let (begun, wanted) = (Arc::clone(&work), source.clone());
+    let found = blocking(move || begun.find(&wanted)).await?;
+    if options.dry_run {
+        return count_rows(from, observer).await;
+    }
+    let (mut manifest, mut opened) = match found {
+        Some(manifest) => (manifest, None),
+        None => {
+            let mut scan = from.scan(Order::Table, None)?;
+            let first = scan.next().await.transpose()?;
+            let begun = Arc::clone(&work);
+            let manifest = blocking(move || begun.create(source)).await?;
+            (manifest, Some(Opened { scan, first }))
+        }
+    };
     let mut counts = Counts::default();
     if manifest.rows > 0 {
         observer.event(&Event::Resumed {
@@ -113,7 +166,7 @@ pub async fn export<S: PageSource<Row = Entity>>(
         });
     }
     if manifest.progress == Progress::Fetching {
-        (manifest, counts) = fetch_all(from, &work, manifest).await?;
+        (manifest, counts) = fetch_all(from, &work, manifest, opened.take()).await?;
     }
     let (rows, files) = blocking(move || convert::finish(&work, manifest)).await?;
     (counts.rows_written, counts.writes) = (rows, files);
@@ -142,42 +195,14 @@ impl Work {
         }
     }
 
-    /// The manifest of a new export, or of an export to resume.
-    fn begin(&self, source: Source) -> Result<Manifest, TransferError> {
-        let directory = &self.directory;
-        if let Some(manifest) = Manifest::load(directory)? {
-            if !self.options.resume {
-                return Err(TransferError::AlreadyThere(directory.clone()));
-            }
-            let options = &self.options;
-            let begun = manifest.declared.then_some(&manifest.columns);
-            let is_same = manifest.source == source
-                && manifest.format == options.format
-                && options.columns.as_ref() == begun;
-            if !is_same {
-                return Err(TransferError::OtherJob(directory.clone()));
-            }
-            return Ok(manifest);
-        }
-        let columns = self.options.columns.as_ref();
-        let mut manifest = Manifest::new(source, self.options.format, columns);
-        if let Some(file) = self.file.as_ref().filter(|file| file.exists()) {
-            // The file and its temporary directory exist, but no manifest: the export was complete, and only the
-            // directory was not yet removed.
-            if self.options.resume && directory.is_dir() {
-                manifest.progress = Progress::Complete;
-                return Ok(manifest);
-            }
-            return Err(TransferError::AlreadyThere(file.clone()));
-        }
-        std::fs::create_dir_all(directory).map_err(TransferError::io(directory))?;
-        let mut entries = directory.read_dir().map_err(TransferError::io(directory))?;
-        let is_foreign = |entry: DirEntry| !convert::is_leftover(&entry.file_name());
-        if entries.any(|entry| entry.is_ok_and(is_foreign)) {
-            return Err(TransferError::AlreadyThere(directory.clone()));
-        }
-        manifest.save(directory)?;
-        Ok(manifest)
+    /// The format and style of fetched rows.
+    fn fetched_style(&self) -> (Format, Style) {
+        let style = if self.is_staged() {
+            Style::default()
+        } else {
+            self.options.style
+        };
+        (self.fetched_format(), style)
     }
 }
 
@@ -186,9 +211,18 @@ async fn fetch_all<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     work: &Arc<Work>,
     manifest: Manifest,
+    opened: Option<Opened<S>>,
 ) -> Result<(Manifest, Counts), TransferError> {
-    let token = manifest.resume.as_ref().map(|text| text.parse());
-    let mut scan = from.scan(Order::Table, token.transpose()?)?;
+    let opened = match opened {
+        Some(opened) => opened,
+        None => {
+            let token = manifest.resume.as_ref().map(|text| text.parse());
+            let scan = from.scan(Order::Table, token.transpose()?)?;
+            Opened { scan, first: None }
+        }
+    };
+    let Opened { mut scan, first } = opened;
+    let mut next = first.map(Ok);
     let (pages, mut taken) = mpsc::channel::<Fetching>(PAGES_WAITING);
     let mut fetch = Fetch::new(Arc::clone(work), manifest);
     let mut writing = JoinSet::new();
@@ -201,13 +235,18 @@ async fn fetch_all<S: PageSource<Row = Entity>>(
         fetch.finish(all_came.blocking_recv().is_ok())
     });
     let mut failure: Option<TransferError> = None;
-    while let Some(batch) = scan.next().await {
+    loop {
+        let batch = match next.take() {
+            None => scan.next().await,
+            first => first,
+        };
         let batch = match batch {
-            Ok(batch) => batch,
-            Err(error) => {
+            Some(Ok(batch)) => batch,
+            Some(Err(error)) => {
                 failure = Some(error.into());
                 break;
             }
+            None => break,
         };
         let (rows, token) = (batch.rows, scan.token());
         // The channel is closed only if the thread has failed; the thread's result contains the reason.
@@ -228,7 +267,11 @@ async fn fetch_all<S: PageSource<Row = Entity>>(
     failure.map_or(Ok(fetched), Err)
 }
 
-async fn count<S: PageSource<Row = Entity>>(
+/// Counts the rows of a table, as a dry run of an export.
+///
+/// # Errors
+/// [`TransferError::Read`], [`TransferError::Stopped`].
+pub async fn count_rows<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {

@@ -1,6 +1,6 @@
 //! Exports rows to a stream, such as stdout.
 
-use crate::formats::{EntityWriter, Format, Schema};
+use crate::formats::{EntityWriter, Format, Schema, Style};
 use crate::scan::{Order, PageSource};
 use crate::transfer::blocking::blocking;
 use crate::transfer::observer::{Counts, Event, Observer};
@@ -20,11 +20,12 @@ pub async fn export_stream<S: PageSource<Row = Entity>>(
     from: &TableReader<S>,
     out: impl Write + Send + 'static,
     name: &Path,
-    (format, columns): (Format, &Schema),
+    (format, style, columns): (Format, Style, &Schema),
     observer: &Arc<dyn Observer>,
 ) -> Result<Counts, TransferError> {
     let mut scan = from.scan(Order::Table, None)?;
-    let mut writer = EntityWriter::new(format, columns, out).map_err(TransferError::rows(name))?;
+    let writer = EntityWriter::styled((format, style), columns, out);
+    let mut writer = writer.map_err(TransferError::rows(name))?;
     let mut counts = Counts {
         writes: 1,
         ..Counts::default()

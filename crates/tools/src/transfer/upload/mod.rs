@@ -7,18 +7,20 @@
 //! Promises:
 //! - the number of rows in memory is bounded: see [`batches`], and [`CHUNKS_WAITING`] chunks wait at most;
 //! - two rows with the same key are written one after the other, in their order;
-//! - a mark is saved only when all rows before it are written. Writes may end in any order.
+//! - a mark is saved only when all rows before it are written. Writes may end in any order;
+//! - the table is created when the first rows have been read. So a source that cannot be read leaves no empty table.
 
 mod batches;
+mod dry_run;
 mod marks;
 mod write;
 
 use super::blocking::{ended, joined};
 use super::observer::{Counts, Event, Observer};
 use super::state::{Checkpoint, StartedJob};
-use super::{TransferError, WriteOptions, size};
+use super::{Mode, TargetState, TransferError, WriteOptions, create_if_missing, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
-use batches::Batches;
+use batches::{Batch, Batches};
 use marks::Marks;
 use partita_client::{Entity, TableClient};
 use serde::Serialize;
@@ -42,6 +44,59 @@ pub(super) struct Chunk<M> {
 /// The channel on which a reader sends its chunks, or its failure. The channel is closed if the writer stops.
 pub(super) type Chunks<M> = mpsc::Sender<Result<Chunk<M>, TransferError>>;
 
+/// What is done with the rows.
+enum Sink {
+    /// They are written.
+    Table(Writer),
+    /// A dry run looks which of them the table has.
+    Look(TableClient, Mode),
+    /// A dry run only counts them, because the table has no rows.
+    Count,
+}
+
+impl Sink {
+    /// Creates the table if it is to be created. A dry run looks at it instead.
+    async fn open(
+        table: &TableClient,
+        options: &WriteOptions,
+        is_resumed: bool,
+    ) -> Result<Self, TransferError> {
+        let mode = options.mode;
+        if options.dry_run {
+            let state = TargetState::of(table).await;
+            return match state.map_err(|error| TransferError::Target(Box::new(error)))? {
+                TargetState::HasRows => Ok(Self::Look(table.clone(), mode)),
+                TargetState::Missing if !options.create_table => {
+                    Err(TransferError::NoTarget(table.name().to_owned()))
+                }
+                TargetState::Missing | TargetState::Empty => Ok(Self::Count),
+            };
+        }
+        if options.create_table {
+            let created = create_if_missing(table).await;
+            created.map_err(|error| TransferError::Create(Box::new(error)))?;
+        }
+        Ok(Self::Table(Writer {
+            table: table.clone(),
+            mode,
+            is_resumed,
+        }))
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, TransferError> {
+        match self {
+            Self::Table(writer) => writer.write(batch).await,
+            Self::Look(table, mode) => dry_run::look(table, *mode, batch).await,
+            Self::Count => Ok(Written {
+                written: batch.rows.len() as u64,
+                receipt: batch.receipt,
+                skipped: 0,
+                changed: 0,
+            }),
+        }
+    }
+}
+
 /// Writes the rows of a job. `read` spawns the task that reads them.
 pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     table: &TableClient,
@@ -54,12 +109,9 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     let mut reading = JoinSet::new();
     read(&mut reading, chunks);
     let upload = Upload {
-        writer: Arc::new(Writer {
-            table: (!options.dry_run).then(|| table.clone()),
-            mode: options.mode,
-            is_resumed: begun.is_resumed,
-        }),
-        jobs: options.jobs.max(1),
+        table,
+        options,
+        sink: None,
         batches: Batches::default(),
         marks: Marks::default(),
         checkpoint: begun.checkpoint,
@@ -74,9 +126,11 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
 }
 
 /// The state of a running import or copy.
-struct Upload<M> {
-    writer: Arc<Writer>,
-    jobs: usize,
+struct Upload<'a, M> {
+    table: &'a TableClient,
+    options: &'a WriteOptions,
+    /// `None` until the first rows have been read.
+    sink: Option<Arc<Sink>>,
     batches: Batches,
     marks: Marks<M>,
     checkpoint: Checkpoint<M>,
@@ -88,7 +142,7 @@ struct Upload<M> {
     is_touched: bool,
 }
 
-impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
+impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<'_, M> {
     /// Writes all chunks. After a failure, no new write begins; when the running writes have ended, the last mark is
     /// saved, and the failure is returned.
     async fn run(
@@ -97,13 +151,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
     ) -> Result<Counts, TransferError> {
         let mut is_ended = false;
         loop {
-            while self.failure.is_none() && self.tasks.len() < self.jobs {
-                let Some(batch) = self.batches.next(is_ended) else {
-                    break;
-                };
-                let writer = Arc::clone(&self.writer);
-                self.tasks.spawn(async move { writer.write(batch).await });
-            }
+            self.start_writes(is_ended);
             if self.observer.is_stopped() {
                 self.failure.get_or_insert(TransferError::Stopped);
             }
@@ -113,9 +161,14 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             }
             tokio::select! {
                 chunk = chunks.recv(), if wants_more => match chunk {
-                    Some(Ok(chunk)) => self.take(chunk).await?,
                     Some(Err(error)) => self.failure = Some(error),
-                    None => is_ended = true,
+                    chunk => {
+                        is_ended = chunk.is_none();
+                        match self.open().await {
+                            Ok(()) => self.take(chunk.transpose()?).await?,
+                            Err(error) => self.failure = Some(error),
+                        }
+                    }
                 },
                 Some(ended) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     self.end_write(joined(ended)).await?;
@@ -139,8 +192,33 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
         Ok(self.counts)
     }
 
-    async fn take(&mut self, chunk: Chunk<M>) -> Result<(), TransferError> {
-        let Chunk { rows, mark } = chunk;
+    /// Opens the sink, if it is not open yet.
+    async fn open(&mut self) -> Result<(), TransferError> {
+        if self.sink.is_none() {
+            let sink = Sink::open(self.table, self.options, self.is_touched).await?;
+            self.sink = Some(Arc::new(sink));
+        }
+        Ok(())
+    }
+
+    /// Starts writes, as many as may run at the same time, unless one has failed.
+    fn start_writes(&mut self, is_ended: bool) {
+        let jobs = self.options.jobs.max(1);
+        while let Some(sink) = &self.sink
+            && self.failure.is_none()
+            && self.tasks.len() < jobs
+            && let Some(batch) = self.batches.next(is_ended)
+        {
+            let sink = Arc::clone(sink);
+            self.tasks.spawn(async move { sink.write(batch).await });
+        }
+    }
+
+    /// Takes the rows of a chunk; `None` at the end.
+    async fn take(&mut self, chunk: Option<Chunk<M>>) -> Result<(), TransferError> {
+        let Some(Chunk { rows, mark }) = chunk else {
+            return Ok(());
+        };
         let (count, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
         self.observer.event(&Event::Read { rows: count, bytes });
         self.counts.rows_read += count;
@@ -168,6 +246,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<M> {
             }
         };
         let (written, skipped, receipt) = (done.written, done.skipped, done.receipt);
+        self.counts.rows_changed += done.changed;
         self.counts.rows_written += written;
         self.counts.rows_skipped += skipped;
         self.counts.writes += 1;

@@ -29,8 +29,8 @@ const ATTEMPTS: usize = 3;
 /// Writes batches to a table.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    /// `None` in a dry run.
-    pub(crate) table: Option<TableClient>,
+    /// The table to write.
+    pub(crate) table: TableClient,
     pub(crate) mode: Mode,
     /// Whether an earlier run may have written the rows.
     pub(crate) is_resumed: bool,
@@ -40,9 +40,12 @@ pub(crate) struct Writer {
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) receipt: Receipt,
+    /// Number of rows written; in a dry run, of rows that would be.
     pub(super) written: u64,
     /// Number of rows that were skipped, because they already existed.
     pub(super) skipped: u64,
+    /// In a dry run, the number of existing rows that would be changed.
+    pub(super) changed: u64,
 }
 
 /// Why rows cannot be written.
@@ -71,6 +74,7 @@ impl Writer {
             receipt,
             written: written as u64,
             skipped: (count - written) as u64,
+            changed: 0,
         })
     }
 
@@ -80,13 +84,7 @@ impl Writer {
     /// # Errors
     /// [`TransferError::Write`], [`TransferError::Exists`].
     pub(crate) async fn write_rows(&self, rows: &[Entity]) -> Result<usize, TransferError> {
-        match &self.table {
-            Some(table) => self.write_to(table, rows).await,
-            None => Ok(rows.len()),
-        }
-    }
-
-    async fn write_to(&self, table: &TableClient, rows: &[Entity]) -> Result<usize, TransferError> {
+        let table = &self.table;
         let mut may_have_happened = self.is_resumed;
         let mut attempt = 1;
         loop {
@@ -120,17 +118,13 @@ impl Refused {
             Self::Exists(at) => *at,
             Self::Failed(error) => error.operation_index().unwrap_or_default(),
         };
-        let row = rows.get(at).or(rows.first());
-        let keys = row.map(|row| (row.partition_key().to_owned(), row.row_key().to_owned()));
-        let (partition_key, row_key) = keys.unwrap_or_default();
+        let none = Entity::default();
+        let row = rows.get(at).or(rows.first()).unwrap_or(&none);
         match self {
-            Self::Exists(_) => TransferError::Exists {
-                partition_key,
-                row_key,
-            },
+            Self::Exists(_) => TransferError::exists(row),
             Self::Failed(source) => TransferError::Write {
-                partition_key,
-                row_key,
+                partition_key: row.partition_key().to_owned(),
+                row_key: row.row_key().to_owned(),
                 source,
             },
         }
@@ -223,7 +217,7 @@ async fn insert_missing(
 
 /// Reads the stored rows from the lowest to the highest RowKey of these rows, which are of one partition. Returns them
 /// by RowKey; `None` if they exceed a page.
-async fn rows_between(
+pub(super) async fn rows_between(
     table: &TableClient,
     rows: &[Entity],
     select: &[&str],

@@ -65,7 +65,7 @@ pub(crate) fn options() -> MigratorOptions {
             // The lease expires immediately, so that the next run need not wait. It is renewed before every write.
             duration: Duration::ZERO,
             renew_after: Duration::ZERO,
-            take_over: false,
+            ..LeaseOptions::default()
         },
         // Tests renames as on a server without Partita's extensions.
         public_only: true,
