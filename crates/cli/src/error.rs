@@ -1,7 +1,6 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
 use partita_client::ErrorKind;
-use partita_server::explain::InvalidFilter;
 use partita_tools::admin::AdminError;
 use partita_tools::fleet::FleetError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
@@ -9,6 +8,7 @@ use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
 use partita_tools::stress::SampleError;
 use partita_tools::transfer::TransferError;
+use partita_wire::table::InvalidFilter;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
