@@ -1,6 +1,5 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
-use partita_client::ErrorKind;
 use partita_tools::admin::AdminError;
 use partita_tools::fleet::FleetError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
@@ -126,27 +125,6 @@ impl CommandError {
     /// Whether the reader of the output closed it, as `head` does: not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-
-    /// Whether the command could not connect to a table endpoint.
-    pub(crate) fn is_not_connected(&self) -> bool {
-        type ClientError = partita_client::Error;
-        let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
-        match self {
-            Self::Client(error) => return is_connect(error),
-            // The message of an admin error already says what to do, so it needs no hint.
-            Self::Admin(_) => return false,
-            _ => {}
-        }
-        let mut next = self.source();
-        while let Some(error) = next {
-            let boxed = || Some(&**error.downcast_ref::<Box<ClientError>>()?);
-            if error.downcast_ref().or_else(boxed).is_some_and(is_connect) {
-                return true;
-            }
-            next = error.source();
-        }
-        false
     }
 
     /// The error with its causes, each after a colon.
