@@ -106,9 +106,9 @@ def test_damage_is_told_and_mended(world, store):
     world.done(f"backup nightly --to {place}")
     part = f"{folder}/rows/00000001.part"
     whole = store.get(part)
-    for damaged, told in ((bytes([*whole[:100], whole[100] ^ 1, *whole[101:]]), {"Finding": "changed", "File": "rows/00000001.part"}),
-                          (whole[:-1], {"Finding": "short", "File": "rows/00000001.part",
-                                        "Bytes": len(whole) - 1, "Expected": len(whole)})):
+    for damaged, told in ((bytes([*whole[:100], whole[100] ^ 1, *whole[101:]]), {"finding": "changed", "file": "rows/00000001.part"}),
+                          (whole[:-1], {"finding": "short", "file": "rows/00000001.part",
+                                        "bytes": len(whole) - 1, "expected": len(whole)})):
         store.put(part, damaged)
         code, findings, _ = world.run(f"backup verify {place}")
         assert (code, json.loads(findings)) == (1, told)
@@ -117,7 +117,7 @@ def test_damage_is_told_and_mended(world, store):
         assert not (world.folder / "damaged").exists()
     store.delete(part)
     code, findings, _ = world.run(f"backup verify {place}")
-    assert (code, json.loads(findings)) == (1, {"Finding": "missing", "File": "rows/00000001.part"})
+    assert (code, json.loads(findings)) == (1, {"finding": "missing", "file": "rows/00000001.part"})
     world.done(f"backup nightly --to {place}")
     assert store.get(part) == whole
     store.delete(f"{folder}/backup.json")

@@ -62,6 +62,6 @@ def test_offline_says_the_same(grid, target):
         pytest.skip("needs the partita program")
     program = command("partita", 0, "/nowhere", [])[0]
     text = "PartitionKey eq 'b' and RowKey ge '1' and N gt 2"
-    done = subprocess.run([program, "explain", text], capture_output=True, text=True, check=True)
+    done = subprocess.run([program, "explain", "--filter", text], capture_output=True, text=True, check=True)
     found, _ = explain(grid, text)
     assert found["class"] in done.stdout and "N gt 2" in done.stdout

@@ -98,7 +98,7 @@ writer=$!
 # Prints the number of columns of the heat map; a column covers 10 s.
 columns() {
     { "$PARTITA" heat --table readings --last 10m --width 200 --output jsonl 2>/dev/null || true; } |
-        sed -n 's/.*"Time":"\([^"]*\)".*/\1/p' | sort -u | wc -l
+        sed -n 's/.*"time":"\([^"]*\)".*/\1/p' | sort -u | wc -l
 }
 # Waits for $1 more complete columns. A column ends whenever the seconds of the clock are a multiple of ten.
 more_columns() {

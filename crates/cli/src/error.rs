@@ -1,7 +1,6 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
-use partita_client::{ErrorCode, ErrorKind};
-use partita_server::explain::InvalidFilter;
+use partita_client::ErrorCode;
 use partita_tools::admin::AdminError;
 use partita_tools::fleet::FleetError;
 use partita_tools::migrate::{MigrateError, MigrationsError};
@@ -9,6 +8,7 @@ use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
 use partita_tools::stress::SampleError;
 use partita_tools::transfer::{DiffError, TransferError};
+use partita_wire::table::InvalidFilter;
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
@@ -141,27 +141,6 @@ impl CommandError {
     /// Whether the reader of the output closed it, as `head` does: not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-
-    /// Whether the command could not connect to a table endpoint.
-    pub(crate) fn is_not_connected(&self) -> bool {
-        type ClientError = partita_client::Error;
-        let is_connect = |error: &ClientError| error.kind() == ErrorKind::Connect;
-        match self {
-            Self::Client(error) => return is_connect(error),
-            // The message of an admin error already says what to do, so it needs no hint.
-            Self::Admin(_) => return false,
-            _ => {}
-        }
-        let mut next = self.source();
-        while let Some(error) = next {
-            let boxed = || Some(&**error.downcast_ref::<Box<ClientError>>()?);
-            if error.downcast_ref().or_else(boxed).is_some_and(is_connect) {
-                return true;
-            }
-            next = error.source();
-        }
-        false
     }
 
     /// The error with its causes, each after a colon.

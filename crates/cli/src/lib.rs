@@ -17,7 +17,8 @@
 //! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are
 //! in `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`]
 //! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`lines`] (stdin), [`units`]
-//! (how numbers are written), [`error`] (errors and exit codes).
+//! (how numbers are written), [`error`] (errors and exit codes), [`remedy`]
+//! (what to do about an error).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
@@ -42,6 +43,7 @@ mod output;
 mod prelude;
 mod progress;
 mod queue;
+mod remedy;
 mod resume;
 mod rows;
 mod scan_session;

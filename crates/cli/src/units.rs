@@ -89,6 +89,27 @@ pub(crate) fn parse_duration_above_zero(text: &str) -> Result<Duration, String> 
     }
 }
 
+/// A parser of durations in whole seconds within `range`. A plain number, an old spelling, means seconds.
+pub(crate) fn seconds_within(
+    range: std::ops::RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let expected = || {
+            let [from, to] = [*range.start(), *range.end()].map(Duration::from_secs);
+            let (from, to) = (duration(from), duration(to));
+            format!("expected whole seconds from {from} to {to}, {DURATION_HELP}")
+        };
+        let time = match text.parse() {
+            Ok(seconds) => Duration::from_secs(seconds),
+            Err(_) => parse_duration(text)?,
+        };
+        let seconds = Some(time.as_secs()).filter(|seconds| range.contains(seconds));
+        seconds
+            .filter(|_| time.subsec_nanos() == 0)
+            .ok_or_else(expected)
+    }
+}
+
 /// A time: a date-time, or a duration before now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
@@ -181,6 +202,19 @@ mod tests {
         }
         assert!(too_long.iter().all(|text| parse_duration(text).is_err()));
         assert!(parse_duration_above_zero("0s").is_err());
+    }
+
+    #[test]
+    fn times_of_flags_have_units_and_plain_numbers_are_seconds() {
+        let parse = seconds_within(5..=86_400);
+        assert_eq!(
+            (parse("90s"), parse("2m"), parse("60")),
+            (Ok(90), Ok(120), Ok(60))
+        );
+        for text in ["4s", "2d", "5500ms", "x", ""] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert!(parse("4s").unwrap_err().contains("from 5s to 1d"));
     }
 
     #[test]

@@ -60,6 +60,7 @@
 //! those in [`ClientOptions`].
 
 mod clock;
+mod connection_fault;
 mod connection_string;
 mod credential;
 mod endpoint;
@@ -76,6 +77,7 @@ mod table;
 mod transport;
 
 pub use clock::now;
+pub use connection_fault::ConnectionFault;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
 pub use credential::{Credential, TokenError, TokenProvider};
 pub use endpoint::{Endpoint, InvalidEndpoint};

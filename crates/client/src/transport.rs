@@ -1,10 +1,10 @@
 //! Sends one request over a pool of HTTP/1.1 connections, plain or TLS, directly or through a proxy.
 
 use crate::proxy::{Choice, Connector};
-use crate::{ClientOptions, Error, ErrorKind};
+use crate::{ClientOptions, ConnectionFault, Error, ErrorKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION};
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
@@ -77,7 +77,9 @@ impl Transport {
             let headers = request.headers_mut();
             headers.insert(PROXY_AUTHORIZATION, authorization);
         }
-        let answer = self.client.request(request).await.map_err(failed_to_send)?;
+        let server = server_of(request.uri());
+        let answer = self.client.request(request).await;
+        let answer = answer.map_err(|error| failed_to_send(error, &server))?;
         let (head, body) = answer.into_parts();
         let body = collect(body, &head.headers).await?;
         Ok(Response::from_parts(head, body))
@@ -120,14 +122,33 @@ fn broken(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::new(ErrorKind::Broken, "the connection broke").caused_by(error)
 }
 
-fn failed_to_send(error: hyper_util::client::legacy::Error) -> Error {
-    if !error.is_connect() {
-        return broken(error);
-    }
-    let (kind, message) = if is_tls(&error) {
-        (ErrorKind::Tls, "TLS handshake failed")
-    } else {
-        (ErrorKind::Connect, "cannot connect")
+/// Scheme, host and port of a request.
+fn server_of(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or("http");
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    format!("{scheme}://{authority}")
+}
+
+fn failed_to_send(error: hyper_util::client::legacy::Error, server: &str) -> Error {
+    let (kind, message) = match ConnectionFault::of(&error) {
+        Some(ConnectionFault::NoTls) => (
+            ErrorKind::Tls,
+            format!("the server at {server} does not speak TLS"),
+        ),
+        Some(ConnectionFault::UnknownAuthority) => (
+            ErrorKind::Tls,
+            format!("the certificate authority of {server} is not trusted"),
+        ),
+        Some(ConnectionFault::NoHttp) => (
+            ErrorKind::Unreadable,
+            format!("the server at {server} does not speak plain HTTP"),
+        ),
+        _ if !error.is_connect() => return broken(error),
+        _ if is_tls(&error) => (
+            ErrorKind::Tls,
+            format!("the TLS handshake with {server} failed"),
+        ),
+        _ => (ErrorKind::Connect, format!("cannot connect to {server}")),
     };
     Error::new(kind, message).caused_by(error)
 }

@@ -5,7 +5,7 @@
 
 use partita_model::{EntityBound, EntityRange};
 use partita_table::{Plan, QueryClass};
-use partita_wire::table::parse_filter;
+use partita_wire::table::{InvalidFilter, check_filter};
 use serde_json::Value;
 
 use crate::front;
@@ -14,11 +14,6 @@ use crate::front;
 #[derive(Debug)]
 pub struct Explained(Plan);
 
-/// The text is not a valid filter.
-#[derive(Debug, thiserror::Error)]
-#[error("invalid filter: {0}")]
-pub struct InvalidFilter(String);
-
 /// The maximum number of key ranges that are listed; more are only counted.
 const SPANS_LISTED: usize = 20;
 
@@ -26,10 +21,9 @@ impl Explained {
     /// Plans the text of a `$filter`.
     ///
     /// # Errors
-    /// The error that the service would answer.
+    /// [`InvalidFilter`] for a filter that the service would refuse.
     pub fn new(filter: &str) -> Result<Explained, InvalidFilter> {
-        let filter = parse_filter(filter);
-        let filter = filter.map_err(|failure| InvalidFilter(failure.text().to_owned()))?;
+        let filter = check_filter(filter)?;
         Ok(Explained(Plan::new(Some(&filter))))
     }
 

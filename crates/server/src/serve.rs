@@ -30,7 +30,7 @@ use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{Limits, Oauth, Place, ServiceListener, Settings, Store};
+use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings, Store};
 use crate::environment::Environment;
 use crate::front::queue::QueueFront;
 use crate::front::table::TableFront;
@@ -372,7 +372,7 @@ impl Listeners {
                 None => None,
             },
             admin: match admin.port {
-                Some(port) => Some(bind(network, &admin.host, port, "admin-port").await?),
+                Some(port) => Some(bind_admin(network, admin, port).await?),
                 None => None,
             },
         })
@@ -385,6 +385,24 @@ impl Listeners {
             queue: address(&self.queue),
             admin: address(&self.admin),
         }
+    }
+}
+
+/// Binds the admin port. If it is the default and another server has it, binds a free port: several servers on one
+/// machine are usual, and clients need only the ports of the services.
+async fn bind_admin(
+    network: &dyn Network,
+    admin: &AdminListener,
+    port: u16,
+) -> Result<Bound, Error> {
+    let bound = bind(network, &admin.host, port, "admin-port").await;
+    match bound {
+        Err(Error::Bind { source, .. })
+            if admin.or_free && source.kind() == std::io::ErrorKind::AddrInUse =>
+        {
+            bind(network, &admin.host, 0, "admin-port").await
+        }
+        bound => bound,
     }
 }
 

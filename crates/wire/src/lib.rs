@@ -34,7 +34,7 @@ pub use auth::{
 pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, http_date, parse_http_date};
-pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Occurrence, invalid_name};
+pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Hint, Occurrence, invalid_name};
 pub use error_body::ErrorBody;
 pub use service_kind::ServiceKind;
 pub use uri::{Hosts, Method, Query, Style, TIMEOUT_SECONDS_MAX, Target, push_query_parameter};

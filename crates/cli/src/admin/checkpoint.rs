@@ -2,14 +2,14 @@
 
 use super::Answer;
 use crate::prelude::*;
-use clap::value_parser;
+use crate::units::seconds_within;
 use partita_wire::admin::CheckpointResult;
 
 /// Flush a range, and protect its files from deletion for a limited time
 #[derive(clap::Args)]
 pub(crate) struct CheckpointCommand {
-    /// Seconds for which the files are protected, 1 to 86,400 [default: 60]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=86_400))]
+    /// How long the files are protected, 1s to 1d [default: 60s]
+    #[arg(long = "for", alias = "seconds", value_name = "TIME", value_parser = seconds_within(1..=86_400))]
     seconds: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ range_action!(MergeCommand, "merge", MergeResult; with);
 impl Answer for MergeResult {
     fn write(&self, output: &mut Output) -> Result<(), CommandError> {
         output.record(&[
-            ("into", Field::count(self.into)),
+            ("into", Field::id(self.into)),
             ("transit_ms", Field::tenths(self.transit_ms)),
         ])
     }

@@ -35,8 +35,8 @@ impl Answer for SplitResult {
         let at = self.at.as_ref().map(NamedKey::to_string);
         output.record(&[
             ("at", Field::text(at.as_deref().unwrap_or_default())),
-            ("left", Field::count(self.left)),
-            ("right", Field::count(self.right)),
+            ("left", Field::id(self.left)),
+            ("right", Field::id(self.right)),
             ("transit_ms", Field::tenths(self.transit_ms)),
         ])
     }

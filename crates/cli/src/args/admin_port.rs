@@ -8,6 +8,18 @@ use std::sync::Arc;
 
 const VARIABLE: &str = "PARTITA_ADMIN";
 
+/// The flag that a printed command on this port needs, with a blank before it; empty where variable or default name the
+/// port already.
+pub(crate) fn flag_for(port: &AdminPort) -> String {
+    let known = variable(VARIABLE);
+    let known = known.as_deref().unwrap_or(LOCAL_ADMIN_PORT);
+    let url = port.to_string();
+    match known.trim_end_matches('/') == url {
+        true => String::new(),
+        false => format!(" --admin {url}"),
+    }
+}
+
 /// The URL of a server's admin port.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdminPortArgs {

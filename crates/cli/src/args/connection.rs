@@ -12,6 +12,7 @@
 //! Commands with two tables have the same flags with the prefix `--to-` for the second: [`super::DestinationArgs`].
 
 use crate::error::{Because as _, CommandError};
+use crate::units::seconds_within;
 use clap::value_parser;
 use partita_client::{
     ClientOptions, ConnectionString, Credential, Endpoint, Proxy, QueueServiceClient, RetryPolicy,
@@ -58,9 +59,9 @@ pub(crate) struct ConnectionArgs {
     /// Retries of a failed request, 0 to 20; 4 take about ten seconds
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(0..=20), default_value_t = 4)]
     pub(crate) retries: u32,
-    /// Timeout of a request with all its retries, 1 to 86,400 [default: 35 for each attempt]
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(1..=86_400))]
-    timeout: Option<u32>,
+    /// Timeout of a request with all its retries, 1s to 1d [default: 35s for each attempt]
+    #[arg(long, value_name = "TIME", value_parser = seconds_within(1..=86_400))]
+    timeout: Option<u64>,
 }
 
 /// Where the queues are, and how to reach them: the same flags, with another endpoint.
@@ -175,13 +176,12 @@ impl ConnectionArgs {
 
     /// The options of a client whose requests `traffic` counts.
     fn client_options(&self, traffic: &Arc<Traffic>) -> Result<ClientOptions, CommandError> {
-        let timeout = self.timeout.map(u64::from);
         Ok(ClientOptions {
             application: format!("partita-tools/{}", env!("CARGO_PKG_VERSION")),
             observer: Some(Arc::<Traffic>::clone(traffic)),
             retry: self.retry_policy(),
             first_connection_timeout: Some(FIRST_CONNECTION),
-            operation_timeout: timeout.map(Duration::from_secs),
+            operation_timeout: self.timeout.map(Duration::from_secs),
             proxy: self.proxy.clone().unwrap_or_default(),
             authorities_pem: self.authorities_pem()?,
             ..ClientOptions::default()

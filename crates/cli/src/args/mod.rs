@@ -7,6 +7,7 @@ pub(crate) mod admin_port;
 mod choice;
 pub(crate) mod connection;
 pub(crate) mod destination;
+mod filter;
 pub(crate) mod scanning;
 pub(crate) mod settings;
 
@@ -14,6 +15,7 @@ pub(crate) use admin_port::AdminPortArgs;
 pub(crate) use choice::choice;
 pub(crate) use connection::{ConnectionArgs, QueueConnectionArgs};
 pub(crate) use destination::DestinationArgs;
+pub(crate) use filter::{FilterArgs, NeededFilterArgs};
 pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};
 pub(crate) use settings::SettingsArgs;
 

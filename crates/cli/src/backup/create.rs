@@ -60,12 +60,12 @@ impl Command for CreateCommand {
                     return Ok(());
                 };
                 output.record(&[
-                    ("Snapshot", Field::text(&name)),
-                    ("Parts", Field::count(backup.parts)),
-                    ("Kept", Field::count(backup.kept)),
-                    ("Rows", Field::count(backup.rows)),
-                    ("RowBytes", Field::Bytes(backup.row_bytes)),
-                    ("Bytes", Field::Bytes(backup.bytes)),
+                    ("snapshot", Field::text(&name)),
+                    ("parts", Field::count(backup.parts)),
+                    ("kept", Field::count(backup.kept)),
+                    ("rows", Field::count(backup.rows)),
+                    ("row_bytes", Field::Bytes(backup.row_bytes)),
+                    ("bytes", Field::Bytes(backup.bytes)),
                 ])
             })?;
             let JobResult::BackedUp(backup) = &result else {

@@ -52,10 +52,10 @@ impl Command for RestoreCommand {
             let json = to_json(&document)?;
             self.output.write_document(&json, Shape::Single, |output| {
                 output.record(&[
-                    ("Snapshot", Field::text(&document.snapshot)),
-                    ("Created", Field::text(&document.created)),
-                    ("Rows", Field::count(document.rows)),
-                    ("Bytes", Field::Bytes(document.bytes)),
+                    ("snapshot", Field::text(&document.snapshot)),
+                    ("created", Field::text(&document.created)),
+                    ("rows", Field::count(document.rows)),
+                    ("bytes", Field::Bytes(document.bytes)),
                 ])
             })?;
             message(&format!(

@@ -86,10 +86,10 @@ fn finding(finding: &Finding) -> FindingDocument<'_> {
 
 fn write_finding(finding: &FindingDocument<'_>, output: &mut Output) -> Result<(), CommandError> {
     let mut fields = vec![
-        ("Finding", Field::text(finding.what)),
-        ("File", Field::text(finding.file)),
+        ("finding", Field::text(finding.what)),
+        ("file", Field::text(finding.file)),
     ];
-    let sizes = [("Bytes", finding.bytes), ("Expected", finding.expected)];
+    let sizes = [("bytes", finding.bytes), ("expected", finding.expected)];
     let sizes = sizes
         .into_iter()
         .filter_map(|(name, size)| Some((name, Field::count(size?))));

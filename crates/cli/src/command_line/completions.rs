@@ -1,8 +1,7 @@
 //! `partita completions SHELL`: prints a script with which a shell completes commands and flags.
 
-use super::CommandLine;
+use super::help;
 use crate::prelude::*;
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 /// Print shell completions of this command line
@@ -19,7 +18,7 @@ pub(super) struct CompletionsCommand {
 impl Command for CompletionsCommand {
     fn run(self) -> CommandResult {
         let mut script = Vec::new();
-        let mut command = CommandLine::command();
+        let mut command = help::command();
         clap_complete::generate(self.shell, &mut command, "partita", &mut script);
         let script = String::from_utf8(script).because("the completions are not valid UTF-8")?;
         output::print(&script)?;

@@ -1,8 +1,7 @@
 //! `partita man DIR`: a manual page for the binary, and one for each command.
 
-use super::CommandLine;
+use super::help;
 use crate::prelude::*;
-use clap::CommandFactory as _;
 use std::path::PathBuf;
 
 /// Write the manual pages of this command line
@@ -18,7 +17,7 @@ impl Command for ManCommand {
     fn run(self) -> CommandResult {
         let name = self.directory.display();
         let written = std::fs::create_dir_all(&self.directory)
-            .and_then(|()| clap_mangen::generate_to(CommandLine::command(), &self.directory));
+            .and_then(|()| clap_mangen::generate_to(help::command(), &self.directory));
         written.because(format!("cannot write manual pages to {name}"))?;
         message(&format!("manual pages are in {name}"));
         Ok(Outcome::Done)

@@ -1,6 +1,7 @@
 //! The whole command line: reads it, runs the command that it names, and reports how the command ended.
 
 mod completions;
+mod help;
 mod man;
 #[cfg(test)]
 mod tests;
@@ -8,11 +9,12 @@ mod tests;
 use crate::argv0::Argv0;
 use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdminPort, commands};
 use crate::progress::message;
+use crate::remedy::remedy;
 use crate::{
     admin, backup, config, entity, fleet, log, migrate, queue, rows, server, snapshot, stress,
     table, transfer,
 };
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, FromArgMatches as _, Parser};
 use completions::CompletionsCommand;
 use man::ManCommand;
 use std::ffi::OsString;
@@ -114,7 +116,13 @@ commands! {
 /// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     exit_code(match Argv0::of(&arguments) {
-        Argv0::Partita => CommandLine::parse_from(arguments).command.run(),
+        Argv0::Partita => {
+            let matches = help::command().get_matches_from(arguments);
+            match CommandLine::from_arg_matches(&matches) {
+                Ok(line) => line.command.run(),
+                Err(error) => error.exit(),
+            }
+        }
         Argv0::Azurite => AzuriteCommandLine::parse_from(arguments).serve.run(),
         Argv0::AzuriteTable => {
             let serve = AzuriteCommandLine::parse_from(arguments).serve;
@@ -132,12 +140,12 @@ fn exit_code(ended: CommandResult) -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
-            let hint = if error.is_not_connected() {
-                " (is a server running? `partita serve` starts one)"
-            } else {
-                ""
-            };
-            message(&format!("error: {}{hint}", error.chain()));
+            let remedy = remedy(&error).map(|text| format!(" ({text})"));
+            message(&format!(
+                "error: {}{}",
+                error.chain(),
+                remedy.unwrap_or_default()
+            ));
             ExitCode::from(2)
         }
     }

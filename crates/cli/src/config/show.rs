@@ -45,10 +45,10 @@ fn write_columns(args: OutputArgs, settings: &Value) -> Result<(), CommandError>
         for setting in settings.as_array().into_iter().flatten() {
             let source = &setting["source"];
             output.record(&[
-                ("Key", Field::text(&text(&setting["key"]))),
-                ("Value", Field::text(&text(&setting["value"]))),
-                ("Source", Field::text(&text(&source["layer"]))),
-                ("SourceName", Field::text(&text(&source["name"]))),
+                ("key", Field::text(&text(&setting["key"]))),
+                ("value", Field::text(&text(&setting["value"]))),
+                ("source", Field::text(&text(&source["layer"]))),
+                ("source_name", Field::text(&text(&source["name"]))),
             ])?;
         }
         Ok(())

@@ -1,6 +1,7 @@
-//! `partita entity query TABLE [FILTER]`: reads one page after the other, in key order, up to `--top` entities.
+//! `partita entity query TABLE`: reads one page after the other, in key order, up to `--top` entities.
 
 use super::of_table;
+use crate::args::FilterArgs;
 use crate::prelude::*;
 use clap::value_parser;
 use partita_client::{Filter, QueryOptions};
@@ -12,8 +13,8 @@ use partita_model::limits::PAGE_ENTITIES_MAX;
 pub(crate) struct QueryCommand {
     /// Table name
     table: String,
-    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    filter: Option<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
     #[command(flatten)]
     select: SelectArgs,
     /// Maximum number of entities
@@ -33,7 +34,7 @@ impl AccountCommand for QueryCommand {
         let top = self.top.unwrap_or(u64::MAX);
         let page = top.min(PAGE_ENTITIES_MAX as u64);
         let mut options = QueryOptions::new().top(u32::try_from(page).unwrap_or(1));
-        if let Some(filter) = self.filter.filter(|text| !text.trim().is_empty()) {
+        if let Some(filter) = self.filter.checked()? {
             options = options.filter(Filter::raw(filter));
         }
         if let Some(names) = &columns {

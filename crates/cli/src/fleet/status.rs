@@ -57,13 +57,13 @@ impl StatusCommand {
         self.output.write(Shape::Rows, |output| {
             for job in &jobs {
                 let mut fields = vec![
-                    ("Job", Field::text(&job.id)),
-                    ("Kind", Field::text(job.spec.kind.name())),
-                    ("Table", Field::text(&job.spec.source.table)),
-                    ("State", Field::text(job.state.name())),
+                    ("job", Field::text(&job.id)),
+                    ("kind", Field::text(job.spec.kind.name())),
+                    ("table", Field::text(&job.spec.source.table)),
+                    ("state", Field::text(job.state.name())),
                 ];
                 if let Some(totals) = &job.totals {
-                    fields.push(("Rows", Field::count(totals.rows)));
+                    fields.push(("rows", Field::count(totals.rows)));
                 }
                 output.record(&fields)?;
             }
@@ -113,21 +113,21 @@ fn fields<'a>(found: &'a JobStatus, left: &'a str) -> Vec<(&'static str, Field<'
         ..
     } = found.totals;
     let mut fields = vec![
-        ("Job", Field::text(&job.id)),
-        ("Kind", Field::text(job.spec.kind.name())),
-        ("Table", Field::text(&job.spec.source.table)),
-        ("State", Field::text(job.state.name())),
-        ("Rows", Field::count(rows)),
-        ("Effects", Field::count(effects)),
-        ("Kept", Field::count(kept)),
-        ("RowsPerSecond", Field::tenths(found.rows_per_second)),
-        ("StepsOpen", Field::count(found.open)),
-        ("StepsDone", Field::count(found.done)),
-        ("StepsDead", Field::count(found.dead)),
-        ("Workers", Field::count(found.workers)),
+        ("job", Field::text(&job.id)),
+        ("kind", Field::text(job.spec.kind.name())),
+        ("table", Field::text(&job.spec.source.table)),
+        ("state", Field::text(job.state.name())),
+        ("rows", Field::count(rows)),
+        ("effects", Field::count(effects)),
+        ("kept", Field::count(kept)),
+        ("rows_per_second", Field::tenths(found.rows_per_second)),
+        ("steps_open", Field::count(found.open)),
+        ("steps_done", Field::count(found.done)),
+        ("steps_dead", Field::count(found.dead)),
+        ("workers", Field::count(found.workers)),
     ];
     if !left.is_empty() {
-        fields.push(("Left", Field::text(left)));
+        fields.push(("left", Field::text(left)));
     }
     fields
 }

@@ -38,14 +38,14 @@ pub(super) fn write_plan(args: OutputArgs, planned: &[Planned<'_>]) -> Result<()
             for (step, operation) in (planned.steps_done + 1..).zip(planned.left()) {
                 let text = operation.to_string();
                 let mut fields = vec![
-                    ("Version", Field::count(planned.migration.version)),
-                    ("Id", Field::text(&planned.migration.id)),
-                    ("Direction", Field::text(planned.direction.name())),
-                    ("Step", Field::count(step as u64)),
-                    ("Operation", Field::text(&text)),
+                    ("version", Field::id(planned.migration.version)),
+                    ("id", Field::text(&planned.migration.id)),
+                    ("direction", Field::text(planned.direction.name())),
+                    ("step", Field::id(step as u64)),
+                    ("operation", Field::text(&text)),
                 ];
                 let requests = operation.requests().map(Field::count);
-                fields.extend(requests.map(|requests| ("Requests", requests)));
+                fields.extend(requests.map(|requests| ("requests", requests)));
                 output.record(&fields)?;
             }
         }

@@ -5,7 +5,7 @@ use super::plan::{summary, write_plan};
 use crate::prelude::*;
 use crate::progress::Bar;
 use crate::signals::stoppable;
-use clap::value_parser;
+use crate::units::seconds_within;
 use partita_tools::migrate::{
     Direction, Done, Event, LeaseOptions, MigrateError, Migrations, Migrator, Planned, Watch,
 };
@@ -57,8 +57,8 @@ struct RunArgs {
     #[command(flatten)]
     confirm: ConfirmArgs,
     /// How long other runs must wait if this run dies; must be longer than any request takes
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u32).range(5..=86_400), default_value_t = 60)]
-    lease: u32,
+    #[arg(long, value_name = "TIME", value_parser = seconds_within(5..=86_400), default_value = "60s")]
+    lease: u64,
     /// Take over the lease of another run before it expires; use it only if that run has died. Not needed if it died on
     /// this machine, under Linux
     #[arg(long)]
@@ -109,7 +109,7 @@ impl RunArgs {
     }
 
     fn lease(&self) -> LeaseOptions {
-        let duration = Duration::from_secs(self.lease.into());
+        let duration = Duration::from_secs(self.lease);
         LeaseOptions {
             duration,
             renew_after: duration / 3,

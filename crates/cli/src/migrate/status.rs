@@ -74,17 +74,17 @@ fn write_row(
     let id = id.or(record.map(|record| &record.id));
     let steps = record.map(|record| format!("{} of {}", record.steps_done, record.steps));
     let mut fields = vec![
-        ("Version", Field::count(version)),
-        ("Id", Field::text(id.map_or("", String::as_str))),
-        ("State", Field::text(state)),
+        ("version", Field::id(version)),
+        ("id", Field::text(id.map_or("", String::as_str))),
+        ("state", Field::text(state)),
     ];
     if let (Some(record), Some(steps)) = (record, &steps) {
         let at = ValueRef::DateTime(record.ended.unwrap_or(record.begun));
-        fields.push(("Steps", Field::text(steps)));
-        fields.push(("At", Field::Plain(at)));
-        fields.push(("Who", Field::text(&record.who)));
+        fields.push(("steps", Field::text(steps)));
+        fields.push(("at", Field::Plain(at)));
+        fields.push(("who", Field::text(&record.who)));
         if let Some(failure) = &record.failure {
-            fields.push(("Failure", Field::text(failure)));
+            fields.push(("failure", Field::text(failure)));
         }
     }
     output.record(&fields)

@@ -30,13 +30,16 @@ pub(super) fn named_cells(row: &OutputRow<'_>) -> Result<NamedCells, CommandErro
     Ok(cells)
 }
 
-/// The cells of a row for a table: sizes and latencies have units.
+/// The cells of a row for a table: sizes and latencies have units, so the names of latencies have none.
 pub(super) fn cells_for_people(row: &OutputRow<'_>) -> Result<NamedCells, CommandError> {
     let mut cells = named_cells(row)?;
     if let OutputRow::Record(fields) = row {
-        for ((_, cell), (_, field)) in cells.iter_mut().zip(*fields) {
+        for ((name, cell), (_, field)) in cells.iter_mut().zip(*fields) {
             if let Some(text) = field.with_unit() {
                 cell.text = text;
+                if let Some(length) = name.strip_suffix("_us").map(str::len) {
+                    name.truncate(length);
+                }
             }
         }
     }

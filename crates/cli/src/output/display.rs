@@ -1,7 +1,7 @@
 //! Rows to write: an entity, a row of a scan, or the fields of a command.
 
 use crate::error::{Because as _, CommandError};
-use crate::units::{bytes, latency};
+use crate::units::{bytes, count, latency, rate};
 use partita_client::{Entity, ValueRef};
 use partita_tools::scan::Keyed as _;
 use partita_tools::source::TableRow;
@@ -16,13 +16,19 @@ pub(crate) enum OutputRow<'a> {
     Record(&'a [(&'a str, Field<'a>)]),
 }
 
-/// A value of a row. A table shows bytes and latencies with their units.
+/// A value of a row. A table shows counts with separators, bytes and latencies with their units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field<'a> {
-    /// A value without a unit.
+    /// A value that every format shows alike.
     Plain(ValueRef<'a>),
+    /// A number of things.
+    Count(u64),
     /// A number of bytes.
     Bytes(u64),
+    /// A number of things a second.
+    Rate(f64),
+    /// A number of bytes a second.
+    ByteRate(f64),
     /// A latency in microseconds.
     Latency(u64),
 }
@@ -33,9 +39,14 @@ impl<'a> Field<'a> {
         Self::Plain(ValueRef::String(text))
     }
 
-    /// A count.
+    /// A number of things, which a table shows with thousands separators.
     pub(crate) fn count(count: u64) -> Self {
-        Self::Plain(number(count))
+        Self::Count(count)
+    }
+
+    /// A number that names something, such as a range.
+    pub(crate) fn id(id: u64) -> Self {
+        Self::Plain(number(id))
     }
 
     /// A fraction.
@@ -45,14 +56,15 @@ impl<'a> Field<'a> {
 
     /// A fraction, rounded to a tenth.
     pub(crate) fn tenths(value: f64) -> Self {
-        Self::double((value * 10.0).round() / 10.0)
+        Self::double(tenths(value))
     }
 
     /// The value for programs.
     fn plain(self) -> ValueRef<'a> {
         match self {
             Self::Plain(value) => value,
-            Self::Bytes(measure) | Self::Latency(measure) => number(measure),
+            Self::Rate(value) | Self::ByteRate(value) => ValueRef::Double(tenths(value)),
+            Self::Count(measure) | Self::Bytes(measure) | Self::Latency(measure) => number(measure),
         }
     }
 
@@ -60,10 +72,17 @@ impl<'a> Field<'a> {
     pub(super) fn with_unit(self) -> Option<String> {
         match self {
             Self::Plain(_) => None,
+            Self::Count(number) => Some(count(number)),
             Self::Bytes(number) => Some(bytes(number)),
+            Self::Rate(value) => Some(format!("{}/s", rate(value))),
+            Self::ByteRate(value) => Some(format!("{}/s", bytes(value.round() as u64))),
             Self::Latency(us) => Some(latency(us)),
         }
     }
+}
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 fn number(number: u64) -> ValueRef<'static> {

@@ -8,6 +8,9 @@
 //! | `csv` | typed columns as Azure Storage Explorer writes them: `Name`, `Name@type` | a column for each field |
 //! | `table` (alias `text`) | aligned columns: long values are truncated | the same |
 //!
+//! Fields that the protocol names keep those names (`PartitionKey`, `TableName`, `MessageId`); all others are
+//! `snake_case`, as in the admin API. The head of a table is the name of the field.
+//!
 //! JSON is written as rows come. Formats with columns derive them from the first [`columns::ROWS_SAMPLED`] rows, unless
 //! the command names them. On a terminal a table is as wide as the terminal: its widest columns are truncated.
 
@@ -189,6 +192,18 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(stdout, "{text}{end}").map_err(CommandError::Output)?;
     stdout.flush().map_err(CommandError::Output)
+}
+
+/// A JSON document on one line: without the blanks between its parts.
+pub(crate) fn one_line(json: &str) -> String {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_kept = |letter: &char| {
+        let is_end = *letter == '"' && !is_escaped;
+        is_escaped = is_quoted && *letter == '\\' && !is_escaped;
+        is_quoted ^= is_end;
+        is_quoted || !letter.is_ascii_whitespace()
+    };
+    json.chars().filter(is_kept).collect()
 }
 
 /// A document as indented JSON.

@@ -142,3 +142,33 @@ fn csv_loses_no_property_silently() {
     let table = written(Format::Table, Shape::Rows, None, &output_rows(&entities)).unwrap();
     assert_eq!(table.lines().count(), entities.len() + 1);
 }
+
+/// B12: the document of `--output json` on the one line of `--output jsonl`.
+#[test]
+fn b12_a_document_on_one_line_keeps_its_texts() {
+    let json = "{\"a b\": [1,\n  2],\t\"c\": \"x \\\" y\\\\\" , \"d\" : null}";
+    let line = one_line(json);
+    assert_eq!(line, "{\"a b\":[1,2],\"c\":\"x \\\" y\\\\\",\"d\":null}");
+    let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(parse(json), parse(&line));
+}
+
+/// B12: people read numbers with separators and units, programs plain numbers; ids stay as they are.
+#[test]
+fn b12_tables_show_numbers_for_people() {
+    let record = [
+        ("range", Field::id(12_345)),
+        ("rows", Field::count(27_004)),
+        ("bytes", Field::Bytes(36_805_018)),
+        ("p50_us", Field::Latency(1_300)),
+        ("reads", Field::Rate(25.24)),
+        ("bytes_in", Field::ByteRate(2048.0)),
+    ];
+    let rows = |format| written(format, Shape::Rows, None, &[OutputRow::Record(&record)]).unwrap();
+    assert_eq!(
+        rows(Format::Table),
+        "range    rows     bytes      p50  reads   bytes_in\n12345  27,004  35.1 MiB  1.30 ms   25/s  2.0 KiB/s\n"
+    );
+    let line = r#"{"range":12345,"rows":27004,"bytes":36805018,"p50_us":1300,"reads":25.2,"bytes_in":2048.0}"#;
+    assert_eq!(rows(Format::Jsonl), format!("{line}\n"));
+}

@@ -30,12 +30,12 @@ impl QueueAccountCommand for ListCommand {
         });
         let mut found = 0;
         while let Some(ListedQueue { name, metadata }) = queues.try_next().await? {
-            let mut fields = vec![("Name", Field::text(&name))];
+            let mut fields = vec![("name", Field::text(&name))];
             if self.count {
                 let queue = connection.service.queue_client(&name);
                 match queue.get_properties().await {
                     Ok(properties) => {
-                        fields.push(("Messages", Field::count(properties.message_count_max)));
+                        fields.push(("messages", Field::count(properties.message_count_max)));
                     }
                     // It was deleted since.
                     Err(error) if error.is_not_found() => continue,
@@ -44,7 +44,7 @@ impl QueueAccountCommand for ListCommand {
             }
             let metadata = self.metadata.then(|| metadata_text(&metadata));
             if let Some(text) = &metadata {
-                fields.push(("Metadata", Field::text(text)));
+                fields.push(("metadata", Field::text(text)));
             }
             output.record(&fields)?;
             found += 1;

@@ -27,13 +27,13 @@ impl QueueAccountCommand for ShowCommand {
         };
         let mut texts = Vec::new();
         for (name, value) in properties.metadata.iter() {
-            texts.push((format!("Metadata.{name}"), value.to_owned()));
+            texts.push((format!("metadata.{name}"), value.to_owned()));
         }
         match queue.get_access_policy().await {
             Ok(policies) => {
                 for (identifier, number) in policies.iter().zip(1..) {
                     let text = policy_text(&identifier.id, &identifier.policy);
-                    texts.push((format!("Policy{number}"), text));
+                    texts.push((format!("policy{number}"), text));
                 }
             }
             // Reading policies needs a shared key.
@@ -43,7 +43,7 @@ impl QueueAccountCommand for ShowCommand {
             Err(error) => return Err(error.into()),
         }
         let count = Field::count(properties.message_count_max);
-        let mut fields = vec![("Name", Field::text(name)), ("Messages", count)];
+        let mut fields = vec![("name", Field::text(name)), ("messages", count)];
         let texts = texts
             .iter()
             .map(|(name, text)| (&**name, Field::text(text)));

@@ -1,6 +1,6 @@
-//! `partita count TABLE [FILTER]`: counts rows by reading their keys.
+//! `partita count TABLE`: counts rows by reading their keys.
 
-use crate::args::ResumableScanArgs;
+use crate::args::{FilterArgs, ResumableScanArgs};
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use partita_tools::scan::{Emit, Order};
@@ -10,8 +10,8 @@ use partita_tools::scan::{Emit, Order};
 pub(crate) struct CountCommand {
     /// Table name
     table: String,
-    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    filter: Option<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
     #[command(flatten)]
     scan: ResumableScanArgs,
 }
@@ -19,7 +19,7 @@ pub(crate) struct CountCommand {
 impl AccountCommand for CountCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let scan = &self.scan.scan;
-        let (filter, keys) = (self.filter.as_deref(), ScanSpec::keys_only());
+        let (filter, keys) = (self.filter.checked()?, ScanSpec::keys_only());
         let spec = ScanSpec::new(scan, filter, keys, Emit::EveryRow, Order::Any)?;
         let mut session = spec
             .start::<u64>("count", Some(&self.scan.resume), &connection, &self.table)

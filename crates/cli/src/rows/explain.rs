@@ -1,5 +1,6 @@
-//! `partita explain FILTER`: the plan of a query with this filter, made without a server.
+//! `partita explain --filter FILTER`: the plan of a query with this filter, made without a server.
 
+use crate::args::NeededFilterArgs;
 use crate::command::{Command, CommandError, CommandResult, Outcome};
 use crate::output::{self, Field, Format, OutputArgs, Shape, to_json};
 use partita_server::explain::Explained;
@@ -8,15 +9,15 @@ use serde_json::Value;
 /// Show what a query with this filter would read
 #[derive(clap::Args)]
 pub(crate) struct ExplainCommand {
-    /// OData filter, such as "PartitionKey eq 'a' and RowKey ge 'b'"
-    filter: String,
+    #[command(flatten)]
+    filter: NeededFilterArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 impl Command for ExplainCommand {
     fn run(self) -> CommandResult {
-        let explained = Explained::new(&self.filter)?;
+        let explained = Explained::new(self.filter.checked()?)?;
         match self.output.format() {
             Format::Table => output::print(&explained.as_text())?,
             Format::Json => output::print(&to_json(&explained.as_json())?)?,

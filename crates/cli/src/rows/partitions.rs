@@ -86,6 +86,6 @@ fn write_keys(batch: &Batch<TableRow>, output: &mut Output) -> Result<(), Comman
 fn write_count(count: &PartitionCount, output: &mut Output) -> Result<(), CommandError> {
     output.record(&[
         ("PartitionKey", Field::text(&count.partition_key)),
-        ("Rows", Field::count(count.rows)),
+        ("rows", Field::count(count.rows)),
     ])
 }

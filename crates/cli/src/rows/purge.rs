@@ -1,6 +1,6 @@
-//! `partita purge TABLE FILTER`: deletes every row that matches a filter.
+//! `partita purge TABLE --filter FILTER`: deletes every row that matches a filter.
 
-use crate::args::ScanArgs;
+use crate::args::{NeededFilterArgs, ScanArgs};
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use crate::signals::{interruptible, stop_requested};
@@ -10,13 +10,13 @@ use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 /// Delete every row that matches a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. FILTER \"\" matches every row, but `partita table delete` is cheaper."
+    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. --filter \"\" matches every row, but `partita table delete` is cheaper."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name
     table: String,
-    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    filter: String,
+    #[command(flatten)]
+    filter: NeededFilterArgs,
     /// Only show the cost
     #[arg(long)]
     dry_run: bool,
@@ -58,7 +58,7 @@ impl AccountCommand for PurgeCommand {
 
 impl PurgeCommand {
     fn spec(&self) -> Result<ScanSpec<'_>, CommandError> {
-        let (filter, select) = (Some(&*self.filter), ScanSpec::keys_only());
+        let (filter, select) = (Some(self.filter.checked()?), ScanSpec::keys_only());
         ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)
     }
 

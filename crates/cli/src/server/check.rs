@@ -105,17 +105,17 @@ fn finding(finding: &Finding) -> FindingDocument<'_> {
 
 fn write_finding(finding: &FindingDocument<'_>, output: &mut Output) -> Result<(), CommandError> {
     let mut fields = vec![
-        ("Severity", Field::text(finding.severity)),
-        ("File", Field::text(finding.file)),
-        ("Problem", Field::text(finding.problem)),
-        ("Meaning", Field::text(finding.meaning)),
-        ("Remedy", Field::text(finding.remedy)),
+        ("severity", Field::text(finding.severity)),
+        ("file", Field::text(finding.file)),
+        ("problem", Field::text(finding.problem)),
+        ("meaning", Field::text(finding.meaning)),
+        ("remedy", Field::text(finding.remedy)),
     ];
     if let Some(range) = finding.range {
-        fields.push(("Range", Field::count(range)));
+        fields.push(("range", Field::id(range)));
     }
     if let Some(keys) = finding.keys {
-        fields.push(("Keys", Field::text(keys)));
+        fields.push(("keys", Field::text(keys)));
     }
     output.record(&fields)
 }

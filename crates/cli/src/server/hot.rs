@@ -1,6 +1,7 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
 use super::DEFAULT_ACCOUNT;
+use crate::args::admin_port::flag_for;
 use crate::prelude::*;
 use clap::value_parser;
 use partita_tools::admin::AdminPort;
@@ -27,7 +28,10 @@ impl AdminPortCommand for HotCommand {
                 partitions.try_for_each(|it| write_partition(it, &hot.splits, output))
             })?;
         if !self.output.is_json() {
-            advice(hot).iter().for_each(|advice| message(advice));
+            let admin = flag_for(&port);
+            advice(hot, &admin)
+                .iter()
+                .for_each(|advice| message(advice));
         }
         let found = hot.partitions.len() as u64;
         progress.finish_count(found, "partition", "partitions")
@@ -44,23 +48,24 @@ fn write_partition(
     let (account, table) = (text(&key.account), text(&key.table));
     let partition_key = text(&key.partition_key);
     let rates = &hot.rates;
-    let rate = |rate: Option<f64>| Field::tenths(rate.unwrap_or_default());
+    let rate = |rate: Option<f64>| Field::Rate(rate.unwrap_or_default());
+    let byte_rate = |rate: Option<f64>| Field::ByteRate(rate.unwrap_or_default());
     let latency = |us: Option<u64>| Field::Latency(us.unwrap_or_default());
     output.record(&[
-        ("Table", Field::text(&table)),
+        ("table", Field::text(&table)),
         ("PartitionKey", Field::text(&partition_key)),
-        ("Range", Field::count(hot.range)),
-        ("SharePercent", Field::tenths(hot.share * 100.0)),
-        ("Reads", rate(rates.reads_per_second)),
-        ("Writes", rate(rates.writes_per_second)),
-        ("Rows", rate(rates.rows_per_second)),
-        ("BytesIn", rate(rates.bytes_in_per_second)),
-        ("BytesOut", rate(rates.bytes_out_per_second)),
-        ("Throttled", rate(rates.throttled_per_second)),
-        ("P50Us", latency(hot.latency.p50_us)),
-        ("P99Us", latency(hot.latency.p99_us)),
-        ("Split", Field::text(split_word(hot, splits))),
-        ("Account", Field::text(&account)),
+        ("range", Field::id(hot.range)),
+        ("share_percent", Field::tenths(hot.share * 100.0)),
+        ("reads", rate(rates.reads_per_second)),
+        ("writes", rate(rates.writes_per_second)),
+        ("rows", rate(rates.rows_per_second)),
+        ("bytes_in", byte_rate(rates.bytes_in_per_second)),
+        ("bytes_out", byte_rate(rates.bytes_out_per_second)),
+        ("throttled", rate(rates.throttled_per_second)),
+        ("p50_us", latency(hot.latency.p50_us)),
+        ("p99_us", latency(hot.latency.p99_us)),
+        ("split", Field::text(split_word(hot, splits))),
+        ("account", Field::text(&account)),
     ])
 }
 
@@ -74,9 +79,10 @@ pub(super) fn split_word(hot: &HotPartition, splits: &[SplitAdvice]) -> &'static
     }
 }
 
-/// Advice on splits, and on tables that grow at one end.
-pub(super) fn advice(hot: &Hot) -> Vec<String> {
-    let splits = hot.splits.iter().filter_map(split_text);
+/// Advice on splits, and on tables that grow at one end. Its commands end in `admin`, the flag of the admin port.
+pub(super) fn advice(hot: &Hot, admin: &str) -> Vec<String> {
+    let splits = hot.splits.iter();
+    let splits = splits.filter_map(|split| split_text(split, admin));
     let growth = hot.growth.iter().filter_map(|growth| {
         let (table, advice) = (growth.table.as_ref()?, growth.advice.as_ref()?);
         Some(format!("table {table}: {advice}"))
@@ -94,13 +100,13 @@ pub(super) fn advice(hot: &Hot) -> Vec<String> {
 
 /// The advice on a range; `None` if the range has too little load. Also `None` for a dropped table: the server deletes
 /// its rows, and no command can name it.
-fn split_text(split: &SplitAdvice) -> Option<String> {
+fn split_text(split: &SplitAdvice, admin: &str) -> Option<String> {
     let at = split.at.as_ref().filter(|at| at.table.is_some())?;
     let (range, share) = (split.range, split.share? * 100.0);
     match split.advice {
         AdviceKind::Cut => Some(format!(
             "range {range}: a split before {at} leaves {share:.0} % of its load on the left: {}",
-            split_command(range, at)
+            split_command(range, at, admin)
         )),
         AdviceKind::OneHotPartition => Some(format!(
             "range {range}: {at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
@@ -112,8 +118,8 @@ fn split_text(split: &SplitAdvice) -> Option<String> {
     }
 }
 
-/// The command of the split, for a shell.
-fn split_command(range: u64, at: &NamedKey) -> String {
+/// The command of the split, for a shell. With `=`, a key may begin with a hyphen.
+fn split_command(range: u64, at: &NamedKey, admin: &str) -> String {
     let quoted = |text: &Option<String>| {
         let text = text.as_deref().unwrap_or_default();
         format!("'{}'", text.replace('\'', "'\\''"))
@@ -124,7 +130,7 @@ fn split_command(range: u64, at: &NamedKey) -> String {
         Some(_) => format!(" --account {}", quoted(&at.account)),
     };
     format!(
-        "partita admin split {range}{account} --table {} --at {}",
+        "partita admin split {range}{account} --table {} --at={}{admin}",
         quoted(&at.table),
         quoted(&at.partition_key)
     )
@@ -180,11 +186,11 @@ mod tests {
             no_split_key: 2,
             ..Hot::default()
         };
-        let advice = advice(&hot);
+        let advice = advice(&hot, " --admin http://h:1");
         assert_eq!(advice.len(), 5, "{advice:#?}");
         assert!(advice[0].starts_with("range 3: a split before people 'O''Brien' leaves 42 %"));
         assert!(advice[0].ends_with(
-            r"partita admin split 3 --account 'acct' --table 'people' --at 'O'\''Brien'"
+            r"partita admin split 3 --account 'acct' --table 'people' --at='O'\''Brien' --admin http://h:1"
         ));
         assert!(advice[1].contains("alone has 42 %") && advice[4].contains("2 times"));
         assert!(
@@ -199,8 +205,9 @@ mod tests {
         assert_eq!(split_word(&partition, &hot.splits), "cannot help");
     }
 
+    /// B2: no command names a dropped table.
     #[test]
-    fn a_dropped_table_gets_no_advice() {
+    fn b2_a_dropped_table_gets_no_advice() {
         let mut cut = split(4, AdviceKind::Cut);
         cut.at = Some(NamedKey {
             table: None,
@@ -210,6 +217,6 @@ mod tests {
             splits: vec![cut],
             ..Hot::default()
         };
-        assert_eq!(advice(&hot), [] as [&str; 0]);
+        assert_eq!(advice(&hot, ""), [] as [&str; 0]);
     }
 }

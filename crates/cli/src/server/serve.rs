@@ -140,6 +140,14 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<Services, Comm
         trust_lines(&endpoint)
     ));
     let admin = listening.admin;
+    if let (Some(admin), Some(wanted)) = (admin, settings.admin.port)
+        && admin.port() != wanted
+    {
+        let port = admin.port();
+        message(&format!(
+            "the admin port {wanted} is in use, so this server's admin port is {port}; pass --admin http://127.0.0.1:{port} to partita status and its like"
+        ));
+    }
     if admin.is_some_and(|admin| !admin.ip().is_loopback()) {
         message(
             "warning: the admin port needs no credentials and can be reached from other machines",

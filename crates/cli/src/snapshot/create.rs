@@ -21,11 +21,11 @@ impl AdminPortCommand for CreateCommand {
         let ranges = document.summary.ranges.len() as u64;
         output.write_document(&text, Shape::Single, |output| {
             output.record(&[
-                ("Name", Field::text(&name)),
-                ("Created", Field::text(&document.summary.created)),
-                ("Ranges", Field::count(ranges)),
-                ("Bytes", Field::Bytes(document.summary.bytes)),
-                ("PauseMs", Field::tenths(document.pause_ms)),
+                ("name", Field::text(&name)),
+                ("created", Field::text(&document.summary.created)),
+                ("ranges", Field::count(ranges)),
+                ("bytes", Field::Bytes(document.summary.bytes)),
+                ("pause_ms", Field::tenths(document.pause_ms)),
             ])
         })?;
         let ranges = many(ranges, "range", "ranges");

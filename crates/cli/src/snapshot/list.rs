@@ -19,11 +19,11 @@ impl AdminPortCommand for ListCommand {
                 list.snapshots.iter().try_for_each(|snapshot| {
                     let summary = &snapshot.summary;
                     output.record(&[
-                        ("Name", Field::text(&summary.name)),
-                        ("Created", Field::text(&summary.created)),
-                        ("Ranges", Field::count(summary.ranges.len() as u64)),
-                        ("Bytes", Field::Bytes(summary.bytes)),
-                        ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
+                        ("name", Field::text(&summary.name)),
+                        ("created", Field::text(&summary.created)),
+                        ("ranges", Field::count(summary.ranges.len() as u64)),
+                        ("bytes", Field::Bytes(summary.bytes)),
+                        ("own_bytes", Field::Bytes(snapshot.own_bytes)),
                     ])
                 })
             })?;

@@ -56,9 +56,9 @@ impl AdminPortCommand for RestoreCommand {
         output.write_document(&to_json(&result)?, Shape::Rows, |output| {
             tables.iter().try_for_each(|table| {
                 output.record(&[
-                    ("Table", Field::text(&table.table)),
-                    ("As", Field::text(&table.into)),
-                    ("Rows", Field::count(table.rows)),
+                    ("table", Field::text(&table.table)),
+                    ("as", Field::text(&table.into)),
+                    ("rows", Field::count(table.rows)),
                 ])
             })
         })?;

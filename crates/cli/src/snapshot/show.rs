@@ -20,17 +20,17 @@ impl AdminPortCommand for ShowCommand {
         let count = tables.len() as u64;
         let named = tables.iter().zip(1..).map(|(table, number)| {
             let name = format!("{}/{}", table.account, table.table);
-            (format!("Table{number}"), name)
+            (format!("table{number}"), name)
         });
         let named: Vec<(String, String)> = named.collect();
         let mut fields = vec![
-            ("Name", Field::text(&summary.name)),
-            ("Created", Field::text(&summary.created)),
-            ("MapVersion", Field::count(summary.map_version)),
-            ("Ranges", Field::count(summary.ranges.len() as u64)),
-            ("Bytes", Field::Bytes(summary.bytes)),
-            ("OwnBytes", Field::Bytes(snapshot.own_bytes)),
-            ("Tables", Field::count(count)),
+            ("name", Field::text(&summary.name)),
+            ("created", Field::text(&summary.created)),
+            ("map_version", Field::id(summary.map_version)),
+            ("ranges", Field::count(summary.ranges.len() as u64)),
+            ("bytes", Field::Bytes(summary.bytes)),
+            ("own_bytes", Field::Bytes(snapshot.own_bytes)),
+            ("tables", Field::count(count)),
         ];
         let named = named
             .iter()

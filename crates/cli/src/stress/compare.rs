@@ -47,12 +47,12 @@ impl Command for CompareCommand {
             changes.iter().try_for_each(|change| {
                 let ratio = change.ratio.map(|ratio| format!("{ratio:.3}"));
                 output.record(&[
-                    ("Operation", Field::text(&change.operation)),
-                    ("Figure", Field::text(change.figure)),
-                    ("A", Field::double(change.before)),
-                    ("B", Field::double(change.after)),
-                    ("Ratio", Field::text(ratio.as_deref().unwrap_or_default())),
-                    ("Judgement", Field::text(change.judgement.name())),
+                    ("operation", Field::text(&change.operation)),
+                    ("figure", Field::text(change.figure)),
+                    ("a", Field::double(change.before)),
+                    ("b", Field::double(change.after)),
+                    ("ratio", Field::text(ratio.as_deref().unwrap_or_default())),
+                    ("judgement", Field::text(change.judgement.name())),
                 ])
             })
         })?;

@@ -35,17 +35,17 @@ pub(super) fn print(args: OutputArgs, report: &Report) -> Result<(), CommandErro
 fn write_operation(operation: &OperationMetrics, output: &mut Output) -> Result<(), CommandError> {
     let latency = operation.response;
     output.record(&[
-        ("Operation", Field::text(&operation.operation)),
-        ("Done", Field::count(operation.done)),
-        ("Missing", Field::count(operation.missing)),
-        ("Failed", Field::count(operation.failed)),
-        ("Entities", Field::count(operation.entities)),
-        ("PerSecond", Field::double(operation.per_second)),
-        ("P50Us", Field::count(latency.p50_us)),
-        ("P90Us", Field::count(latency.p90_us)),
-        ("P99Us", Field::count(latency.p99_us)),
-        ("P999Us", Field::count(latency.p999_us)),
-        ("MaxUs", Field::count(latency.max_us)),
+        ("operation", Field::text(&operation.operation)),
+        ("done", Field::count(operation.done)),
+        ("missing", Field::count(operation.missing)),
+        ("failed", Field::count(operation.failed)),
+        ("entities", Field::count(operation.entities)),
+        ("per_second", Field::double(operation.per_second)),
+        ("p50_us", Field::count(latency.p50_us)),
+        ("p90_us", Field::count(latency.p90_us)),
+        ("p99_us", Field::count(latency.p99_us)),
+        ("p999_us", Field::count(latency.p999_us)),
+        ("max_us", Field::count(latency.max_us)),
     ])
 }
 

@@ -45,7 +45,7 @@ impl RunTable {
         if !self.is_created {
             let rows = many(rows, "row", "rows");
             message(&format!(
-                "up to {rows} of the run stay in table {name}; to delete them: partita purge {name} \"{RUN_PROPERTY} eq guid'{run}'\""
+                "up to {rows} of the run stay in table {name}; to delete them: partita purge {name} --filter \"{RUN_PROPERTY} eq guid'{run}'\""
             ));
         } else if self.keep {
             message(&format!("table {name} is kept"));

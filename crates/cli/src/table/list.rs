@@ -1,5 +1,6 @@
-//! `partita table list [FILTER]`: the names of the tables of an account.
+//! `partita table list`: the names of the tables of an account.
 
+use crate::args::FilterArgs;
 use crate::prelude::*;
 use futures::TryStreamExt as _;
 use partita_client::Filter;
@@ -7,8 +8,8 @@ use partita_client::Filter;
 /// List the tables
 #[derive(clap::Args)]
 pub(crate) struct ListCommand {
-    /// OData filter, such as "TableName ge 'm'"
-    filter: Option<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -16,7 +17,7 @@ pub(crate) struct ListCommand {
 impl AccountCommand for ListCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let mut output = Output::stdout(self.output, Shape::Rows, None);
-        let mut tables = match self.filter {
+        let mut tables = match self.filter.checked()? {
             Some(filter) => connection.service.query_tables(Filter::raw(filter)),
             None => connection.service.list_tables(),
         };

@@ -26,8 +26,8 @@ impl AccountCommand for ShowCommand {
         let table = connection.service.table_client(name);
         match table.settings().await {
             Ok(Some(settings)) => {
-                fields.push(("Created".to_owned(), settings.created.to_string()));
-                fields.push(("TimeToLive".to_owned(), ttl_text(settings.ttl)));
+                fields.push(("created".to_owned(), settings.created.to_string()));
+                fields.push(("time_to_live".to_owned(), ttl_text(settings.ttl)));
             }
             // The settings are not shown: the server is not Partita, or the signature does not permit reading them.
             Ok(None) => {}
@@ -38,7 +38,7 @@ impl AccountCommand for ShowCommand {
             Ok(policies) => {
                 for (identifier, number) in policies.iter().zip(1..) {
                     let text = policy_text(&identifier.id, &identifier.policy);
-                    fields.push((format!("Policy{number}"), text));
+                    fields.push((format!("policy{number}"), text));
                 }
             }
             // Reading policies needs a shared key.

@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 const COMMAND: &str = "diff";
 /// Columns of a difference, after the columns of the keys.
 const COLUMNS: [&str; 6] = [
-    "Difference",
-    "Property",
-    "Left",
-    "LeftType",
-    "Right",
-    "RightType",
+    "difference",
+    "property",
+    "left",
+    "left_type",
+    "right",
+    "right_type",
 ];
 
 /// Show the differences of two tables, row by row: exit code 1 if there are any
@@ -195,7 +195,7 @@ fn record<'a>(keys: (&'a str, &'a str), what: &'a str) -> Vec<(&'a str, Field<'a
     vec![
         ("PartitionKey", Field::text(keys.0)),
         ("RowKey", Field::text(keys.1)),
-        ("Difference", Field::text(what)),
+        ("difference", Field::text(what)),
     ]
 }
 
@@ -213,8 +213,8 @@ fn write_property(
     };
     let sides = [text(&property.left), text(&property.right)];
     let mut fields = record(keys, "property");
-    fields.push(("Property", Field::text(&property.name)));
-    let names = [("Left", "LeftType"), ("Right", "RightType")];
+    fields.push(("property", Field::text(&property.name)));
+    let names = [("left", "left_type"), ("right", "right_type")];
     for ((name, type_name), side) in names.into_iter().zip(&sides) {
         if let Some((text, edm)) = side {
             fields.push((name, Field::text(text)));

@@ -320,11 +320,11 @@ fn a_comparison_resumes_where_it_stopped() {
     assert_eq!(
         lines,
         [
-            r#"{"PartitionKey":"a","RowKey":"00010","Difference":"left only"}"#,
-            r#"{"PartitionKey":"a","RowKey":"00290","Difference":"property","Property":"N","Left":"290","LeftType":"Edm.Int32","Right":"text","RightType":"Edm.String"}"#,
-            r#"{"PartitionKey":"a","RowKey":"00290","Difference":"property","Property":"More","Right":"1","RightType":"Edm.Int32"}"#,
-            r#"{"PartitionKey":"b","RowKey":"00001","Difference":"left only"}"#,
-            r#"{"PartitionKey":"d","RowKey":"00999","Difference":"right only"}"#,
+            r#"{"PartitionKey":"a","RowKey":"00010","difference":"left only"}"#,
+            r#"{"PartitionKey":"a","RowKey":"00290","difference":"property","property":"N","left":"290","left_type":"Edm.Int32","right":"text","right_type":"Edm.String"}"#,
+            r#"{"PartitionKey":"a","RowKey":"00290","difference":"property","property":"More","right":"1","right_type":"Edm.Int32"}"#,
+            r#"{"PartitionKey":"b","RowKey":"00001","difference":"left only"}"#,
+            r#"{"PartitionKey":"d","RowKey":"00999","difference":"right only"}"#,
         ]
     );
     let line = "diff many other --jobs 1 --page-rows 50 --strategy serial";

@@ -83,15 +83,48 @@ fn config_show_names_the_source_of_each_value() {
 fn explain_needs_no_server() {
     let (code, data, _) = run(&[
         "explain",
+        "--filter",
         "PartitionKey eq 'a' and RowKey eq 'b'",
         "--output",
         "text",
     ]);
     assert!(code == 0 && data.starts_with("class  point"), "{data}");
-    let (_, data, _) = run(&["explain", "PartitionKey ge 'a'", "--output", "json"]);
+    let (_, data, _) = run(&[
+        "explain",
+        "--filter",
+        "PartitionKey ge 'a'",
+        "--output",
+        "json",
+    ]);
     let explained: serde_json::Value = serde_json::from_str(&data).unwrap();
     assert_eq!(explained["class"], "partition range scan");
-    let (code, data, talk) = run(&["explain", "PartitionKey eq"]);
+    let (code, data, talk) = run(&["explain", "--filter", "PartitionKey eq"]);
     assert_eq!((code, data.as_str()), (2, ""));
     assert!(talk.starts_with("error: invalid filter: "), "{talk}");
+}
+
+/// B8: the place of the mistake and a hint. B13: the filter by position still works, and says how to write it.
+#[test]
+fn b8_b13_a_wrong_filter_shows_its_place_and_the_old_spelling_works() {
+    let expected = "error: invalid filter: SFO is read as a property; quote text: 'SFO'\n  dest eq SFO\n          ^^^\n";
+    let (code, data, talk) = run(&["explain", "--filter", "dest eq SFO"]);
+    assert_eq!((code, data.as_str(), talk.as_str()), (2, "", expected));
+    let (code, _, talk) = run(&["explain", "dest eq SFO"]);
+    assert_eq!(code, 2);
+    let (note, error) = talk.split_once('\n').unwrap();
+    assert!(note.contains("--filter") && error == expected, "{talk}");
+    for line in [
+        "scan t --filter",
+        "count t --filter",
+        "purge t --filter",
+        "entity query t --filter",
+        "table list --filter",
+        "export t t.csv --filter",
+        "fleet run purge t --yes --filter",
+    ] {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.push("dest eq SFO");
+        let (code, _, talk) = run(&words);
+        assert!(code == 2 && talk.ends_with(expected), "{line}: {talk}");
+    }
 }

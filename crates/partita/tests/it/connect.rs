@@ -149,3 +149,62 @@ fn connect_fails_if_the_endpoint_is_not_a_table_service() {
         &format!("no table service at http://{address}/devstoreaccount1: "),
     );
 }
+
+/// B17: each failed connection names its cause and what to change.
+#[test]
+fn b17_failed_connections_name_cause_and_remedy() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data").display().to_string();
+    let plain = Server::start(&["--in-memory"]);
+    let tls = Server::start(&["--data", &data, "--tls", "dev"]);
+    let (plain_table, tls_table) = (plain.table(), tls.table());
+    let list = |scheme: &str, table: &str, more: &[&str]| {
+        let endpoint = format!("{scheme}://{table}/devstoreaccount1");
+        let words = [&["table", "list", "--endpoint", &endpoint], more].concat();
+        let (code, _, talk) = run(&words);
+        (code, talk)
+    };
+    for (scheme, table, more, cause, remedy) in [
+        (
+            "https",
+            &plain_table,
+            &[][..],
+            format!("the server at https://{plain_table} does not speak TLS"),
+            "write http:// instead of https://",
+        ),
+        (
+            "http",
+            &tls_table,
+            &[][..],
+            format!("the server at http://{tls_table} does not speak plain HTTP"),
+            "write https:// instead of http://",
+        ),
+        (
+            "https",
+            &tls_table,
+            &[][..],
+            format!("the certificate authority of https://{tls_table} is not trusted"),
+            "--ca FILE or SSL_CERT_FILE",
+        ),
+        (
+            "http",
+            &"127.0.0.1:1".to_owned(),
+            &[][..],
+            "cannot connect to http://127.0.0.1:1".to_owned(),
+            "is a server running? `partita serve` starts one",
+        ),
+        (
+            "http",
+            &plain_table,
+            &["--key", "a2V5"][..],
+            "403 AuthenticationFailed".to_owned(),
+            "the account name, the key or the signature is wrong",
+        ),
+    ] {
+        let (code, talk) = list(scheme, table, more);
+        assert!(
+            code == 2 && talk.contains(&cause) && talk.contains(remedy),
+            "{scheme} {table}: {talk}"
+        );
+    }
+}

@@ -218,14 +218,14 @@ fn a_check_names_a_changed_data_file_and_its_keys() {
         "{found}"
     );
     for text in [
-        "\"Severity\":\"damage\"",
+        "\"severity\":\"damage\"",
         "does not match its checksum",
         "restore the file",
     ] {
         assert!(found.contains(text), "{found}");
     }
     // The replaced range 1 names the file too, but the damage is reported only once.
-    assert!(!found.contains("\"Severity\":\"warning\""), "{found}");
+    assert!(!found.contains("\"severity\":\"warning\""), "{found}");
     std::fs::write(path, bytes).unwrap();
     world.check_rows();
 }

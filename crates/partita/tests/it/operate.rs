@@ -63,7 +63,7 @@ fn ranges_are_split_and_merged_by_command() {
     let csv = world.data("ranges -o csv");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
-        lines[0].starts_with("Range,Epoch,From,Before,Bytes,Files,SharedWith,Lineage,"),
+        lines[0].starts_with("range,epoch,from,before,bytes,files,shared_with,lineage,"),
         "{csv}"
     );
     assert!(lines[1].starts_with("2,2,,people 'p20',"), "{csv}");
@@ -72,8 +72,8 @@ fn ranges_are_split_and_merged_by_command() {
         "flush",
         "compact",
         "collect",
-        "freeze --milliseconds 1",
-        "checkpoint --seconds 1",
+        "freeze --for 1ms",
+        "checkpoint --for 1s",
     ] {
         let (name, flags) = action.split_once(' ').unwrap_or((action, ""));
         let (code, data, talk) = world.run(&format!("admin {name} 3 {flags}"));
@@ -114,7 +114,7 @@ fn the_hottest_partition_is_shown_with_advice() {
     let csv = world.data("hot --limit 2 -o csv");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
-        lines[0].starts_with("Table,PartitionKey,Range,SharePercent,Reads,Writes,Rows,"),
+        lines[0].starts_with("table,PartitionKey,range,share_percent,reads,writes,rows,"),
         "{csv}"
     );
     let keys: Vec<&str> = lines[1..]
@@ -152,6 +152,7 @@ fn the_heat_map_needs_a_known_table_and_time() {
     assert!(talk.starts_with("no data for that time, "), "{talk}");
 }
 
+/// B1: `status` also says what the table endpoint answers. B12: JSON and JSON lines have the same document.
 #[test]
 fn the_status_is_shown_on_a_screen_and_in_every_format() {
     let world = World::new();
@@ -161,7 +162,9 @@ fn the_status_is_shown_on_a_screen_and_in_every_format() {
         screen.starts_with("healthy: partita ") && screen.contains(&admin),
         "{screen}"
     );
-    for word in ["requests", "ranges", "limited", "store", "hottest"] {
+    for word in [
+        "tables", "requests", "ranges", "limited", "store", "hottest",
+    ] {
         assert!(
             screen.lines().any(|line| line.starts_with(word)),
             "{word}: {screen}"
@@ -169,15 +172,20 @@ fn the_status_is_shown_on_a_screen_and_in_every_format() {
     }
     let whole = world.json("status -o json");
     assert_eq!(whole["status"]["state"], "ready");
+    let tables = whole["status"]["listening"]["table"].as_str().unwrap();
+    assert!(
+        screen.contains(&format!("tables    answer at {tables}\n")),
+        "{screen}"
+    );
     assert_eq!(whole["ranges"]["map_version"], 1);
     assert!(whole["hot"]["partitions"].is_array());
-    assert_eq!(world.json("status")["State"], "ready");
+    assert_eq!(world.json("status")["status"]["state"], "ready");
 
     let mut child = start(&mut world.command("status --watch"));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for _ in 0..2 {
         let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        assert_eq!(line["Ranges"], 1);
+        assert_eq!(line["status"]["ranges"]["count"], 1);
     }
     let pid = child.id().to_string();
     assert!(

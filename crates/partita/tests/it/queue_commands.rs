@@ -77,7 +77,7 @@ fn received_messages_are_hidden_and_not_deleted() {
         ("a\n".to_owned(), "b\n".to_owned())
     );
     let (_, data, _) = world.run("queue list --count");
-    assert_eq!(fields(&data, "Messages"), ["2"]);
+    assert_eq!(fields(&data, "messages"), ["2"]);
     // Messages that cannot be printed are not deleted.
     let full = std::fs::File::options().write(true).open("/dev/full");
     let mut command = world.command("queue get jobs --visibility 1h --delete");
@@ -87,7 +87,7 @@ fn received_messages_are_hidden_and_not_deleted() {
         "{talk}"
     );
     let (_, data, _) = world.run("queue list --count");
-    assert_eq!(fields(&data, "Messages"), ["2"]);
+    assert_eq!(fields(&data, "messages"), ["2"]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn moved_messages_keep_text_and_expiry() {
     let (_, new, _) = world.run("queue put goal new");
     assert!(expiry(&after)[1] < expiry(&new)[0], "{after}");
     let (_, data, _) = world.run("queue list --count");
-    assert_eq!(fields(&data, "Messages"), ["1", "3"], "{data}");
+    assert_eq!(fields(&data, "messages"), ["1", "3"], "{data}");
     assert_eq!(world.run("queue move from goal").0, 1);
     let (code, _, talk) = world.run("queue move goal goal");
     assert!(

@@ -142,6 +142,42 @@ fn a_taken_port_is_named_with_its_flag() {
     );
 }
 
+/// B18: a second server, also as `azurite-table`, starts beside another one that has the default admin port. The port
+/// may be taken by any server of this machine; both servers here must start all the same.
+#[test]
+fn b18_a_second_server_takes_a_free_admin_port() {
+    let home = tempfile::tempdir().unwrap();
+    let azurite = home.path().join("azurite-table");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_partita"), &azurite).unwrap();
+    let line = "--inMemoryPersistence --tablePort 0";
+    let start = || {
+        let mut command = command_at(&azurite);
+        command
+            .args(line.split(' '))
+            .env_remove("PARTITA_ADMIN_PORT");
+        Server::start_command(&mut command)
+    };
+    let (first, second) = (start(), start());
+    assert_ne!(first.admin(), second.admin());
+    assert!(!second.admin().ends_with(":10010"), "{}", second.admin());
+    first.end("-TERM");
+    let (code, _, talk) = second.end("-TERM");
+    assert!(
+        code == 0 && talk.contains("the admin port 10010 is in use"),
+        "{talk}"
+    );
+    // A port that a setting chooses is not replaced.
+    let server = Server::start_with_admin(&["--in-memory"]);
+    let admin = server.admin();
+    let (_, port) = admin.rsplit_once(':').unwrap();
+    let line = format!("serve --in-memory --table-port 0 --admin-port {port}");
+    let (code, _, talk) = run(&line.split(' ').collect::<Vec<_>>());
+    assert!(
+        code == 2 && talk.contains("--admin-port chooses another port"),
+        "{talk}"
+    );
+}
+
 #[test]
 fn the_name_azurite_takes_azurites_command_line() {
     let home = tempfile::tempdir().unwrap();

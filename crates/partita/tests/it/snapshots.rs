@@ -229,7 +229,7 @@ fn a_backup_restores_etags_and_timestamps_even_after_kills() {
     bytes[100] ^= 1;
     std::fs::write(&part, &bytes).unwrap();
     let (code, found, _) = world.run("backup verify out/backup");
-    let changed = "{\"Finding\":\"changed\",\"File\":\"rows/00000001.part\"}\n";
+    let changed = "{\"finding\":\"changed\",\"file\":\"rows/00000001.part\"}\n";
     assert_eq!((code, found.as_str()), (1, changed));
     let refused = world.refused("restore --from out/backup --location damaged");
     assert!(refused.contains("checksum"), "{refused}");
@@ -237,7 +237,7 @@ fn a_backup_restores_etags_and_timestamps_even_after_kills() {
     std::fs::remove_file(&part).unwrap();
     assert_eq!(
         world.run("backup verify out/backup --output text").1,
-        "Finding  File\nmissing  rows/00000001.part\n"
+        "finding  file\nmissing  rows/00000001.part\n"
     );
 }
 

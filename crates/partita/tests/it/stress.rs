@@ -124,7 +124,7 @@ fn reports_are_files_to_compare() {
     let (code, data, talk) = compare(&one, &one, "--tolerance 0 --output csv");
     assert_eq!(code, 0, "{talk}");
     assert!(
-        data.starts_with("Operation,Figure,A,B,Ratio,Judgement\nget,per-second,"),
+        data.starts_with("operation,figure,a,b,ratio,judgement\nget,per-second,"),
         "{data}"
     );
     let mut slower = report(&one);

@@ -282,7 +282,7 @@ fn a_purge_deletes_the_rows_that_it_announced() {
     world.fill("many", &[("a", 250), ("b", 100), ("c", 3)]);
     let purge = |flags: &str| {
         let mut command = world.command(&format!("purge many {flags}"));
-        read(command.arg("N ge 1").output().unwrap())
+        read(command.arg("--filter=N ge 1").output().unwrap())
     };
     let cost = "350 rows in 3 partitions match; deleting them takes 5 requests";
     let (code, data, talk) = purge("--dry-run");
@@ -317,14 +317,14 @@ fn nothing_found_and_failure_have_different_exit_codes() {
         ("entity insert many a 00000", 2),
         ("entity insert many a", 2),
         ("entity insert many", 2),
-        ("entity query many PartitionKey", 1),
-        ("entity query many )", 2),
+        ("entity query many --filter PartitionKey", 1),
+        ("entity query many --filter )", 2),
         ("table show many", 0),
         ("table show nothing", 1),
         ("table delete nothing --yes", 1),
         ("table create many", 2),
         ("table create many --if-not-exists", 0),
-        ("count many Missing", 1),
+        ("count many --filter Missing", 1),
         ("count nothing", 2),
         ("partitions many", 0),
         (
@@ -336,8 +336,9 @@ fn nothing_found_and_failure_have_different_exit_codes() {
         let (code, _, talk) = world.run(line);
         assert_eq!(code, expected, "{line}: {talk}");
         assert_eq!(
+            // A filter and the mark under its wrong part are indented.
             talk.lines()
-                .last()
+                .rfind(|line| !line.starts_with("  "))
                 .unwrap_or_default()
                 .starts_with("error: "),
             code == 2 && !talk.contains("Usage:"),

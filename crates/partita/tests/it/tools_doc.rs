@@ -108,14 +108,7 @@ fn plain(line: &str) -> String {
     // The time that writes waited differs, and sizes of packed rows depend on the Timestamps.
     let line = without_numbers(
         &line,
-        &[
-            "transit_ms",
-            "PauseMs",
-            "Bytes",
-            "RowBytes",
-            "bytes",
-            "Expected",
-        ],
+        &["transit_ms", "pause_ms", "bytes", "row_bytes", "expected"],
     );
     // A date-time whose last digits are zeros is shorter, and so is its column.
     let words: Vec<_> = line.split_whitespace().collect();

@@ -8,7 +8,7 @@ use partita_model::TableSpace;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, named_key, names};
+use super::named_keys::{Names, exists, named_key, names};
 use super::params::{InvalidParams, Params};
 use super::status::rfc3339;
 use crate::status::OpenStore;
@@ -29,6 +29,8 @@ const COLUMNS: u64 = 360;
 const COLUMNS_MAX: u64 = 1_440;
 /// The number of rows by default.
 const ROWS: usize = 64;
+/// The maximum number of rows.
+const ROWS_MAX: usize = 512;
 /// The maximum number of values (columns times rows) of an answer, about a megabyte of JSON.
 const VALUES_MAX: u64 = 100_000;
 
@@ -63,7 +65,15 @@ pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime
     let (from, to) = (at(query.from_s), at(query.to_s));
     let rows = store.cluster.with_heat(|heat| match query.by {
         RowsBy::Range => range_rows(&heat.map_within(from, to, query.shape, &keys), &names),
-        RowsBy::Partition => partition_rows(&heat.partitions(from, to, query.shape, &keys), &names),
+        RowsBy::Partition => {
+            // More than asked for, because those of dropped tables are left out.
+            let shape = MapShape {
+                rows: ROWS_MAX,
+                ..query.shape
+            };
+            let rows = heat.partitions(from, to, shape, &keys);
+            partition_rows(&rows, &names, query.shape.rows)
+        }
     });
     Answer::ok(&Heat {
         metric: query.metric.name().to_owned(),
@@ -84,12 +94,18 @@ fn range_rows(map: &HeatMap, names: &Names) -> Vec<HeatRow> {
     map.rows.iter().zip(&map.values).map(row).collect()
 }
 
-fn partition_rows(rows: &[PartitionRow], names: &Names) -> Vec<HeatRow> {
+fn partition_rows(rows: &[PartitionRow], names: &Names, rows_max: usize) -> Vec<HeatRow> {
     let row = |row: &PartitionRow| HeatRow::Partition {
         partition: named_key(&row.partition, names),
         values: rounded(&row.values),
     };
-    rows.iter().map(row).collect()
+    // The load of dropped tables and queues has ended, and nothing can be done about it.
+    let is_kept = |row: &HeatRow| match row {
+        HeatRow::Partition { partition, .. } => partition.as_ref().is_none_or(exists),
+        HeatRow::Range { .. } => true,
+    };
+    let kept = rows.iter().map(row).filter(is_kept);
+    kept.take(rows_max).collect()
 }
 
 /// Rounds to a thousandth: a sum that is divided among several rows may have many decimals.
@@ -122,7 +138,7 @@ impl MapQuery {
                 "the parameter step must be a multiple of 10 seconds".to_owned(),
             ));
         }
-        let rows = params.number("rows", 1..=512)?.unwrap_or(ROWS);
+        let rows = params.number("rows", 1..=ROWS_MAX)?.unwrap_or(ROWS);
         let from_s = from - from % step_s;
         let to_s = to.next_multiple_of(step_s);
         let columns = (to_s - from_s) / step_s;

@@ -1,14 +1,14 @@
 //! `/admin/v1/hot`: the hottest partitions of all ranges, and whether a split can help. `docs/admin-api.md` lists the
 //! fields.
 
-use partita_cluster::{Cluster, Served};
+use partita_cluster::{Cluster, Served, rate};
 use partita_heat::{self as heat, Pattern};
 use partita_wire::admin::{
     AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice,
 };
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, named_container, named_key, names, table_of};
+use super::named_keys::{Names, exists, named_container, named_key, names, table_of};
 use super::params::Params;
 use super::ranges::{growth_pattern, partition_latency};
 use crate::status::OpenStore;
@@ -17,6 +17,11 @@ use crate::status::OpenStore;
 const LIMIT: usize = 20;
 /// The maximum number of partitions in the answer.
 const LIMIT_MAX: usize = 1_000;
+/// A range with fewer requests a second, and less use of the processors than [`CORES_MIN`], gets no advice: a split
+/// costs more than it gains.
+const REQUESTS_PER_SECOND_MIN: f64 = 50.0;
+/// Processors that the requests of a range use, from which on it gets advice.
+const CORES_MIN: f64 = 0.1;
 
 /// The hottest partitions; for each range, the advice on splits and the growth of tables. `balances` is whether the
 /// server splits hot ranges automatically.
@@ -28,17 +33,19 @@ pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) 
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
         let heat = served.range.heat();
-        let advice = heat.split_point();
-        let hottest = heat.hot_partitions(limit);
+        let advice = advice(cluster, served, &names);
+        // Dropped tables are left out below, so all partitions are asked for.
+        let hottest = heat.hot_partitions(LIMIT_MAX);
         let entry = |hot| partition(cluster, served, hot, &advice, &names);
-        partitions.extend(hottest.iter().map(entry));
+        let named = hottest.iter().map(entry);
+        let kept = named.filter(|hot| hot.partition.as_ref().is_none_or(exists));
+        partitions.extend(kept.take(limit));
         splits.push(split_advice(served, &advice, &names));
         let tables = heat.growth();
-        growth.extend(
-            tables
-                .iter()
-                .map(|table| growth_advice(served, table, &names)),
-        );
+        let tables = tables
+            .iter()
+            .map(|table| growth_advice(served, table, &names));
+        growth.extend(tables.filter(|growth| growth.table.is_some()));
     }
     // Each range's partitions are sorted already; a stable sort keeps key order where loads are equal.
     partitions.sort_by_key(|partition| std::cmp::Reverse(partition.load));
@@ -52,6 +59,34 @@ pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) 
         balanced,
         no_split_key,
     })
+}
+
+/// The advice on a range: none for a range with little load, and none at a key of a dropped table or queue, whose load
+/// has ended.
+fn advice(cluster: &Cluster, served: &Served, names: &Names) -> heat::SplitAdvice {
+    let id = served.range.id();
+    let requests = cluster.last_window(id).map(|window| rate(&window));
+    if is_quiet(requests, cluster.last_cores(id)) {
+        return heat::SplitAdvice::NotEnoughLoad;
+    }
+    let advice = served.range.heat().split_point();
+    let at = match &advice {
+        heat::SplitAdvice::Cut { key, .. } => named_key(key, names),
+        heat::SplitAdvice::OneHotPartition { partition, .. } => named_key(partition, names),
+        heat::SplitAdvice::GrowsAtOneEnd { table, .. } => named_container(table, names),
+        heat::SplitAdvice::NotEnoughLoad => None,
+    };
+    match at {
+        Some(key) if !exists(&key) => heat::SplitAdvice::NotEnoughLoad,
+        _ => advice,
+    }
+}
+
+/// Whether a range has too little load for advice, by its requests a second and the processors that they use. Before
+/// the first window both are unknown; then the number of samples decides.
+fn is_quiet(requests_per_second: Option<f64>, cores: Option<f64>) -> bool {
+    requests_per_second.is_some_and(|requests| requests < REQUESTS_PER_SECOND_MIN)
+        && cores.is_none_or(|cores| cores < CORES_MIN)
 }
 
 fn partition(
@@ -167,6 +202,7 @@ fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &Names) -> 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Heated, documented};
+    use super::is_quiet;
     use partita_wire::admin::Hot;
     use serde_json::Value;
 
@@ -204,6 +240,47 @@ mod tests {
         assert_eq!(
             (status, &refused["error"]["code"]),
             (400, &"InvalidQuery".into())
+        );
+        heated.server.stop().await;
+    }
+
+    /// B3: at a few requests a second there is nothing to advise.
+    #[test]
+    fn b3_advice_needs_load() {
+        for (requests, cores, expected) in [
+            (Some(12.0), Some(0.01), true),
+            (Some(12.0), None, true),
+            // Few requests that read many rows.
+            (Some(12.0), Some(0.5), false),
+            (Some(50.0), Some(0.01), false),
+            (None, None, false),
+        ] {
+            assert_eq!(
+                is_quiet(requests, cores),
+                expected,
+                "{requests:?} {cores:?}"
+            );
+        }
+    }
+
+    /// B2: no row and no advice names a table that was dropped.
+    #[tokio::test]
+    async fn b2_dropped_tables_are_left_out() {
+        let heated = Heated::start(None).await;
+        heated.insert("a", 400).await;
+        heated.insert("b", 400).await;
+        let (_, hot) = heated.get("/admin/v1/hot").await;
+        assert_eq!(hot["splits"][0]["advice"], "cut");
+        let (account, table) = Heated::names();
+        let service = &heated.server.status().open().unwrap().service.clone();
+        service.delete_table(&account, &table).await.unwrap();
+        let (_, hot) = heated.get("/admin/v1/hot").await;
+        assert_eq!(hot["partitions"], Value::Array(Vec::new()));
+        assert_eq!(hot["growth"], Value::Array(Vec::new()));
+        let split = &hot["splits"][0];
+        assert_eq!(
+            (&split["advice"], &split["at"]),
+            (&"not_enough_load".into(), &Value::Null)
         );
         heated.server.stop().await;
     }

@@ -49,6 +49,11 @@ pub(super) fn named_key(key: &Bytes, names: &Names) -> Option<NamedKey> {
     })
 }
 
+/// Whether the table or queue of a key exists, so that a command can name it.
+pub(super) fn exists(key: &NamedKey) -> bool {
+    key.table.is_some() || key.queue.is_some()
+}
+
 /// A whole table or queue as a key: its prefix, without a PartitionKey.
 pub(super) fn named_container(prefix: &Bytes, names: &Names) -> Option<NamedKey> {
     match table_of(prefix, names) {

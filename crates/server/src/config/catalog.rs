@@ -52,7 +52,7 @@ settings! {
         ADMIN_HOST = "admin.host", "admin-host", One("HOST"), "127.0.0.1",
             "Address of the admin port, which needs no credentials";
         ADMIN_PORT = "admin.port", "admin-port", One("PORT"), "10010",
-            "Port of health, metrics and status; 0 disables it";
+            "Port of health, metrics and status; if the default is in use, a free port, which is printed; 0 disables it";
     }
 
     "Data" {

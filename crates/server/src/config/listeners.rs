@@ -69,6 +69,7 @@ pub(super) fn admin(values: &Values) -> Result<AdminListener, Error> {
     Ok(AdminListener {
         host: host(values, &c::ADMIN_HOST)?,
         port: Some(port(values, &c::ADMIN_PORT)?).filter(|port| *port != 0),
+        or_free: values.of(&c::ADMIN_PORT).source == Source::Default,
     })
 }
 

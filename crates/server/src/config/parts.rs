@@ -57,6 +57,8 @@ pub struct AdminListener {
     pub host: String,
     /// `None` when disabled by port 0.
     pub port: Option<u16>,
+    /// Whether a free port is taken if `port` is in use: the port is the default, which no setting chose.
+    pub or_free: bool,
 }
 
 /// Where data is stored, and the memory used for it.

@@ -15,6 +15,7 @@ pub(super) const X_MS_ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-err
 pub(super) const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
 pub(super) const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 pub(super) const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+pub(super) const X_PARTITA_HINT: HeaderName = HeaderName::from_static("x-partita-hint");
 pub(super) const X_PARTITA_REASON: HeaderName = HeaderName::from_static("x-partita-reason");
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");

@@ -3,7 +3,7 @@
 use super::Front;
 use super::reply::{
     KEEP_ALIVE, Reply, X_MS_CLIENT_REQUEST_ID, X_MS_ERROR_CODE, X_MS_REQUEST_ID, X_MS_VERSION,
-    X_PARTITA_REASON,
+    X_PARTITA_HINT, X_PARTITA_REASON,
 };
 use super::spellings::Spellings;
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -148,6 +148,11 @@ impl<'r> RequestHead<'r> {
         }
         if let Some(reason) = failure.reason {
             headers.insert(X_PARTITA_REASON, HeaderValue::from_static(reason));
+        }
+        if let Some(hint) = &failure.hint
+            && let Ok(hint) = HeaderValue::from_str(&hint.header())
+        {
+            headers.insert(X_PARTITA_HINT, hint);
         }
         if let Some(allow) = failure.allow {
             headers.insert(header::ALLOW, HeaderValue::from_static(allow));

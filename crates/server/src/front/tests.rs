@@ -531,3 +531,34 @@ async fn change_sets_that_are_empty_or_too_long() {
     }
     server.stop().await;
 }
+
+/// B8: the text of the service stays as it is; the hint is in a header of its own.
+#[tokio::test]
+async fn b8_a_wrong_filter_is_answered_with_a_hint_in_a_header() {
+    let server = with_table().await;
+    let get = |filter: &str| head("GET", &format!("/Tab()?$filter={filter}"));
+    let (status, answer) = ask(&server, get("dest%20eq%20SFO"), &[], b"").await;
+    assert_eq!(status, 501, "{answer}");
+    assert!(
+        answer.contains("The requested operation is not implemented on the specified resource."),
+        "{answer}"
+    );
+    let hint = "\r\nx-partita-hint: character 9: SFO is read as a property; quote text: 'SFO'\r\n";
+    assert!(answer.contains(hint), "{answer}");
+    let (status, answer) = ask(&server, get("a%20eq%20%0D%0AX-Evil:%C3%A9"), &[], b"").await;
+    let line = answer
+        .lines()
+        .find(|line| line.starts_with("x-partita-hint: "));
+    let is_safe = |line: &str| line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    assert!(
+        (400..502).contains(&status) && line.is_some_and(is_safe),
+        "{answer}"
+    );
+    assert!(!answer.contains("\nX-Evil"), "{answer}");
+    let (status, answer) = ask(&server, get("a%20eq%201"), &[], b"").await;
+    assert!(
+        status == 200 && !answer.contains("x-partita-hint"),
+        "{answer}"
+    );
+    server.stop().await;
+}

@@ -1,7 +1,7 @@
 //! The query of a scan, shared by all its steps.
 
 use partita_model::limits::PAGE_ENTITIES_MAX;
-use partita_wire::table::parse_filter;
+use partita_wire::table::{InvalidFilter, check_filter};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -59,8 +59,8 @@ impl Default for QueryOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidQuery {
     /// The filter cannot be parsed.
-    #[error("invalid filter: {0}")]
-    Filter(String),
+    #[error(transparent)]
+    Filter(#[from] InvalidFilter),
     /// The page size is not 1 to 1,000.
     #[error("invalid page size: must be 1 to {PAGE_ENTITIES_MAX} rows")]
     PageRows,
@@ -78,9 +78,7 @@ impl Query {
     /// [`InvalidQuery`].
     pub fn new(mut options: QueryOptions) -> Result<Self, InvalidQuery> {
         if let Some(text) = &options.filter {
-            if let Err(failure) = parse_filter(text) {
-                return Err(InvalidQuery::Filter(failure.text().to_owned()));
-            }
+            check_filter(text)?;
             if text.trim_ascii().is_empty() {
                 options.filter = None;
             }

@@ -5,6 +5,7 @@
 //! end in the request id and the time, because users often paste only the text into an issue.
 
 mod code;
+mod hint;
 mod name;
 mod text;
 
@@ -13,6 +14,7 @@ use std::fmt;
 
 pub use code::{COMMON_ERROR_CODES, ErrorCode};
 pub(crate) use code::{Description, all_codes, error_codes};
+pub use hint::Hint;
 pub use name::invalid_name;
 pub use text::Occurrence;
 
@@ -29,6 +31,8 @@ pub struct Failure {
     pub allow: Option<&'static str>,
     /// The value of Partita's header `x-partita-reason` of a 503.
     pub reason: Option<&'static str>,
+    /// What to change in the request; Partita's header `x-partita-hint` has it. The text of the service stays as it is.
+    pub hint: Option<Box<Hint>>,
     /// The value of the header `Retry-After` of a 503 or a timeout, in seconds; at least 1.
     pub retry_after_s: u64,
 }
@@ -42,6 +46,7 @@ impl Failure {
             details: Vec::new(),
             allow: None,
             reason: None,
+            hint: None,
             retry_after_s: 1,
         }
     }
@@ -65,6 +70,13 @@ impl Failure {
     #[must_use]
     pub fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.details.push((name, text.into()));
+        self
+    }
+
+    /// Adds what to change in the request.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: Hint) -> Self {
+        self.hint = Some(Box::new(hint));
         self
     }
 

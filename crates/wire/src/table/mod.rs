@@ -29,7 +29,7 @@ pub use error::{
 pub use extension::{
     TableSettings, read_rename, read_table_settings, write_rename, write_table_settings,
 };
-pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, parse_filter};
+pub use filter::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX, InvalidFilter, check_filter, parse_filter};
 pub use json::{
     EntityBody, EntityFormat, EntityWriter, MEMBERS_MAX, PageReader, RowReader, TableWriter,
     code_of_limit, entity_url, push_entity_path, push_value_text, read_entity, read_properties,

@@ -2,7 +2,7 @@
 
 use super::super::{Fleet, RunOnFleet};
 use super::start::StartArgs;
-use crate::args::choice;
+use crate::args::{NeededFilterArgs, choice};
 use crate::prelude::*;
 use crate::transfer::export::formats;
 use partita_tools::fleet::{JobKind, Per, TablePlace};
@@ -155,8 +155,8 @@ impl RunOnFleet for PartitionsCommand {
 pub(crate) struct PurgeCommand {
     /// Table name
     table: String,
-    /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
-    filter: String,
+    #[command(flatten)]
+    filter: NeededFilterArgs,
     #[command(flatten)]
     confirm: ConfirmArgs,
     #[command(flatten)]
@@ -167,7 +167,7 @@ impl RunOnFleet for PurgeCommand {
     async fn run(self, fleet: Fleet, mut progress: Progress) -> CommandResult {
         let question = format!("delete rows of table {}", self.table);
         self.confirm.confirm(&question, &mut progress)?;
-        let filter = Some(&*self.filter);
+        let filter = Some(self.filter.checked()?);
         self.start
             .start(&fleet, progress, JobKind::Purge, &self.table, filter)
             .await

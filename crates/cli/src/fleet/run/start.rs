@@ -5,6 +5,7 @@ use super::super::work::work;
 use crate::args::ScanArgs;
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
+use crate::units::seconds_within;
 use clap::value_parser;
 use partita_tools::fleet::{JobKind, JobSpec, plan, start};
 use partita_tools::scan::{Emit, Order, Strategy};
@@ -20,7 +21,7 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 5)]
     tries: u32,
     /// How long a step is reserved for a worker that gives no sign of life
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400), default_value_t = 60)]
+    #[arg(long, value_name = "TIME", value_parser = seconds_within(1..=86_400), default_value = "60s")]
     visibility: u64,
     /// Also work on the job in this process, with --jobs steps at a time
     #[arg(long)]

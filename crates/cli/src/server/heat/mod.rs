@@ -198,10 +198,10 @@ fn write_values(args: OutputArgs, heat: &Heat) -> Result<(), CommandError> {
                 let Some(value) = value else { continue };
                 let at = picture::time(from, column as u64 * heat.step_seconds);
                 let at = at.map(|at| at.text().to_string()).unwrap_or_default();
-                let mut record = vec![("Time", Field::text(&at))];
+                let mut record = vec![("time", Field::text(&at))];
                 record.extend(names.iter().map(|(name, text)| (*name, Field::text(text))));
-                record.push(("Seconds", Field::count(heat.step_seconds)));
-                record.push(("Value", Field::double(*value)));
+                record.push(("seconds", Field::count(heat.step_seconds)));
+                record.push(("value", Field::double(*value)));
                 output.record(&record)?;
             }
         }
@@ -214,14 +214,14 @@ fn names(row: &HeatRow) -> Vec<(&'static str, String)> {
     match row {
         HeatRow::Range { start, end, .. } => {
             let (start, end) = (bound(start.as_ref(), ""), bound(end.as_ref(), ""));
-            vec![("From", start), ("Before", end)]
+            vec![("from", start), ("before", end)]
         }
         HeatRow::Partition { partition, .. } => {
             let key = partition.clone().unwrap_or_default();
             vec![
-                ("Table", key.table.unwrap_or_default()),
+                ("table", key.table.unwrap_or_default()),
                 ("PartitionKey", key.partition_key.unwrap_or_default()),
-                ("Account", key.account.unwrap_or_default()),
+                ("account", key.account.unwrap_or_default()),
             ]
         }
     }

@@ -94,17 +94,20 @@ pub(super) struct Picture<'h> {
 }
 
 impl<'h> Picture<'h> {
-    /// Number of time columns that fit beside labels of the maximum width.
+    /// Number of time columns that fit beside labels of a quarter of the width.
     pub(super) fn columns(width: usize) -> u64 {
         let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64
     }
 
     pub(super) fn new(heat: &'h Heat, width: usize) -> Self {
+        // Labels also use the columns that the map leaves free.
+        let free = width.saturating_sub(heat.columns + MAXIMUM_WIDTH + 2);
+        let label_width = label_width_max(width).max(free);
         let label = |row: &HeatRow| {
             let (HeatRow::Partition { partition: key, .. } | HeatRow::Range { start: key, .. }) =
                 row;
-            truncate_inside(&bound(key.as_ref(), "(first)"), label_width_max(width))
+            truncate_inside(&bound(key.as_ref(), "(first)"), label_width)
         };
         let labels: Vec<String> = heat.rows.iter().map(label).collect();
         let widths = labels.iter().map(|label| label.width());
@@ -323,7 +326,7 @@ mod tests {
     #[test]
     fn columns_are_times_and_rows_are_keys() {
         let heat = heat();
-        let text = Picture::new(&heat, 60).text(Ink::Plain);
+        let text = Picture::new(&heat, 42).text(Ink::Plain);
         let expected = "\
 requests, 11:58 to 12:12 on 2026-02-02 UTC, a column is 1m
 (first)          ·.:=o#@@·····     1,000/s
@@ -332,6 +335,20 @@ peop…ition key'         .%           400/s
                 · idle  .:-=+*o#%@  1.0/s to 1,000/s, logarithmic
 ";
         assert_eq!(text, expected);
+    }
+
+    /// B19: labels are whole where the map leaves room for them.
+    #[test]
+    fn b19_labels_use_the_width_that_the_map_leaves_free() {
+        let heat = heat();
+        let text = Picture::new(&heat, 80).text(Ink::Plain);
+        assert!(
+            text.contains("\npeople 'a very long partition key' "),
+            "{text}"
+        );
+        let lines = text.lines().filter(|line| line.ends_with("/s"));
+        assert!(lines.clone().all(|line| line.width() <= 80), "{text}");
+        assert_eq!(lines.count(), 2);
     }
 
     #[test]

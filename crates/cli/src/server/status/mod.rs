@@ -1,8 +1,10 @@
 //! `partita status`: health and load of a server on one screen; with `--watch` refreshed each second.
 
+mod endpoint;
 mod page;
 
 use super::hot;
+use crate::args::admin_port::flag_for;
 use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{self, Field, Format, OutputArgs, Shape};
 use crate::screen::{self, Screen};
@@ -36,7 +38,11 @@ impl AdminPortCommand for StatusCommand {
         if self.watch {
             return watch(self.output, &port).await;
         }
-        let sample = Sample::take(&port).await?;
+        let mut sample = Sample::take(&port).await?;
+        if self.output.format() == Format::Table {
+            let url = &sample.status.document.listening.table;
+            sample.tables = Some(endpoint::ask(url, &port.to_string()).await);
+        }
         sample.print(self.output, &port, None)?;
         let state = &sample.status.document.state;
         let outcome = match state {
@@ -54,6 +60,9 @@ struct Sample {
     /// `None` until the data is open.
     ranges: Option<Page<Ranges>>,
     hot: Option<Page<Hot>>,
+    /// What the table endpoint answers; `None` if it was not asked. `--watch` does not ask it, because each request
+    /// would count as an error of the server's clients.
+    tables: Option<String>,
 }
 
 impl Sample {
@@ -65,6 +74,7 @@ impl Sample {
             status,
             ranges: if_open(port.ranges().await)?,
             hot: if_open(port.hot(HOT_MAX).await)?,
+            tables: None,
         })
     }
 
@@ -81,10 +91,12 @@ impl Sample {
     fn text(&self, port: &AdminPort, before: Option<&Self>) -> String {
         let page = StatusPage {
             admin: port.to_string(),
+            admin_flag: flag_for(port),
             status: &self.status.document,
             ranges: self.ranges.as_ref().map(|page| &page.document),
             hot: self.hot.as_ref().map(|page| &page.document),
             rate_now: self.rate_since(before),
+            tables: self.tables.as_deref(),
             width: screen::size().map_or(80, |(columns, _)| columns),
         };
         page.text()
@@ -97,15 +109,21 @@ impl Sample {
         before: Option<&Self>,
     ) -> Result<(), CommandError> {
         match args.format() {
-            Format::Json => output::print(&format!(
-                "{{\"status\": {},\n\"ranges\": {},\n\"hot\": {}}}",
-                self.status.text.trim(),
-                text(self.ranges.as_ref()),
-                text(self.hot.as_ref())
-            )),
+            Format::Json => output::print(&self.document()),
+            Format::Jsonl => output::print(&output::one_line(&self.document())),
             Format::Table => output::print(&self.text(port, before)),
-            Format::Jsonl | Format::Csv => self.write_record(args, before),
+            Format::Csv => self.write_record(args, before),
         }
+    }
+
+    /// The answers of the admin port in one document.
+    fn document(&self) -> String {
+        format!(
+            "{{\"status\": {},\n\"ranges\": {},\n\"hot\": {}}}",
+            self.status.text.trim(),
+            text(self.ranges.as_ref()),
+            text(self.hot.as_ref())
+        )
     }
 
     /// The most important numbers in one row.
@@ -116,24 +134,22 @@ impl Sample {
         let reasons = status.reasons.join("; ");
         let rate = self.rate_since(before).unwrap_or(load.requests_per_second);
         let in_flight = ValueRef::Int64(status.requests.in_flight);
-        // Doubles, because the JSON of this field has always had a decimal point.
-        let latency = |us: u64| Field::double(us as f64);
         args.write(Shape::Single, |output| {
             output.record(&[
-                ("State", Field::text(status.state.as_str())),
-                ("Reasons", Field::text(&reasons)),
-                ("UptimeSeconds", Field::tenths(status.uptime_seconds)),
-                ("RequestsPerSecond", Field::tenths(rate)),
+                ("state", Field::text(status.state.as_str())),
+                ("reasons", Field::text(&reasons)),
+                ("uptime_seconds", Field::tenths(status.uptime_seconds)),
+                ("requests_per_second", Field::tenths(rate)),
                 (
-                    "ThrottledPerSecond",
+                    "throttled_per_second",
                     Field::tenths(load.throttled_per_second),
                 ),
-                ("P50Us", latency(load.latency.p50_us)),
-                ("P99Us", latency(load.latency.p99_us)),
-                ("InFlight", Field::Plain(in_flight)),
-                ("Ranges", Field::count(ranges.count)),
-                ("Rewriting", Field::count(ranges.rewriting)),
-                ("NoSplitKey", Field::count(ranges.no_split_key)),
+                ("p50_us", Field::Latency(load.latency.p50_us)),
+                ("p99_us", Field::Latency(load.latency.p99_us)),
+                ("in_flight", Field::Plain(in_flight)),
+                ("ranges", Field::count(ranges.count)),
+                ("rewriting", Field::count(ranges.rewriting)),
+                ("no_split_key", Field::count(ranges.no_split_key)),
             ])
         })
     }

@@ -19,9 +19,13 @@ const WIDTH_MIN: usize = 30;
 /// The content of the screen.
 pub(super) struct StatusPage<'a> {
     pub(super) admin: String,
+    /// The flag of the admin port for printed commands.
+    pub(super) admin_flag: String,
     pub(super) status: &'a Status,
     pub(super) ranges: Option<&'a Ranges>,
     pub(super) hot: Option<&'a Hot>,
+    /// What the table endpoint answers, if it was asked.
+    pub(super) tables: Option<&'a str>,
     /// Requests a second since the last sample.
     pub(super) rate_now: Option<f64>,
     /// Width of the terminal, in columns.
@@ -33,6 +37,7 @@ impl StatusPage<'_> {
     pub(super) fn text(&self) -> String {
         let mut lines = self.health();
         lines.push(String::new());
+        lines.extend(self.tables.map(|answer| line("tables", answer)));
         lines.extend(self.load());
         lines.push(line("ranges", &self.changes()));
         lines.extend(self.limited());
@@ -206,7 +211,7 @@ impl StatusPage<'_> {
     }
 
     fn advice(&self, hot: &Hot) -> Vec<String> {
-        let advice = hot::advice(hot).into_iter().enumerate();
+        let advice = hot::advice(hot, &self.admin_flag).into_iter().enumerate();
         advice
             .map(|(at, text)| line(if at == 0 { "advice" } else { "" }, &text))
             .collect()
@@ -292,9 +297,11 @@ mod tests {
     fn page<'a>(status: &'a Status, hot: Option<&'a Hot>, width: usize) -> StatusPage<'a> {
         StatusPage {
             admin: "http://h:1".to_owned(),
+            admin_flag: String::new(),
             status,
             ranges: None,
             hot,
+            tables: None,
             rate_now: Some(9876.5),
             width,
         }

@@ -77,7 +77,7 @@ impl Heated {
         Self { server, admin }
     }
 
-    fn names() -> (partita_model::AccountName, partita_model::TableName) {
+    pub(super) fn names() -> (partita_model::AccountName, partita_model::TableName) {
         let account = partita_model::AccountName::new("devstoreaccount1").unwrap();
         (account, partita_model::TableName::new("People").unwrap())
     }

@@ -1,6 +1,6 @@
 //! Advice on a table's design. Each piece of advice states the observation, the remedy and its cost.
 
-use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State};
+use super::{DUE_FOR_BEGUN_MAX, End, Evidence, Judged, Scope, State, is_stricter};
 use crate::stress::mix::Kind;
 use partita_load::thousands;
 
@@ -17,6 +17,7 @@ const BUCKETS_MAX: u64 = 10_000;
 /// The advice, the most important first.
 pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
     let all = [
+        stricter(evidence, judged),
         keys(evidence, judged),
         batches(evidence),
         account(judged),
@@ -30,11 +31,11 @@ pub(super) fn of(evidence: &Evidence<'_>, judged: &[Judged]) -> Vec<String> {
 }
 
 /// Advises buckets if the load of a PartitionKey, or at an end of the table, exceeds or nearly reaches its target, or
-/// if the server refused attempts because of a partition's target.
+/// if the server refused most attempts because of a partition's target.
 fn keys(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     let of = |scope| judged.iter().find(|one| one.scope == scope);
     let (partition, server) = (of(Scope::Partition)?, of(Scope::Server)?);
-    let by_target = refused_as(evidence, "partition-target") > 0.0;
+    let by_target = refused_as(evidence, "partition-target") > MOSTLY;
     let is_over = server.state == State::Over || by_target;
     if !is_over {
         return (server.state == State::Near).then(|| headroom(server));
@@ -140,6 +141,23 @@ fn scans(evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
+/// Explains refusals by targets that the load does not exceed: the server has lower ones.
+fn stricter(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
+    let is_stricter = evidence.is_refused() && is_stricter(evidence, judged);
+    is_stricter.then(|| {
+        let by_account = refused_as(evidence, "account-target");
+        let of = match by_account > MOSTLY {
+            true => "for the account",
+            false => "for a partition",
+        };
+        format!(
+            "The server is stricter than --target {}: it has a lower target {of}. Judge the run by the server's own targets (--target classic, \
+             --target-partition, --target-account).",
+            evidence.targets.name()
+        )
+    })
+}
+
 /// Explains refused attempts whose reason is not an exceeded target.
 fn refusals(evidence: &Evidence<'_>, judged: &[Judged]) -> Option<String> {
     if !evidence.is_refused() {
@@ -206,7 +224,7 @@ fn given_up(evidence: &Evidence<'_>, reason: &str) -> u64 {
 }
 
 /// The share (0 to 1) of refused attempts whose reason ends with `reason`; 0 if it is below [`MENTIONED_SHARE_MIN`].
-fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
+pub(super) fn refused_as(evidence: &Evidence<'_>, reason: &str) -> f64 {
     let of_it = evidence
         .tries
         .refused

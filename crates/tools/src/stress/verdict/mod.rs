@@ -54,6 +54,15 @@ impl Targets {
         partition: None,
         account: None,
     };
+
+    /// The value of `--target` with these targets, for messages.
+    fn name(&self) -> &'static str {
+        match *self {
+            Self::AZURE => "azure",
+            Self::CLASSIC => "classic",
+            _ => "the targets of this run",
+        }
+    }
 }
 
 /// The figures on which a verdict is based.
@@ -272,10 +281,15 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
     });
     let load = load.unwrap_or_else(|| "no targets to compare with".to_owned());
     let refusals = format!(
-        "the server refused {:.1} % of the attempts",
-        refused * 100.0
+        "the server refused {:.1} % of the attempts ({})",
+        refused * 100.0,
+        reasons(evidence)
     );
     match state {
+        State::Over if evidence.is_refused() && is_stricter(evidence, judged) => {
+            let targets = evidence.targets.name();
+            format!("Throttled: {refusals}; it is stricter than --target {targets}: {load}")
+        }
         State::Over if evidence.is_refused() => format!("Throttled: {refusals}; {load}"),
         State::Over if worst.is_some_and(|one| one.state == State::Over) => {
             let then = match worst.map(|one| one.scope) {
@@ -290,6 +304,22 @@ fn headline(evidence: &Evidence<'_>, judged: &[Judged], state: State) -> String 
         State::Near => format!("Near the target: {load}"),
         State::Within => format!("Within the targets: {load}"),
     }
+}
+
+/// The reasons of the refusals, the most frequent first.
+fn reasons(evidence: &Evidence<'_>) -> String {
+    let mut reasons: Vec<_> = evidence.tries.refused.iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let text =
+        |(reason, count): &(&String, &u64)| format!("{reason} {}", thousands(**count as f64));
+    let texts: Vec<String> = reasons.iter().map(text).collect();
+    texts.join(", ")
+}
+
+/// Whether the server refused attempts because of its targets, although no load exceeds the targets of the verdict.
+fn is_stricter(evidence: &Evidence<'_>, judged: &[Judged]) -> bool {
+    let is_over = judged.iter().any(|one| one.state == State::Over);
+    !is_over && advice::refused_as(evidence, "-target") > 0.0
 }
 
 fn operations(count: u64) -> String {

@@ -246,17 +246,20 @@ fn refusals_give_advice_by_reason() {
     let cases: [(&Case, &str, &[&str]); 6] = [
         (
             &throttled,
-            "Throttled: the server refused 40.0 % of the attempts; 1,000 entities/s requested from one partition, target 500",
+            "Throttled: the server refused 40.0 % of the attempts (partition-target 4,000); 1,000 entities/s requested from one partition, target 500",
             &["% 3 + '-' + key, 3 buckets (each then takes about 333/s)"],
         ),
         (
             &closed,
-            "Throttled: ",
-            &["at least 2 buckets (a closed loop slows down"],
+            "; it is stricter than --target classic: 480 entities/s requested from one partition",
+            &[
+                "lower target for a partition",
+                "at least 2 buckets (a closed loop slows down",
+            ],
         ),
         (
             &moving,
-            "Throttled: the server refused 4.1 %",
+            "Throttled: the server refused 4.1 % of the attempts (range-in-transit 400, overloaded 10)",
             &["being split or moved"],
         ),
         (&overloaded, "Throttled: ", &["overloaded as a whole"]),
@@ -277,6 +280,25 @@ fn refusals_give_advice_by_reason() {
     for (case, headline, advice) in cases {
         assert_verdict(case, Targets::CLASSIC, (State::Over, headline, advice));
     }
+}
+
+/// B4: a server with lower targets than the verdict's. The reasons of the refusals lead, and no advice contradicts the
+/// figures.
+#[test]
+fn b4_a_stricter_server_is_named_instead_of_a_hot_partition() {
+    let scans = Case {
+        asked: 4_500.0,
+        share: 0.1,
+        refused: &[("partition-target", 72), ("account-target", 615)],
+        kinds: &[(Kind::Get, 900, 900), (Kind::Scan, 100, 90_000)],
+        ..QUIET
+    };
+    let headline = "Throttled: the server refused 6.9 % of the attempts (account-target 615, partition-target 72); it is stricter than --target azure: ";
+    let advice: &[&str] = &[
+        "The server is stricter than --target azure: it has a lower target for the account",
+        "scan the whole table",
+    ];
+    assert_verdict(&scans, Targets::AZURE, (State::Over, headline, advice));
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! the position in the text of a syntax error is the end of the wrong token ("Syntax error at position 7 in 'aaa bbb
 //! ccc'.").
 
-use crate::{ErrorCode, Failure};
+use super::hint;
+use crate::{ErrorCode, Failure, Hint};
+use partita_model::EdmType;
 use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// The kind of a token.
@@ -60,24 +62,48 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
+    /// The text after `token`.
+    pub(super) fn after(&self, token: &Token<'_>) -> &'a str {
+        self.text.get(token.end()..).unwrap_or_default()
+    }
+
+    /// The words from `token` on that were probably meant as one text.
+    pub(super) fn unquoted_text(&self, token: &Token<'_>) -> &'a str {
+        hint::unquoted_text(self.text, token.start)
+    }
+
+    /// A hint for this part of the filter.
+    pub(super) fn hint(&self, start: usize, end: usize, text: String) -> Hint {
+        Hint::new(self.text, start, end, text)
+    }
+
+    /// The failure for a part of OData that the service does not implement.
+    pub(super) fn not_implemented(&self, token: &Token<'_>, hint: String) -> Failure {
+        let hint = self.hint(token.start, token.end(), hint);
+        Failure::new(ErrorCode::NotImplemented).hint(hint)
+    }
+
     /// The failure for a text that is not a filter; its position is the end of `token`.
-    pub(super) fn syntax_error(&self, token: &Token<'_>) -> Failure {
+    pub(super) fn syntax_error(&self, token: &Token<'_>, hint: String) -> Failure {
         let message = format!(
             "Syntax error at position {} in '{}'.",
             token.end(),
             self.text
         );
-        Failure::with_message(ErrorCode::InvalidInput, message)
+        let hint = self.hint(token.start, token.end(), hint);
+        Failure::with_message(ErrorCode::InvalidInput, message).hint(hint)
     }
 
     /// The failure for a literal that is not valid for its type.
-    pub(super) fn unrecognized(&self, edm: &str, token: &Token<'_>) -> Failure {
+    pub(super) fn unrecognized(&self, edm: EdmType, token: &Token<'_>) -> Failure {
         let Token { text, start, .. } = token;
         let message = format!(
-            "Unrecognized '{edm}' literal '{text}' at '{start}' in '{}'.",
+            "Unrecognized '{}' literal '{text}' at '{start}' in '{}'.",
+            edm.name(),
             self.text
         );
-        Failure::with_message(ErrorCode::InvalidInput, message)
+        let hint = self.hint(token.start, token.end(), hint::literal(edm, text));
+        Failure::with_message(ErrorCode::InvalidInput, message).hint(hint)
     }
 
     /// The next token; [`Kind::End`] at the end of the text, also on further calls.
@@ -110,7 +136,7 @@ impl<'a> Lexer<'a> {
             }
             other => {
                 let token = self.token(Kind::Sign, other.len_utf8());
-                Err(self.syntax_error(&token))
+                Err(self.syntax_error(&token, hint::foreign_sign(rest)))
             }
         }
     }
@@ -138,7 +164,8 @@ impl<'a> Lexer<'a> {
                     self.text.len(),
                     self.text
                 );
-                return Err(Failure::with_message(ErrorCode::InvalidInput, message));
+                let hint = self.hint(self.at, self.text.len(), hint::unclosed());
+                return Err(Failure::with_message(ErrorCode::InvalidInput, message).hint(hint));
             };
             length += quote + 1;
             if rest.as_bytes().get(length) != Some(&b'\'') {

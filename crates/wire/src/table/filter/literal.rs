@@ -1,5 +1,6 @@
 //! Literals of a filter (service document "Querying tables and entities").
 
+use super::hint;
 use super::lexer::{Kind, Lexer, Token};
 use crate::Failure;
 use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value};
@@ -38,14 +39,14 @@ fn number(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
         Some("D" | "d") => EdmType::Double,
         Some("") if cut.contains(['.', 'e', 'E']) => EdmType::Double,
         Some("") => EdmType::Int32,
-        _ => return Err(lexer.syntax_error(token)),
+        _ => return Err(lexer.syntax_error(token, hint::number_suffix(text))),
     };
     let value = match edm {
         EdmType::Int64 => cut.parse().ok().map(Value::Int64),
         EdmType::Int32 => cut.parse().ok().map(Value::Int32),
         _ => double(cut).map(Value::Double),
     };
-    value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
+    value.ok_or_else(|| lexer.unrecognized(edm, token))
 }
 
 /// A finite double with digits on both sides of its point.
@@ -65,9 +66,9 @@ fn quoted(lexer: &Lexer<'_>, token: &Token<'_>) -> Result<Value, Failure> {
         "datetime" => (EdmType::DateTime, date_time(inner).map(Value::DateTime)),
         "guid" => (EdmType::Guid, Guid::parse(inner).ok().map(Value::Guid)),
         "X" | "x" | "binary" => (EdmType::Binary, binary(inner).map(Value::Binary)),
-        _ => return Err(lexer.syntax_error(token)),
+        _ => return Err(lexer.syntax_error(token, hint::literal_prefix(prefix))),
     };
-    value.ok_or_else(|| lexer.unrecognized(edm.name(), token))
+    value.ok_or_else(|| lexer.unrecognized(edm, token))
 }
 
 /// Also accepts date-times that cannot be stored, because filters only compare: clients send .NET's

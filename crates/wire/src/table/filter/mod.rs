@@ -14,16 +14,22 @@
 //! - parts of OData that the service does not implement (functions, arithmetic, comparing two properties or two
 //!   literals, navigation) are 501 NotImplemented; every other error is 400 InvalidInput, and syntax errors have their
 //!   position in the text;
+//! - a failure has a hint: which part is wrong, and what to write instead;
 //! - [`FILTER_BYTES_MAX`] and [`FILTER_DEPTH_MAX`] limit the text; the parser has an explicit stack and does not recurse.
 //!
 //! Callers pass the text percent-decoded.
 
+mod hint;
+#[cfg(test)]
+mod hint_tests;
+mod invalid_filter;
 mod lexer;
 mod literal;
 mod parser;
 #[cfg(test)]
 mod tests;
 
+pub use invalid_filter::{InvalidFilter, check_filter};
 pub use parser::parse_filter;
 
 /// Maximum length of a filter, in bytes. A filter for many keys can be this long; the limit of URLs is lower.

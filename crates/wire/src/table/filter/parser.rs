@@ -1,5 +1,6 @@
 //! Builds the filter tree from tokens, by operator precedence with an explicit stack.
 
+use super::hint;
 use super::lexer::{Kind, Lexer, Token};
 use super::literal::literal;
 use super::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX};
@@ -45,6 +46,8 @@ enum Operand {
 struct Parser<'a> {
     lexer: Lexer<'a>,
     token: Token<'a>,
+    /// The token before `token`.
+    before: Token<'a>,
     waiting: Vec<Waiting>,
     /// The number of `not`s and open parentheses in `waiting`.
     depth: usize,
@@ -58,6 +61,7 @@ impl<'a> Parser<'a> {
         Ok(Self {
             lexer,
             token,
+            before: token,
             waiting: Vec::new(),
             depth: 0,
             done: Vec::new(),
@@ -77,17 +81,28 @@ impl<'a> Parser<'a> {
         // A parenthesis that is still open is unmatched.
         match (self.waiting.is_empty(), self.done.pop()) {
             (true, Some(filter)) => Ok(filter),
-            _ => Err(self.syntax_error()),
+            _ => Err(self.syntax_error(self.no_operator())),
         }
     }
 
-    fn advance(&mut self) -> Result<Token<'a>, Failure> {
+    fn advance(&mut self) -> Result<(), Failure> {
         let next = self.lexer.next()?;
-        Ok(std::mem::replace(&mut self.token, next))
+        self.before = std::mem::replace(&mut self.token, next);
+        Ok(())
     }
 
-    fn syntax_error(&self) -> Failure {
-        self.lexer.syntax_error(&self.token)
+    fn syntax_error(&self, hint: String) -> Failure {
+        self.lexer.syntax_error(&self.token, hint)
+    }
+
+    fn not_implemented(&self, hint: String) -> Failure {
+        self.lexer.not_implemented(&self.token, hint)
+    }
+
+    /// The hint for a token where an operator, a parenthesis or the end must be.
+    fn no_operator(&self) -> String {
+        let opened = self.waiting.contains(&Waiting::Open);
+        hint::no_operator(&self.token, &self.before, opened)
     }
 
     fn push_waiting(&mut self, waiting: Waiting) -> Result<(), Failure> {
@@ -120,11 +135,11 @@ impl<'a> Parser<'a> {
         while self.token.kind == Kind::Close {
             self.reduce_below(Waiting::Or);
             if self.waiting.pop() != Some(Waiting::Open) {
-                return Err(self.syntax_error());
+                return Err(self.syntax_error(self.no_operator()));
             }
             self.depth -= 1;
             let Some(inner) = self.done.pop() else {
-                return Err(self.syntax_error());
+                return Err(self.syntax_error(self.no_operator()));
             };
             self.finish_operand(inner);
             self.advance()?;
@@ -170,23 +185,27 @@ impl<'a> Parser<'a> {
         let left = self.operand()?;
         let Some(op) = comparison(&self.token) else {
             if self.is_foreign_operator() {
-                return Err(ErrorCode::NotImplemented.into());
+                return Err(self.not_implemented(self.no_operator()));
             }
             return match left {
                 Operand::Property(property) => Ok(Filter::IsTrue(property)),
                 Operand::Literal(Value::Boolean(value)) => Ok(Filter::Constant(value)),
-                Operand::Literal(_) | Operand::Null => Err(self.lexer.syntax_error(&first)),
+                Operand::Literal(_) | Operand::Null => {
+                    let hint = hint::lonely_literal(&first);
+                    Err(self.lexer.syntax_error(&first, hint))
+                }
             };
         };
         self.advance()?;
         if self.token.kind == Kind::Open {
-            return Err(ErrorCode::NotImplemented.into());
+            return Err(self.not_implemented(hint::parenthesized_value()));
         }
+        let second = self.token;
         let right = self.operand()?;
         if comparison(&self.token).is_some() || self.is_foreign_operator() {
-            return Err(ErrorCode::NotImplemented.into());
+            return Err(self.not_implemented(self.no_operator()));
         }
-        compare(left, op, right)
+        self.compare((first, left), op, (second, right))
     }
 
     /// A property or a literal. A word before a parenthesis is a function, and a word before a slash is a path; the
@@ -200,23 +219,79 @@ impl<'a> Parser<'a> {
         match token.kind {
             Kind::Word => {}
             Kind::Sign if matches!(token.text, "-" | "$") => {
-                return Err(ErrorCode::NotImplemented.into());
+                return Err(self.not_implemented(hint::no_operand(&token)));
             }
-            _ => return Err(self.syntax_error()),
+            _ => return Err(self.syntax_error(hint::no_operand(&token))),
         }
         if token.text == "null" {
             self.advance()?;
             return Ok(Operand::Null);
         }
         if matches!(token.text, "and" | "or" | "not") || comparison(&token).is_some() {
-            return Err(self.syntax_error());
+            return Err(self.syntax_error(hint::no_operand(&token)));
         }
         self.advance()?;
-        let navigates = self.token.kind == Kind::Sign && self.token.text == "/";
-        if navigates || self.token.kind == Kind::Open {
-            return Err(ErrorCode::NotImplemented.into());
+        if self.token.kind == Kind::Open {
+            let hint = hint::function(token.text, self.lexer.after(&self.token));
+            return Err(self.lexer.not_implemented(&token, hint));
+        }
+        if self.token.kind == Kind::Sign && self.token.text == "/" {
+            return Err(self.lexer.not_implemented(&token, hint::path()));
         }
         Ok(Operand::Property(Property::from_name(token.text)))
+    }
+
+    fn compare(
+        &self,
+        (first, left): (Token<'a>, Operand),
+        op: Comparison,
+        (second, right): (Token<'a>, Operand),
+    ) -> Result<Filter, Failure> {
+        let (property, op, literal) = match (left, right) {
+            (Operand::Null, _) => return Err(self.null_failure(op, &first)),
+            (_, Operand::Null) => return Err(self.null_failure(op, &second)),
+            (Operand::Property(property), Operand::Literal(literal)) => (property, op, literal),
+            (Operand::Literal(literal), Operand::Property(property)) => {
+                (property, op.mirrored(), literal)
+            }
+            (Operand::Property(_), Operand::Property(_)) => {
+                let meant = self.lexer.unquoted_text(&second);
+                let (start, end) = (second.start, second.start + meant.len());
+                let hint = self.lexer.hint(start, end, hint::unquoted(meant));
+                return Err(Failure::new(ErrorCode::NotImplemented).hint(hint));
+            }
+            (Operand::Literal(_), Operand::Literal(_)) => {
+                let hint = hint::two_literals(&first);
+                return Err(self.lexer.not_implemented(&first, hint));
+            }
+        };
+        Ok(Filter::Compare {
+            property,
+            op,
+            literal,
+        })
+    }
+
+    /// The failure for a comparison with `null`. The filter language has this word, but the service accepts no
+    /// comparison with it.
+    fn null_failure(&self, op: Comparison, token: &Token<'_>) -> Failure {
+        let name = match op {
+            Comparison::Equal | Comparison::NotEqual => None,
+            Comparison::Less => Some("LessThan"),
+            Comparison::LessOrEqual => Some("LessThanOrEqual"),
+            Comparison::Greater => Some("GreaterThan"),
+            Comparison::GreaterOrEqual => Some("GreaterThanOrEqual"),
+        };
+        let message = name.map(|name| {
+            format!(
+                "The operator '{name}' is not supported for the 'null' literal; only equality checks are supported."
+            )
+        });
+        let failure = Failure {
+            message: message.map(Into::into),
+            ..Failure::new(ErrorCode::InvalidInput)
+        };
+        failure.hint(self.lexer.hint(token.start, token.end(), hint::null()))
     }
 
     fn is_foreign_operator(&self) -> bool {
@@ -227,9 +302,9 @@ impl<'a> Parser<'a> {
     /// implemented; any other token is a syntax error.
     fn misplaced_operator(&self) -> Failure {
         if comparison(&self.token).is_some() || self.is_foreign_operator() {
-            ErrorCode::NotImplemented.into()
+            self.not_implemented(self.no_operator())
         } else {
-            self.syntax_error()
+            self.syntax_error(self.no_operator())
         }
     }
 }
@@ -247,41 +322,6 @@ fn comparison(token: &Token<'_>) -> Option<Comparison> {
         "ge" => Comparison::GreaterOrEqual,
         _ => return None,
     })
-}
-
-fn compare(left: Operand, op: Comparison, right: Operand) -> Result<Filter, Failure> {
-    let (property, op, literal) = match (left, right) {
-        (Operand::Null, _) | (_, Operand::Null) => return Err(null_failure(op)),
-        (Operand::Property(property), Operand::Literal(literal)) => (property, op, literal),
-        (Operand::Literal(literal), Operand::Property(property)) => {
-            (property, op.mirrored(), literal)
-        }
-        (Operand::Property(_), Operand::Property(_))
-        | (Operand::Literal(_), Operand::Literal(_)) => {
-            return Err(ErrorCode::NotImplemented.into());
-        }
-    };
-    Ok(Filter::Compare {
-        property,
-        op,
-        literal,
-    })
-}
-
-/// The failure for a comparison with `null`. The filter language has this word, but the service accepts no comparison
-/// with it.
-fn null_failure(op: Comparison) -> Failure {
-    let name = match op {
-        Comparison::Equal | Comparison::NotEqual => return ErrorCode::InvalidInput.into(),
-        Comparison::Less => "LessThan",
-        Comparison::LessOrEqual => "LessThanOrEqual",
-        Comparison::Greater => "GreaterThan",
-        Comparison::GreaterOrEqual => "GreaterThanOrEqual",
-    };
-    let message = format!(
-        "The operator '{name}' is not supported for the 'null' literal; only equality checks are supported."
-    );
-    Failure::with_message(ErrorCode::InvalidInput, message)
 }
 
 /// Joins both filters into one chain of `operator`, which is `and` or `or`. If `left` or `right` is such a chain, its

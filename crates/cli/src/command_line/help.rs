@@ -1,0 +1,215 @@
+//! Help texts. `-h` is short: the flags that most callers need, and the commands in groups. `--help` has every flag, and
+//! two examples for each command. The manual pages have the text of `--help`.
+
+use super::CommandLine;
+use clap::{Arg, Command, CommandFactory as _};
+use std::fmt::Write as _;
+
+/// Two examples for each command: a line with the command's name, then the examples, which begin with `partita`.
+const EXAMPLES: &str = include_str!("examples.txt");
+
+/// The commands in the order of their use, by group.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Serve", &["serve", "check", "config"]),
+    (
+        "Data",
+        &[
+            "table",
+            "entity",
+            "scan",
+            "count",
+            "partitions",
+            "purge",
+            "log",
+            "queue",
+        ],
+    ),
+    (
+        "Move data",
+        &[
+            "export", "import", "copy", "diff", "migrate", "fleet", "snapshot", "backup", "restore",
+        ],
+    ),
+    (
+        "Look",
+        &["status", "hot", "heat", "ranges", "explain", "stress"],
+    ),
+    ("Act", &["admin"]),
+    ("Set up", &["connect", "completions", "man", "help"]),
+];
+
+/// Flags that `-h` shows although their group has many more.
+const SHORT: [&str; 13] = [
+    "admin",
+    "admin-port",
+    "accounts",
+    "ca",
+    "connection-string",
+    "in-memory",
+    "jobs",
+    "location",
+    "prefix",
+    "queue-port",
+    "resume",
+    "table-port",
+    "tls",
+];
+
+/// The whole command line with its help texts.
+pub(super) fn command() -> Command {
+    let command = described(CommandLine::command(), "");
+    let groups = groups(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// Adds the texts to a command and its subcommands. `path` is the name of the command, without `partita`.
+fn described(command: Command, path: &str) -> Command {
+    let short = command.get_after_help().map(ToString::to_string);
+    let mut long = short.clone().unwrap_or_default();
+    let examples: Vec<&str> = examples(path).collect();
+    if !examples.is_empty() {
+        let gap = if long.is_empty() { "" } else { "\n\n" };
+        let _ = write!(long, "{gap}Examples:");
+        for example in &examples {
+            let _ = write!(long, "\n  {example}");
+        }
+    }
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    let command = names.into_iter().fold(command, |command, name| {
+        let path = format!("{path} {name}");
+        command.mut_subcommand(name, |command| described(command, path.trim()))
+    });
+    let command = command.mut_args(|arg| {
+        let is_hidden = is_for_long_help(&arg);
+        arg.hide_short_help(is_hidden)
+    });
+    if examples.is_empty() {
+        return command;
+    }
+    let gap = if short.is_some() { "\n\n" } else { "" };
+    let short = format!(
+        "{}{gap}--help shows every flag, and examples.",
+        short.unwrap_or_default()
+    );
+    command.after_help(short).after_long_help(long)
+}
+
+/// Whether only `--help` shows a flag: one of a group, of which `-h` shows few.
+fn is_for_long_help(arg: &Arg) -> bool {
+    let long = arg.get_long().unwrap_or_default();
+    arg.get_help_heading().is_some() && !SHORT.contains(&long)
+}
+
+/// The examples of a command.
+fn examples(path: &str) -> impl Iterator<Item = &'static str> {
+    let mut lines = EXAMPLES.lines();
+    let found = lines.find(|line| *line == path).is_some();
+    lines.take_while(move |line| found && line.starts_with("partita "))
+}
+
+/// The commands of each group, a line for each.
+fn groups(command: &Command) -> String {
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(text, "\n{group}:");
+        for name in names {
+            let found = command.find_subcommand(name);
+            let about = found.and_then(Command::get_about).map(ToString::to_string);
+            let about = about.unwrap_or_else(|| "Show the help of a command".to_owned());
+            let _ = writeln!(text, "  {name:<13}{about}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a line, as a shell splits them.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('"').enumerate();
+        let mut words = Vec::new();
+        for (at, part) in parts {
+            match at % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    fn each_leaf(command: &Command, path: &str, take: &mut dyn FnMut(&str)) {
+        if !command.is_subcommand_required_set() && !path.is_empty() {
+            take(path);
+        }
+        for command in command.get_subcommands() {
+            let path = format!("{path} {}", command.get_name());
+            each_leaf(command, path.trim(), take);
+        }
+    }
+
+    #[test]
+    fn every_command_has_two_examples_that_parse() {
+        let command = command();
+        let mut known = Vec::new();
+        each_leaf(&command, "", &mut |path| {
+            let examples: Vec<&str> = examples(path).collect();
+            assert!(examples.len() >= 2, "{path} has no two examples");
+            for example in examples {
+                assert!(example.starts_with(&format!("partita {path}")), "{example}");
+                let parsed = super::command().try_get_matches_from(words(example));
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+            }
+            known.push(path.to_owned());
+        });
+        let mut titles = EXAMPLES
+            .lines()
+            .filter(|line| !line.starts_with("partita "));
+        assert!(titles.all(|title| known.iter().any(|path| path == title)));
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = command();
+        let grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        for command in command.get_subcommands() {
+            let name = command.get_name();
+            let count = grouped.iter().filter(|it| **it == name).count();
+            assert_eq!(count, 1, "{name}");
+        }
+        assert_eq!(grouped.len(), command.get_subcommands().count() + 1);
+    }
+
+    #[test]
+    fn short_help_is_shorter_than_long_help() {
+        let mut command = command();
+        command.build();
+        let scan = command.find_subcommand_mut("scan").unwrap();
+        let short = scan.render_help().to_string();
+        let long = scan.render_long_help().to_string();
+        assert!(short.lines().count() < 35, "{short}");
+        assert!(
+            !short.contains("--to-key") && !short.contains("Examples:"),
+            "{short}"
+        );
+        assert!(long.contains("--page-rows") && long.contains("Examples:\n  partita scan people"));
+        let help = command.render_help().to_string();
+        for words in [
+            "\nServe:\n  serve ",
+            "\nMove data:\n  export ",
+            "\nOptions:\n",
+        ] {
+            assert!(help.contains(words), "{help}");
+        }
+    }
+}

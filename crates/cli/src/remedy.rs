@@ -1,0 +1,53 @@
+//! What to do about an error, where its cause is known: the last part of the message of a failed command.
+
+use crate::error::CommandError;
+use partita_client::{ConnectionFault, ErrorCode};
+use std::error::Error;
+
+/// What the user can change; `None` where the message already says it, or no remedy is known.
+pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
+    // The message of an admin error says what to do if no server answers.
+    let is_admin = matches!(error, CommandError::Admin(_));
+    match ConnectionFault::of(error) {
+        Some(ConnectionFault::Refused) if is_admin => return None,
+        Some(ConnectionFault::Refused) => {
+            return Some("is a server running? `partita serve` starts one");
+        }
+        Some(ConnectionFault::NoTls) => {
+            return Some(
+                "write http:// instead of https:// in the URL, or DefaultEndpointsProtocol=http in the connection string",
+            );
+        }
+        Some(ConnectionFault::NoHttp) => {
+            return Some(
+                "if the server has TLS, write https:// instead of http:// in the URL, or DefaultEndpointsProtocol=https in the connection string",
+            );
+        }
+        Some(ConnectionFault::UnknownAuthority) => {
+            return Some(
+                "name the file of its authority with --ca FILE or SSL_CERT_FILE=FILE; for a server with --tls dev, the server prints the file when it starts",
+            );
+        }
+        _ => {}
+    }
+    let client = client_error(error)?;
+    (client.code() == Some(ErrorCode::AuthenticationFailed)).then_some(
+        "the account name, the key or the signature is wrong, or the clocks of both machines differ by more than 15m; check --account, --key, --sas or the connection string, and compare with `partita connect`",
+    )
+}
+
+/// The error of the client among the causes.
+fn client_error(error: &CommandError) -> Option<&partita_client::Error> {
+    if let CommandError::Client(error) = error {
+        return Some(error);
+    }
+    let mut next = error.source();
+    while let Some(error) = next {
+        let boxed = || Some(&**error.downcast_ref::<Box<partita_client::Error>>()?);
+        if let Some(found) = error.downcast_ref().or_else(boxed) {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
+}
