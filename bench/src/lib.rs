@@ -24,6 +24,7 @@ mod http;
 mod load;
 mod measure;
 mod options;
+pub mod packages;
 mod prepare;
 mod process;
 pub mod project;
