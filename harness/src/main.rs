@@ -19,6 +19,7 @@
 //! | `diskfull` | fills a small file system |
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
+//! | `fleet` | kills the workers of fleets and their server; compares every result with the known rows |
 //! | `footprint` | measures memory and time to ready |
 //! | `hostile` | sends requests that break the rules, and checks that nothing changes |
 //! | `idle` | measures the memory of idle connections |
@@ -36,6 +37,7 @@ mod deletes;
 mod diskfaults;
 mod diskfull;
 mod fairness;
+mod fleet;
 mod footprint;
 mod hostile;
 mod idle;
@@ -77,6 +79,8 @@ enum Test {
     Diskfull(diskfull::Arguments),
     /// Measure the latency of ten modest tenants while another tenant is abusive
     Fairness(fairness::Arguments),
+    /// Kill the workers of fleets and their server at random moments and compare every result with the known rows
+    Fleet(fleet::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
     /// Send requests that break the rules and check the answers, the rows and the memory
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Test::Diskfaults(arguments) => diskfaults::run(&arguments),
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
+        Test::Fleet(arguments) => fleet::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
         Test::Hostile(arguments) => hostile::run(&arguments),
         Test::Idle(arguments) => idle::run(&arguments),

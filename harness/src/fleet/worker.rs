@@ -1,0 +1,105 @@
+//! The workers of a job: processes that are killed and replaced.
+
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use partita_bench::park_for;
+use partita_load::Random;
+
+use super::toolbox::Toolbox;
+use super::{WORKERS, pause};
+
+/// Longest duration of a job.
+const DEADLINE: Duration = Duration::from_secs(20 * 60);
+
+/// Time between two looks at a process.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How often a worker may end because the server was gone for too long.
+const GAVE_UP_MAX: u64 = 20;
+
+/// What happened to a worker and those that replaced it.
+#[derive(Debug, Default)]
+pub(super) struct WorkerLife {
+    pub(super) kills: u64,
+    /// Workers that ended with an error before they were killed.
+    pub(super) gave_up: u64,
+}
+
+/// The workers of a job.
+pub(super) struct Workers<'a> {
+    toolbox: &'a Toolbox,
+    job: &'a str,
+    /// Kills of each worker.
+    kills: u64,
+    /// The time over which they are spread.
+    spread: Duration,
+    deadline: Instant,
+    /// Workers that have seen the end of the job.
+    ended: AtomicU64,
+}
+
+impl<'a> Workers<'a> {
+    pub(super) fn new(toolbox: &'a Toolbox, job: &'a str, kills: u64, spread: Duration) -> Self {
+        Self {
+            toolbox,
+            job,
+            kills,
+            spread,
+            deadline: Instant::now() + DEADLINE,
+            ended: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether no worker is left.
+    pub(super) fn have_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) == WORKERS
+    }
+
+    /// Starts a worker, kills it after a random time, and so on; the last one works until the job ends.
+    pub(super) fn live(&self, worker: u64, mut random: Random) -> anyhow::Result<WorkerLife> {
+        let lived = self.lives(worker, &mut random);
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        lived
+    }
+
+    fn lives(&self, worker: u64, random: &mut Random) -> anyhow::Result<WorkerLife> {
+        let mut life = WorkerLife::default();
+        loop {
+            let mut process = self.toolbox.worker(self.job, worker)?.spawn()?;
+            let killed_at = match life.kills < self.kills {
+                true => Instant::now() + pause(random, self.spread, self.kills),
+                false => self.deadline,
+            };
+            match ended_before(&mut process, killed_at)? {
+                Some(status) if status.success() => return Ok(life),
+                Some(status) => {
+                    life.gave_up += 1;
+                    ensure!(life.gave_up <= GAVE_UP_MAX, "a worker ended: {status}");
+                }
+                None => {
+                    process.kill()?;
+                    process.wait()?;
+                    ensure!(
+                        killed_at < self.deadline,
+                        "the job takes longer than {DEADLINE:?}"
+                    );
+                    life.kills += 1;
+                }
+            }
+        }
+    }
+}
+
+/// How a process ended; `None` if it still runs at this time.
+fn ended_before(process: &mut Child, time: Instant) -> anyhow::Result<Option<ExitStatus>> {
+    loop {
+        let ended = process.try_wait()?;
+        if ended.is_some() || Instant::now() >= time {
+            return Ok(ended);
+        }
+        park_for(LOOK);
+    }
+}
