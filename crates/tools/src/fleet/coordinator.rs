@@ -6,7 +6,7 @@ use super::job::Job;
 use super::job_spec::JobSpec;
 use super::job_state::JobState;
 use super::step_row::StepSummary;
-use super::{Access, FleetError, FleetTable, StepRow, StepState, Tally, jobs};
+use super::{Access, FleetError, FleetTable, ImportFile, StepRow, StepState, Tally, Work, jobs};
 use crate::scan::{Part, Step, Strategy};
 
 /// Number of dead steps that [`resume`] opens between two queries.
@@ -32,11 +32,32 @@ pub fn plan(spec: &JobSpec, split_points: &[String]) -> Vec<Step> {
 /// # Errors
 /// [`FleetError::Query`], [`FleetError::Template`], [`FleetError::Transfer`], [`FleetError::Table`].
 pub async fn start(table: &FleetTable, spec: JobSpec, steps: &[Step]) -> Result<Job, FleetError> {
+    let work = deal(steps, FOLLOW_UPS_MAX).into_iter().map(Work::Parts);
+    start_with(table, spec, work).await
+}
+
+/// Starts an import of these files, as [`start`].
+///
+/// # Errors
+/// [`FleetError::Insert`], [`FleetError::Table`].
+pub async fn start_import(
+    table: &FleetTable,
+    spec: JobSpec,
+    files: &[ImportFile],
+) -> Result<Job, FleetError> {
+    let work = deal(files, FOLLOW_UPS_MAX).into_iter().map(Work::Files);
+    start_with(table, spec, work).await
+}
+
+async fn start_with(
+    table: &FleetTable,
+    spec: JobSpec,
+    work: impl Iterator<Item = Work>,
+) -> Result<Job, FleetError> {
     spec.query()?;
     jobs::prepare(&spec).await?;
     let job = Job::new(spec);
-    let rows = deal(steps).into_iter();
-    let rows = rows.map(|work| StepRow::open(&job.id, work));
+    let rows = work.map(|work| StepRow::open(&job.id, work));
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     table.create().await?;
     table.insert_steps(&rows).await?;

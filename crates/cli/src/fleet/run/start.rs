@@ -6,27 +6,54 @@ use crate::args::ScanArgs;
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use clap::value_parser;
-use partita_tools::fleet::{JobKind, JobSpec, plan, start};
+use partita_tools::fleet::{Job, JobKind, JobSpec, plan, start};
 use partita_tools::scan::{Emit, Order, Strategy};
 use partita_tools::transfer::Source;
+
+/// A step ends after this many rows, unless the command says otherwise.
+pub(super) const STEP_ROWS: u64 = 20_000;
+
+/// How the steps of a job are repeated.
+#[derive(Debug, clap::Args)]
+pub(super) struct StepArgs {
+    /// Attempts of a step before it is dead
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 5)]
+    pub(super) tries: u32,
+    /// How long a step is reserved for a worker that gives no sign of life
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400), default_value_t = 60)]
+    pub(super) visibility: u64,
+    /// Also work on the job in this process, with --jobs steps at a time
+    #[arg(long)]
+    work: bool,
+}
 
 /// How a job runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StartArgs {
     /// A step ends after this many rows
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 20_000)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = STEP_ROWS)]
     step_rows: u64,
-    /// Attempts of a step before it is dead
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 5)]
-    tries: u32,
-    /// How long a step is reserved for a worker that gives no sign of life
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=86_400), default_value_t = 60)]
-    visibility: u64,
-    /// Also work on the job in this process, with --jobs steps at a time
-    #[arg(long)]
-    work: bool,
+    #[command(flatten)]
+    steps: StepArgs,
     #[command(flatten)]
     scan: ScanArgs,
+}
+
+impl StepArgs {
+    /// Shows the id of a job that has started, and works on it if that is wanted.
+    pub(super) async fn started(
+        &self,
+        fleet: &Fleet,
+        progress: Progress,
+        job: &Job,
+        jobs: usize,
+    ) -> CommandResult {
+        output::print(&job.id)?;
+        if self.work {
+            work(fleet, job, fleet.access(None, true), jobs).await?;
+        }
+        progress.finish(&format!("job {} started", job.id), Outcome::Done)
+    }
 }
 
 impl StartArgs {
@@ -51,8 +78,8 @@ impl StartArgs {
             },
             page_rows: self.scan.page_rows.into(),
             step_rows: self.step_rows,
-            tries: self.tries,
-            visibility_seconds: self.visibility,
+            tries: self.steps.tries,
+            visibility_seconds: self.steps.visibility,
             rows_expected: self.scan.total,
         };
         let strategy = self.scan.strategy;
@@ -67,10 +94,7 @@ impl StartArgs {
             Strategy::Prefix | Strategy::Auto => plan(&spec, &points),
         };
         let job = start(&fleet.table, spec, &steps).await?;
-        output::print(&job.id)?;
-        if self.work {
-            work(fleet, &job, fleet.access(None, true), self.scan.jobs()).await?;
-        }
-        progress.finish(&format!("job {} started", job.id), Outcome::Done)
+        let jobs = self.scan.jobs();
+        self.steps.started(fleet, progress, &job, jobs).await
     }
 }
