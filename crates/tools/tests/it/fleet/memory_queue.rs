@@ -34,6 +34,12 @@ impl MemoryQueue {
         self.0.lock().unwrap().messages.clear();
     }
 
+    /// Whether a message has been received and is not deleted.
+    pub(super) fn has_hidden(&self) -> bool {
+        let state = self.0.lock().unwrap();
+        state.messages.iter().any(|message| message.is_hidden)
+    }
+
     /// The largest number of messages that the queue had.
     pub(super) fn length_max(&self) -> usize {
         self.0.lock().unwrap().length_max
