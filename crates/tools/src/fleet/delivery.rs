@@ -10,12 +10,15 @@ use super::worker::{Inner, hidden_for};
 use super::{FleetError, ImportFile, Job, JobKind, StepRow, StepState, Work};
 use crate::scan::{Step, execute};
 use crate::source::TableSource;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A running step looks at the queue after this many pages.
 const PAGES_BETWEEN_LOOKS: u64 = 4;
+/// Number of parallel requests that send messages.
+const SENDS: usize = 8;
 /// A step ends after this many bytes of rows as JSON: some kinds of jobs keep the rows of a step in memory.
 const STEP_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -49,6 +52,17 @@ impl<Q: StepQueue> Inner<Q> {
             Ok(executed) => self.commit(job, step, executed, delivery).await,
             Err(error) => self.failed(job, step, &error, delivery).await,
         }
+    }
+
+    /// Sends the messages of steps.
+    pub(super) async fn send(&self, steps: Vec<String>) -> Result<(), FleetError> {
+        let sends = steps.into_iter().map(|step| {
+            let queue = self.queue.clone();
+            async move { queue.send(&step).await }
+        });
+        let sent = stream::iter(sends).buffer_unordered(SENDS);
+        let sent = sent.try_collect::<()>().await;
+        sent.map_err(FleetError::Queue)
     }
 
     async fn remove(&self, delivery: Delivery) -> Result<(), FleetError> {
@@ -184,10 +198,8 @@ impl<Q: StepQueue> Inner<Q> {
             .await?
         {
             Written::Yes => {
-                for follow_up in &follow_ups {
-                    let sent = self.queue.send(&follow_up.id).await;
-                    sent.map_err(FleetError::Queue)?;
-                }
+                let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
+                self.send(ids.collect()).await?;
                 self.remove(delivery).await
             }
             // Another worker has executed the step, or has failed to: its next receiver reads the row again.

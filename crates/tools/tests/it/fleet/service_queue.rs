@@ -38,14 +38,22 @@ async fn a_missing_queue_is_empty_and_is_created_by_a_message() {
     let queue = ServiceQueue(queues.queue_client("fleet"));
     let second = Duration::from_secs(1);
     assert_eq!(queue.messages().await.unwrap(), 0);
-    assert_eq!(queue.receive(second).await.unwrap(), None);
+    assert_eq!(queue.receive(second, Duration::ZERO).await.unwrap(), None);
     queue.delete().await.unwrap();
     queue.send("a").await.unwrap();
-    let mut delivery = queue.receive(second).await.unwrap().unwrap();
+    let mut delivery = queue
+        .receive(second, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((&*delivery.step, delivery.deliveries), ("a", 1));
     assert_eq!(queue.messages().await.unwrap(), 1);
     queue.hide(&mut delivery, Duration::ZERO).await.unwrap();
-    let again = queue.receive(second).await.unwrap().unwrap();
+    let again = queue
+        .receive(second, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(again.deliveries, 2);
     // The first receiver no longer has the message.
     queue.remove(delivery).await.unwrap();
