@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
-//! | `bugs` | runs `pressure` against each planted bug |
+//! | `bugs` | runs `pressure` or `fleet` against each planted bug |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
 //! | `deletes` | deletes, overwrites and drops rows, and measures scans and space afterwards |
 //! | `clocks` | shifts the server's clock between starts and while it runs, under the same checkers |
@@ -63,7 +63,7 @@ use partita_bench::project;
     disable_help_subcommand = true
 )]
 enum Test {
-    /// Activate each planted bug in turn and check that the pressure test catches it
+    /// Activate each planted bug in turn and check that its test catches it
     Bugs(bugs::Arguments),
     /// Shift the server's clock and compare the stored rows with the acknowledged ones
     Clocks(clocks::Arguments),

@@ -56,6 +56,8 @@ mod job;
 mod job_spec;
 mod job_state;
 mod jobs;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod queue;
 mod row_hash;
 mod service_queue;
