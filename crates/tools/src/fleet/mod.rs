@@ -71,7 +71,7 @@ mod work;
 mod worker;
 
 pub use appetite::WAITING_PER_LOOP;
-pub use coordinator::{plan, resume, start, start_import, stop};
+pub use coordinator::{announce, plan, resume, start, start_import, stop};
 pub use error::FleetError;
 pub use job::Job;
 pub use job_spec::{JobKind, JobSpec, Per, TablePlace};

@@ -6,7 +6,7 @@ use crate::args::ScanArgs;
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use clap::value_parser;
-use partita_tools::fleet::{Job, JobKind, JobSpec, plan, start};
+use partita_tools::fleet::{Job, JobKind, JobSpec, announce, plan, start};
 use partita_tools::scan::{Emit, Order, Strategy};
 use partita_tools::transfer::Source;
 
@@ -40,7 +40,7 @@ pub(crate) struct StartArgs {
 }
 
 impl StepArgs {
-    /// Shows the id of a job that has started, and works on it if that is wanted.
+    /// Shows the id of a job that has started, sends its first messages, and works on it if that is wanted.
     pub(super) async fn started(
         &self,
         fleet: &Fleet,
@@ -49,6 +49,7 @@ impl StepArgs {
         jobs: usize,
     ) -> CommandResult {
         output::print(&job.id)?;
+        announce(&fleet.table, &fleet.queue(job), job).await?;
         if self.work {
             work(fleet, job, fleet.access(None, true), jobs).await?;
         }

@@ -1,10 +1,10 @@
 //! A fleet with a queue of the Queue service.
 
 use super::killer::{Killer, mortal_client};
-use super::{assert_exact, connection_string, copy_to, spec, started_job, worker};
+use super::{assert_exact, connection_string, copy_to, fleet_table, spec, started_job, worker};
 use crate::tables::{assert_same, rows, started, table};
 use partita_client::QueueServiceClient;
-use partita_tools::fleet::{ServiceQueue, StepQueue as _};
+use partita_tools::fleet::{JobKind, ServiceQueue, StepQueue as _, announce};
 use std::time::Duration;
 
 #[tokio::test]
@@ -27,6 +27,20 @@ async fn a_worker_continues_after_a_killed_one() {
     assert_same(&source, &target, 200).await;
     // The queue of an ended job is deleted.
     assert!(queue.0.get_properties().await.unwrap_err().is_not_found());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_first_steps_are_announced_once() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(20)).await;
+    let text = connection_string(&server);
+    let queues = QueueServiceClient::from_connection_string(&text).unwrap();
+    let job = started_job(&client, spec(&source, JobKind::Count)).await;
+    let queue = ServiceQueue(queues.queue_client(&job.queue_name()));
+    announce(&fleet_table(&client), &queue, &job).await.unwrap();
+    assert_eq!(queue.messages().await.unwrap(), 1);
+    assert_exact(&client, queue, &job, 20).await;
     server.stop().await;
 }
 
