@@ -2,7 +2,8 @@
 //!
 //! A table has the shape of a package index ([`partita_bench::packages`]). Four jobs work on it, one after the other, each
 //! by four processes `partita fleet work`: a copy, an export, a count, and a purge of a third of the copied rows. While a
-//! job runs, each worker is killed (`SIGKILL`) at random moments and replaced at once, and so is the server.
+//! job runs, each worker is killed (`SIGKILL`) at random moments and replaced at once, and so is the server. Half of the
+//! workers are also stopped for a while, so that others execute their steps too.
 //!
 //! After each job, its result is compared with the rows that the table is known to have: each of them once, unchanged,
 //! and no other row. The job must also pass `partita fleet status --verify`.
@@ -27,6 +28,7 @@ use serde_json::Value;
 use self::inventory::Inventory;
 use self::toolbox::Toolbox;
 use self::worker::{WorkerLife, Workers};
+use crate::checkers::fail_with_log;
 use crate::setup::{self, SeededTest};
 
 /// The table with all rows.
@@ -65,11 +67,13 @@ enum Job {
 }
 
 impl Job {
-    /// About the rows that the fleet works off each second while workers are killed: the kills are spread over this time.
+    /// More rows than a fleet works off each second while its workers are killed: the kills are spread over this time, so
+    /// that they end before the job.
     fn rows_per_second(self) -> f64 {
         match self {
-            Self::Copy | Self::Purge => 30_000.0,
-            Self::Export | Self::Count => 80_000.0,
+            Self::Copy | Self::Purge => 60_000.0,
+            Self::Export => 100_000.0,
+            Self::Count => 150_000.0,
         }
     }
 }
@@ -80,8 +84,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let began = Instant::now();
         let mut run = Run::start(arguments, program, directory, random)?;
         for job in [Job::Copy, Job::Export, Job::Count, Job::Purge] {
-            let done = run.job(job);
-            done.with_context(|| format!("{job:?}; the server's log:\n{}", run.server.log()))?;
+            let fault = run.job(job).err();
+            let fault = fault.map(|error| format!("{job:?}: {error:#}"));
+            fail_with_log(&fault.into_iter().collect::<Vec<_>>(), &run.server)?;
         }
         println!(
             "fleet: all exact, {:.0} s in all",
@@ -144,8 +149,9 @@ impl<'a> Run<'a> {
         let status = self.toolbox.verified(&id)?;
         self.check(job, &status)?;
         println!(
-            "fleet: {job:?}: exact after {kills} kills of workers and {server_kills} of the server, {} workers gave up; \
-             {} steps, {seconds:.1} s, checked in {:.1} s",
+            "fleet: {job:?}: exact after {kills} kills and {} stops of workers and {server_kills} kills of the server, {} workers \
+             gave up; {} steps, {seconds:.1} s, checked in {:.1} s",
+            lives.iter().map(|life| life.stops).sum::<u64>(),
             lives.iter().map(|life| life.gave_up).sum::<u64>(),
             status["StepsDone"],
             began.elapsed().as_secs_f64() - seconds

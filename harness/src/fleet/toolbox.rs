@@ -11,6 +11,9 @@ use serde_json::Value;
 /// How long the message of a running step is hidden: short, because killed workers are replaced at once.
 const VISIBILITY_SECONDS: &str = "2";
 
+/// Rows of a page: so few that steps are cut in many ways, depending on the length of the queue.
+const PAGE_ROWS: &str = "100";
+
 /// The program and its connection.
 #[derive(Debug)]
 pub(super) struct Toolbox {
@@ -54,7 +57,7 @@ impl Toolbox {
         let mut words = vec!["run"];
         words.extend(job);
         words.extend(["--visibility", VISIBILITY_SECONDS, "--tries", "1000"]);
-        words.extend(["--step-rows", &step_rows]);
+        words.extend(["--step-rows", &step_rows, "--page-rows", PAGE_ROWS]);
         Ok(succeeded(self.fleet(&words))?.trim().to_owned())
     }
 
@@ -63,7 +66,7 @@ impl Toolbox {
         let mut log = std::fs::File::options();
         let log = log.create(true).append(true);
         let log = log.open(self.logs.join(format!("worker-{number}.log")))?;
-        let mut command = self.fleet(&["work", job]);
+        let mut command = self.fleet(&["work", job, "--jobs", "2"]);
         command.stdout(Stdio::null()).stderr(log);
         Ok(command)
     }

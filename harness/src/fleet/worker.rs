@@ -1,4 +1,5 @@
-//! The workers of a job: processes that are killed and replaced.
+//! The workers of a job: processes that are killed and replaced. Half of them are also stopped once, for longer than
+//! their messages are hidden, and then continue with steps that others have executed meanwhile.
 
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use partita_bench::park_for;
 use partita_load::Random;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::toolbox::Toolbox;
 use super::{WORKERS, pause};
@@ -17,6 +19,12 @@ const DEADLINE: Duration = Duration::from_secs(20 * 60);
 /// Time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How long a worker is stopped: longer than its messages are hidden.
+const STOPPED: Duration = Duration::from_secs(3);
+
+/// How long a worker that was stopped continues before it is killed.
+const CONTINUED: Duration = Duration::from_secs(1);
+
 /// How often a worker may end because the server was gone for too long.
 const GAVE_UP_MAX: u64 = 20;
 
@@ -24,6 +32,8 @@ const GAVE_UP_MAX: u64 = 20;
 #[derive(Debug, Default)]
 pub(super) struct WorkerLife {
     pub(super) kills: u64,
+    /// How often a worker was stopped for a while.
+    pub(super) stops: u64,
     /// Workers that ended with an error before they were killed.
     pub(super) gave_up: u64,
 }
@@ -67,12 +77,21 @@ impl<'a> Workers<'a> {
 
     fn lives(&self, worker: u64, random: &mut Random) -> anyhow::Result<WorkerLife> {
         let mut life = WorkerLife::default();
+        // The others must run while one is stopped, and execute its steps.
+        let is_stopped = worker.is_multiple_of(2);
+        let stopped_after = is_stopped.then(|| random.below(self.kills.max(1)));
         loop {
             let mut process = self.toolbox.worker(self.job, worker)?.spawn()?;
-            let killed_at = match life.kills < self.kills {
+            let mut killed_at = match life.kills < self.kills {
                 true => Instant::now() + pause(random, self.spread, self.kills),
                 false => self.deadline,
             };
+            if stopped_after == Some(life.kills) && ended_before(&mut process, killed_at)?.is_none()
+            {
+                stop_for_a_while(&process)?;
+                life.stops += 1;
+                killed_at = Instant::now() + CONTINUED;
+            }
             match ended_before(&mut process, killed_at)? {
                 Some(status) if status.success() => return Ok(life),
                 Some(status) => {
@@ -91,6 +110,15 @@ impl<'a> Workers<'a> {
             }
         }
     }
+}
+
+/// Stops a process without its knowledge, and lets it continue.
+fn stop_for_a_while(process: &Child) -> anyhow::Result<()> {
+    let pid = Pid::from_child(process);
+    kill_process(pid, Signal::STOP)?;
+    park_for(STOPPED);
+    kill_process(pid, Signal::CONT)?;
+    Ok(())
 }
 
 /// How a process ended; `None` if it still runs at this time.
