@@ -64,11 +64,22 @@ impl Toolbox {
     /// A worker on a job. Its messages are appended to a file.
     pub(super) fn worker(&self, job: &str, number: u64) -> anyhow::Result<Command> {
         let mut log = std::fs::File::options();
-        let log = log.create(true).append(true);
-        let log = log.open(self.logs.join(format!("worker-{number}.log")))?;
+        let log = log.create(true).append(true).open(self.log(number))?;
         let mut command = self.fleet(&["work", job, "--jobs", "2"]);
         command.stdout(Stdio::null()).stderr(log);
         Ok(command)
+    }
+
+    /// The last error of a worker.
+    pub(super) fn last_error(&self, number: u64) -> anyhow::Result<String> {
+        let log = std::fs::read_to_string(self.log(number))?;
+        let mut lines = log.lines().rev();
+        let error = lines.find(|line| line.starts_with("error: "));
+        Ok(error.unwrap_or("no error").to_owned())
+    }
+
+    fn log(&self, number: u64) -> PathBuf {
+        self.logs.join(format!("worker-{number}.log"))
     }
 
     /// The status of a job that is done and whose result equals a serial scan.

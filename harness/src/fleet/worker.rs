@@ -22,9 +22,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long a worker is stopped: longer than its messages are hidden.
 const STOPPED: Duration = Duration::from_secs(3);
 
-/// How long a worker that was stopped continues before it is killed.
-const CONTINUED: Duration = Duration::from_secs(1);
-
 /// How often a worker may end because the server was gone for too long.
 const GAVE_UP_MAX: u64 = 20;
 
@@ -68,7 +65,8 @@ impl<'a> Workers<'a> {
         self.ended.load(Ordering::Relaxed) == WORKERS
     }
 
-    /// Starts a worker, kills it after a random time, and so on; the last one works until the job ends.
+    /// Starts a worker, kills it after a random time, and so on; the last one works until the job ends, and is stopped
+    /// for a while if `worker` is even.
     pub(super) fn live(&self, worker: u64, mut random: Random) -> anyhow::Result<WorkerLife> {
         let lived = self.lives(worker, &mut random);
         self.ended.fetch_add(1, Ordering::Relaxed);
@@ -78,25 +76,28 @@ impl<'a> Workers<'a> {
     fn lives(&self, worker: u64, random: &mut Random) -> anyhow::Result<WorkerLife> {
         let mut life = WorkerLife::default();
         // The others must run while one is stopped, and execute its steps.
-        let is_stopped = worker.is_multiple_of(2);
-        let stopped_after = is_stopped.then(|| random.below(self.kills.max(1)));
+        let is_stopped_once = worker.is_multiple_of(2);
         loop {
             let mut process = self.toolbox.worker(self.job, worker)?.spawn()?;
-            let mut killed_at = match life.kills < self.kills {
-                true => Instant::now() + pause(random, self.spread, self.kills),
+            let time = Instant::now() + pause(random, self.spread, self.kills);
+            let killed_at = match life.kills < self.kills {
+                true => time,
                 false => self.deadline,
             };
-            if stopped_after == Some(life.kills) && ended_before(&mut process, killed_at)?.is_none()
-            {
+            let is_stopped = is_stopped_once && life.kills == self.kills && life.stops == 0;
+            if is_stopped && ended_before(&mut process, time)?.is_none() {
                 stop_for_a_while(&process)?;
                 life.stops += 1;
-                killed_at = Instant::now() + CONTINUED;
             }
             match ended_before(&mut process, killed_at)? {
                 Some(status) if status.success() => return Ok(life),
                 Some(status) => {
                     life.gave_up += 1;
-                    ensure!(life.gave_up <= GAVE_UP_MAX, "a worker ended: {status}");
+                    let error = self.toolbox.last_error(worker)?;
+                    ensure!(
+                        life.gave_up <= GAVE_UP_MAX && !is_refused(&error),
+                        "a worker ended: {status}: {error}"
+                    );
                 }
                 None => {
                     process.kill()?;
@@ -110,6 +111,13 @@ impl<'a> Workers<'a> {
             }
         }
     }
+}
+
+/// Whether a message names a status of a refused request. No request of a worker is refused for good, however often it
+/// and others are killed; a worker may only give up because the server is not there.
+fn is_refused(error: &str) -> bool {
+    let mut words = error.split_whitespace();
+    words.any(|word| word.len() == 3 && word.starts_with('4') && word.parse::<u16>().is_ok())
 }
 
 /// Stops a process without its knowledge, and lets it continue.
