@@ -27,7 +27,7 @@ use partita_bench::project;
 )]
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
-    Bench(bench::Arguments),
+    Bench(Box<bench::Arguments>),
     /// Build the fuzz targets and run each for a while
     Fuzz(fuzz::Arguments),
     /// Simulate a server and its clients deterministically from a seed, and check every answer

@@ -109,7 +109,13 @@ async fn a_changed_file_of_an_export_is_not_imported() {
     exported(&source, &parts).await;
     let manifest = Manifest::load(&parts).unwrap().unwrap();
     let target = client.create_table("target").await.unwrap();
-    let job = started_import(&client, &target, &[parts.clone()], (Mode::Merge, 1)).await;
+    let job = started_import(
+        &client,
+        &target,
+        std::slice::from_ref(&parts),
+        (Mode::Merge, 1),
+    )
+    .await;
     let part = parts.join(&manifest.parts[1].file);
     let mut bytes = std::fs::read(&part).unwrap();
     bytes[100] ^= 1;
