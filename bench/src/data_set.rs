@@ -7,7 +7,6 @@
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -23,9 +22,6 @@ use crate::{Account, LoadResult, LoadRun, Workload, WorkloadKind, entity, park_f
 
 /// The table in key order has one row for so many rows of the scattered table.
 const ORDERED_SHARE: u64 = 10;
-
-/// Connections that fill the tables.
-const FILLING_CONNECTIONS: u64 = 8;
 
 /// Parallel requests of the whole scan.
 const SCAN_JOBS: usize = 8;
@@ -274,29 +270,13 @@ fn fill(
     rows: u64,
     is_scattered: bool,
 ) -> anyhow::Result<()> {
-    let (batches, next) = (rows / BATCH_ROWS, AtomicU64::new(0));
-    let connection = || -> anyhow::Result<()> {
-        let mut client = Client::connect(addr, account.clone())?;
-        loop {
-            let batch = next.fetch_add(1, Ordering::Relaxed);
-            if batch >= batches {
-                return Ok(());
-            }
-            let rows = match is_scattered {
-                true => scattered(batch, batches),
-                false => (batch * BATCH_ROWS..(batch + 1) * BATCH_ROWS).collect(),
-            };
-            prepare::insert_batch(&mut client, account, table, &rows)?;
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..FILLING_CONNECTIONS)
-            .map(|_| scope.spawn(connection))
-            .collect();
-        threads.into_iter().try_for_each(|thread| {
-            let ended = thread.join();
-            ended.map_err(|_| anyhow::anyhow!("a filling thread panicked"))?
-        })
+    let batches = rows / BATCH_ROWS;
+    prepare::on_connections(addr, account, batches, |client, batch| {
+        let rows = match is_scattered {
+            true => scattered(batch, batches),
+            false => (batch * BATCH_ROWS..(batch + 1) * BATCH_ROWS).collect(),
+        };
+        prepare::insert_batch(client, account, table, &rows)
     })
 }
 

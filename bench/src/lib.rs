@@ -20,10 +20,12 @@ mod clock;
 pub mod compare;
 mod data_set;
 pub mod entity;
+pub mod fleet;
 mod http;
 mod load;
 mod measure;
 mod options;
+pub mod packages;
 mod prepare;
 mod process;
 pub mod project;
@@ -41,6 +43,14 @@ pub use prepare::{create_table, prepare};
 pub use process::ServerProcess;
 pub use target::{open_admin_port, partita_command};
 pub use workload::{Workload, WorkloadKind};
+
+/// Figures as JSON.
+///
+/// # Errors
+/// When a figure is not a number.
+pub fn json<T: serde::Serialize>(figures: &[T]) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(figures)?)
+}
 
 /// The name of a value on the command line.
 fn value_name(value: impl clap::ValueEnum) -> String {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 
+use crate::fleet::FleetOptions;
 use crate::{WorkloadKind, entity, project};
 
 /// A server of the comparison, in the order of the table.
@@ -97,6 +98,9 @@ pub struct Options {
     /// With --queues: also pass this many messages through one queue, and let a fifth of them wait over a restart
     #[arg(long, value_name = "MESSAGES", requires = "queues")]
     pub(crate) queue_messages: Option<u64>,
+    /// The measurement of fleets
+    #[command(flatten)]
+    pub fleet: FleetOptions,
     /// Threads of the load driver
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,

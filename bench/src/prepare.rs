@@ -1,8 +1,9 @@
 //! Creates the tables of the workloads, and fills the table for reads.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 
 use crate::batch::{self, Batch};
@@ -12,6 +13,9 @@ use crate::{Account, WorkloadKind, admin, entity};
 
 /// Inserts of one batch: the most the protocol allows.
 pub(crate) const BATCH_ROWS: u64 = 100;
+
+/// Connections that fill a table.
+const FILLING_CONNECTIONS: u64 = 8;
 
 /// Ranges after [`split`].
 pub(crate) const RANGES: usize = 16;
@@ -102,11 +106,28 @@ pub(crate) fn insert_batch(
     table: &str,
     rows: &[u64],
 ) -> anyhow::Result<()> {
+    let entity = |row: &u64| {
+        let (partition_key, row_key) = entity::prepared_keys(*row);
+        entity::body(&partition_key, &row_key, *row)
+    };
+    let entities: Vec<String> = rows.iter().map(entity).collect();
+    let inserted = insert_entities(client, account, table, &entities);
+    inserted.with_context(|| format!("inserting rows from {:?}", rows.first()))
+}
+
+/// Inserts entities of one partition in one batch.
+///
+/// # Errors
+/// When the server refuses.
+pub(crate) fn insert_entities(
+    client: &mut Client,
+    account: &Account,
+    table: &str,
+    entities: &[String],
+) -> anyhow::Result<()> {
     let mut batch = Batch::new(account, client.addr());
-    for &row in rows {
-        let (partition_key, row_key) = entity::prepared_keys(row);
-        let json = entity::body(&partition_key, &row_key, row);
-        batch.push_insert(table, &json);
+    for entity in entities {
+        batch.push_insert(table, entity);
     }
     let answer = client.send(&Request {
         content_type: batch::CONTENT_TYPE,
@@ -116,10 +137,41 @@ pub(crate) fn insert_batch(
     let parts = batch::parts(&answer)?;
     let done = parts.iter().filter(|part| part.status == 204).count();
     ensure!(
-        done == rows.len(),
-        "inserting rows from {}: {}",
-        rows.first().copied().unwrap_or_default(),
+        done == entities.len(),
+        "{}",
         parts.first().map_or("no parts", |part| &part.text)
     );
     Ok(())
+}
+
+/// Calls `fill` with each number below `count`, on several connections at the same time.
+///
+/// # Errors
+/// The first error of `fill`.
+pub(crate) fn on_connections(
+    addr: SocketAddr,
+    account: &Account,
+    count: u64,
+    fill: impl Fn(&mut Client, u64) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<()> {
+    let next = AtomicU64::new(0);
+    let connection = || -> anyhow::Result<()> {
+        let mut client = Client::connect(addr, account.clone())?;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(());
+            }
+            fill(&mut client, number)?;
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..FILLING_CONNECTIONS)
+            .map(|_| scope.spawn(connection))
+            .collect();
+        threads.into_iter().try_for_each(|thread| {
+            let ended = thread.join();
+            ended.map_err(|_| anyhow::anyhow!("a filling thread panicked"))?
+        })
+    })
 }

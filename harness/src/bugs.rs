@@ -1,4 +1,5 @@
-//! `cargo harness bugs`: activates each planted bug and shows that the pressure test catches it.
+//! `cargo harness bugs`: activates each planted bug and shows that its test catches it: the fleet test those of fleets, the
+//! pressure test all others.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,7 +9,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 18] = [
+const BUGS: [&str; 20] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -27,15 +28,17 @@ const BUGS: [&str; 18] = [
     "queue-visibility-in-memory",
     "queue-count-too-low",
     "queue-forgets-hidden",
+    "fleet-blind-commit",
+    "fleet-late-follow-ups",
 ];
 
-/// Activate each planted bug in turn and check that the pressure test catches it
+/// Activate each planted bug in turn and check that its test catches it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Maximum duration of the test of each bug, minutes
     #[arg(long, default_value_t = 3.0)]
     minutes: f64,
-    /// Seed of the pressure test
+    /// Seed of the tests
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Test only these bugs
@@ -80,30 +83,47 @@ fn build() -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// Runs the pressure test with an active bug: whether it was caught, when, and by what.
+/// Runs the test of a bug while the bug is active: whether it was caught, when, and by what.
 fn hunt(
     program: &PathBuf,
     bug: &str,
     arguments: &Arguments,
 ) -> anyhow::Result<(bool, Duration, String)> {
-    let began = Instant::now();
-    let ended = Command::new(std::env::current_exe()?)
-        .args(["pressure", "--minutes", &arguments.minutes.to_string()])
-        .args(["--seed", &arguments.seed.to_string(), "--program"])
-        .arg(program)
-        .env("FAILPOINTS", format!("{bug}=return"))
+    let (began, time) = (
+        Instant::now(),
+        Duration::from_secs_f64(arguments.minutes * 60.0),
+    );
+    let mut seed = arguments.seed;
+    loop {
+        let mut test = Command::new(std::env::current_exe()?);
+        let is_fleet = bug.starts_with("fleet-");
+        match is_fleet {
+            true => test.arg("fleet"),
+            false => test.args(["pressure", "--minutes", &arguments.minutes.to_string()]),
+        };
+        test.args(["--seed", &seed.to_string(), "--program"])
+            .arg(program)
+            .env("FAILPOINTS", format!("{bug}=return"));
+        let (caught, why) = outcome(&mut test)?;
+        // The fleet test has no duration, so it is repeated.
+        if caught || !is_fleet || began.elapsed() >= time {
+            return Ok((caught, began.elapsed(), why));
+        }
+        seed += 1;
+    }
+}
+
+/// Whether a test has failed, and why.
+fn outcome(test: &mut Command) -> anyhow::Result<(bool, String)> {
+    let ended = test
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .output()
-        .context("running the pressure test")?;
+        .context("running a test")?;
     let errors = String::from_utf8_lossy(&ended.stderr);
-    // The test prints its first faults, and in its last line the step that failed.
+    // A test prints its first faults, and in its last line the step that failed.
     let fault = errors.lines().find_map(|line| line.strip_prefix("fault: "));
     let last = errors.lines().last().unwrap_or_default();
     let why: String = fault.unwrap_or(last).chars().take(120).collect();
-    Ok((
-        !ended.status.success(),
-        began.elapsed(),
-        why.replace('|', "/"),
-    ))
+    Ok((!ended.status.success(), why.replace('|', "/")))
 }

@@ -4,13 +4,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use partita_bench::client::Client;
 use partita_bench::{Account, ServerProcess, create_table};
 use partita_load::Random;
 
 use crate::checkers::{Checkers, TABLE};
-use crate::setup::{SeededTest, scratch};
+use crate::setup::SeededTest;
 
 /// The state that outlives the server's processes.
 pub(crate) struct KillTest {
@@ -29,23 +28,18 @@ impl KillTest {
         name: &str,
         rounds: impl FnOnce(Self) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let seed = arguments.seed();
-        let directory = scratch(name)?;
-        let mut random = Random::new(seed);
+        let program = arguments.server.path()?;
         let account = Account::well_known();
-        let outcome = rounds(Self {
-            program: arguments.server.path()?,
-            directory: directory.path().to_owned(),
-            checkers: Checkers::new(&account, &mut random),
-            account,
-            random,
-            slowest_start: Duration::ZERO,
-        });
-        if outcome.is_err() {
-            let kept = directory.keep();
-            eprintln!("{name}: the data is kept in {}", kept.display());
-        }
-        outcome.with_context(|| format!("--seed {seed}"))
+        arguments.in_scratch(name, |directory, mut random| {
+            rounds(Self {
+                program,
+                directory: directory.to_owned(),
+                checkers: Checkers::new(&account, &mut random),
+                account,
+                random,
+                slowest_start: Duration::ZERO,
+            })
+        })
     }
 
     /// Records how long a server took to start.

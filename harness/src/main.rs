@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
-//! | `bugs` | runs `pressure` against each planted bug |
+//! | `bugs` | runs `pressure` or `fleet` against each planted bug |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
 //! | `deletes` | deletes, overwrites and drops rows, and measures scans and space afterwards |
 //! | `clocks` | shifts the server's clock between starts and while it runs, under the same checkers |
@@ -19,6 +19,7 @@
 //! | `diskfull` | fills a small file system |
 //! | `latency-under-change` | measures client latency during splits, merges and snapshots |
 //! | `fairness` | measures the latency of modest tenants while another tenant is abusive |
+//! | `fleet` | kills the workers of fleets and their server; compares every result with the known rows |
 //! | `footprint` | measures memory and time to ready |
 //! | `hostile` | sends requests that break the rules, and checks that nothing changes |
 //! | `idle` | measures the memory of idle connections |
@@ -36,6 +37,7 @@ mod deletes;
 mod diskfaults;
 mod diskfull;
 mod fairness;
+mod fleet;
 mod footprint;
 mod hostile;
 mod idle;
@@ -61,7 +63,7 @@ use partita_bench::project;
     disable_help_subcommand = true
 )]
 enum Test {
-    /// Activate each planted bug in turn and check that the pressure test catches it
+    /// Activate each planted bug in turn and check that its test catches it
     Bugs(bugs::Arguments),
     /// Shift the server's clock and compare the stored rows with the acknowledged ones
     Clocks(clocks::Arguments),
@@ -77,6 +79,8 @@ enum Test {
     Diskfull(diskfull::Arguments),
     /// Measure the latency of ten modest tenants while another tenant is abusive
     Fairness(fairness::Arguments),
+    /// Kill the workers of fleets and their server at random moments and compare every result with the known rows
+    Fleet(fleet::Arguments),
     /// Measure the server's memory and its time to ready
     Footprint(footprint::Arguments),
     /// Send requests that break the rules and check the answers, the rows and the memory
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         Test::Diskfaults(arguments) => diskfaults::run(&arguments),
         Test::Diskfull(arguments) => diskfull::run(&arguments),
         Test::Fairness(arguments) => fairness::run(&arguments),
+        Test::Fleet(arguments) => fleet::run(&arguments),
         Test::Footprint(arguments) => footprint::run(&arguments),
         Test::Hostile(arguments) => hostile::run(&arguments),
         Test::Idle(arguments) => idle::run(&arguments),

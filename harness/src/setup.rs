@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use partita_bench::{ServerProcess, partita_command, project};
+use partita_load::Random;
 use tempfile::TempDir;
 
 /// Longest time from the start of a server to its ready line.
@@ -41,6 +43,22 @@ impl SeededTest {
     /// The seed: the given one, or the id of this process.
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(|| u64::from(std::process::id()))
+    }
+
+    /// Runs a test on an empty folder, which is kept when the test fails.
+    pub(crate) fn in_scratch(
+        &self,
+        name: &str,
+        test: impl FnOnce(&Path, Random) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let seed = self.seed();
+        let directory = scratch(name)?;
+        let outcome = test(directory.path(), Random::new(seed));
+        if outcome.is_err() {
+            let kept = directory.keep();
+            eprintln!("{name}: the data is kept in {}", kept.display());
+        }
+        outcome.with_context(|| format!("--seed {seed}"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use partita_bench::{Options, compare, queues};
+use partita_bench::{Options, compare, fleet, json, queues};
 
 /// Compare this server with a bare hyper server and Azurite under the same load
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.options.queues {
         let figures = queues::run(&arguments.options, |line| println!("{line}"))?;
-        return write_json(arguments, &queues::json(&figures)?);
+        return write_json(arguments, &json(&figures)?);
+    }
+    if arguments.options.fleet.fleet {
+        let figures = fleet::run(&arguments.options, |line| println!("{line}"))?;
+        return write_json(arguments, &json(&figures)?);
     }
     let report = compare::run(&arguments.options, |line| eprintln!("{line}"))?;
     write_json(arguments, &report.json()?)?;

@@ -28,7 +28,7 @@ use partita_bench::project;
 )]
 enum Task {
     /// Compare this server with a bare hyper server and Azurite under the same load
-    Bench(bench::Arguments),
+    Bench(Box<bench::Arguments>),
     /// Make every package of the program
     Dist(dist::Arguments),
     /// Build the fuzz targets and run each for a while

@@ -76,14 +76,6 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Vec<Q
     Ok(all)
 }
 
-/// The figures as JSON.
-///
-/// # Errors
-/// When a figure is not a number.
-pub fn json(figures: &[QueueFigures]) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(figures)?)
-}
-
 struct Comparison<'o> {
     options: &'o Options,
     account: Account,

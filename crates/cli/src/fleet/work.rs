@@ -23,7 +23,7 @@ pub(crate) struct WorkCommand {
     /// Steps to execute at the same time, 1 to 256
     #[arg(long, short, value_name = "N", value_parser = value_parser!(u16).range(1..=256), default_value_t = 4)]
     jobs: u16,
-    /// Directory of exports, if this machine has it at another path than the job says
+    /// Directory of an export or of the files of an import, if this machine has it at another path than the job says
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Run the commands of `exec` jobs: a client that can write to the job table can then run any command here

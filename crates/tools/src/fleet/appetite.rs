@@ -48,10 +48,11 @@ fn is_partition(part: &Step) -> bool {
     matches!(part.part, Part::Partition { .. })
 }
 
-/// Cuts the first parts of a job into at most [`FOLLOW_UPS_MAX`] lists of neighbours of about equal length.
-pub(super) fn deal(parts: &[Step]) -> Vec<Vec<Step>> {
-    let length = parts.len().div_ceil(FOLLOW_UPS_MAX).max(1);
-    parts.chunks(length).map(<[Step]>::to_vec).collect()
+/// Cuts parts or files into at most `pieces` and [`FOLLOW_UPS_MAX`] lists of neighbours of about equal length.
+pub(super) fn deal<T: Clone>(parts: &[T], pieces: usize) -> Vec<Vec<T>> {
+    let pieces = pieces.clamp(1, FOLLOW_UPS_MAX);
+    let length = parts.len().div_ceil(pieces).max(1);
+    parts.chunks(length).map(<[T]>::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -77,7 +78,7 @@ mod tests {
             assert!(cut.iter().all(|piece| !piece.is_empty()));
             assert_eq!(cut.concat(), parts);
         }
-        assert_eq!(deal(&parts).len(), parts.len());
+        assert_eq!(deal(&parts, FOLLOW_UPS_MAX).len(), parts.len());
         assert!(cut(Vec::new(), 3).is_empty());
         let partition = Step::new(Part::Partition {
             key: "a".to_owned(),
@@ -92,7 +93,8 @@ mod tests {
             });
             1000
         ];
-        let dealt = deal(&many);
+        assert_eq!(deal(&many, 2).len(), 2);
+        let dealt = deal(&many, 1000);
         assert!(dealt.len() <= FOLLOW_UPS_MAX && dealt.concat() == many);
         assert_eq!(cut(many, 1000).len(), FOLLOW_UPS_MAX);
     }

@@ -5,8 +5,9 @@ use super::appetite::{FOLLOW_UPS_MAX, deal};
 use super::job::Job;
 use super::job_spec::JobSpec;
 use super::job_state::JobState;
+use super::queue::StepQueue;
 use super::step_row::StepSummary;
-use super::{Access, FleetError, FleetTable, StepRow, StepState, Tally, jobs};
+use super::{Access, FleetError, FleetTable, ImportFile, StepRow, StepState, Tally, Work, jobs};
 use crate::scan::{Part, Step, Strategy};
 
 /// Number of dead steps that [`resume`] opens between two queries.
@@ -27,21 +28,59 @@ pub fn plan(spec: &JobSpec, split_points: &[String]) -> Vec<Step> {
 }
 
 /// Starts a job with these first steps, which must be in the table's order. The row of the job is written last, so a job
-/// that is interrupted here does not exist. Workers send the messages.
+/// that is interrupted here does not exist. [`announce`] then sends the messages, else the workers do.
 ///
 /// # Errors
 /// [`FleetError::Query`], [`FleetError::Template`], [`FleetError::Transfer`], [`FleetError::Table`].
 pub async fn start(table: &FleetTable, spec: JobSpec, steps: &[Step]) -> Result<Job, FleetError> {
+    let work = deal(steps, FOLLOW_UPS_MAX).into_iter().map(Work::Parts);
+    start_with(table, spec, work).await
+}
+
+/// Starts an import of these files, as [`start`].
+///
+/// # Errors
+/// [`FleetError::Insert`], [`FleetError::Table`].
+pub async fn start_import(
+    table: &FleetTable,
+    spec: JobSpec,
+    files: &[ImportFile],
+) -> Result<Job, FleetError> {
+    let work = deal(files, FOLLOW_UPS_MAX).into_iter().map(Work::Files);
+    start_with(table, spec, work).await
+}
+
+async fn start_with(
+    table: &FleetTable,
+    spec: JobSpec,
+    work: impl Iterator<Item = Work>,
+) -> Result<Job, FleetError> {
     spec.query()?;
     jobs::prepare(&spec).await?;
     let job = Job::new(spec);
-    let rows = deal(steps).into_iter();
-    let rows = rows.map(|work| StepRow::open(&job.id, work));
+    let rows = work.map(|work| StepRow::open(&job.id, work));
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     table.create().await?;
     table.insert_steps(&rows).await?;
     table.insert_job(&job).await?;
     Ok(job)
+}
+
+/// Sends the messages of the first steps of a new job. Without them, each worker would find that they are missing, and send
+/// them; so several workers would execute the same steps.
+///
+/// # Errors
+/// [`FleetError::Queue`], [`FleetError::Table`]. The job runs all the same.
+pub async fn announce<Q: StepQueue>(
+    table: &FleetTable,
+    queue: &Q,
+    job: &Job,
+) -> Result<(), FleetError> {
+    let steps = table.ids_in_state(&job.id, StepState::Open, FOLLOW_UPS_MAX as u32);
+    for step in steps.await? {
+        queue.send(&step).await.map_err(FleetError::Queue)?;
+    }
+    Ok(())
 }
 
 /// Stops a running job: workers end their running steps and begin no others.

@@ -1,27 +1,31 @@
 //! The life of a step in a worker: received, executed, committed or failed.
 
-use super::appetite::{PARTS_MAX, cut, wanted};
+use super::appetite::{PARTS_MAX, cut, deal, wanted};
+use super::jobs::import::Import;
 use super::jobs::{action, discard};
 use super::queue::{Delivery, StepQueue};
 use super::step_row::StepResult;
 use super::store::Written;
 use super::worker::{Inner, hidden_for};
-use super::{FleetError, Job, StepRow, StepState};
+use super::{FleetError, ImportFile, Job, JobKind, StepRow, StepState, Work};
 use crate::scan::{Step, execute};
 use crate::source::TableSource;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A running step looks at the queue after this many pages.
 const PAGES_BETWEEN_LOOKS: u64 = 4;
+/// Number of parallel requests that send messages.
+const SENDS: usize = 8;
 /// A step ends after this many bytes of rows as JSON: some kinds of jobs keep the rows of a step in memory.
 const STEP_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A step that was executed, but is not committed.
 struct Executed {
     result: StepResult,
-    follow_ups: Vec<Vec<Step>>,
+    follow_ups: Vec<Work>,
 }
 
 impl<Q: StepQueue> Inner<Q> {
@@ -50,6 +54,17 @@ impl<Q: StepQueue> Inner<Q> {
         }
     }
 
+    /// Sends the messages of steps.
+    pub(super) async fn send(&self, steps: Vec<String>) -> Result<(), FleetError> {
+        let sends = steps.into_iter().map(|step| {
+            let queue = self.queue.clone();
+            async move { queue.send(&step).await }
+        });
+        let sent = stream::iter(sends).buffer_unordered(SENDS);
+        let sent = sent.try_collect::<()>().await;
+        sent.map_err(FleetError::Queue)
+    }
+
     async fn remove(&self, delivery: Delivery) -> Result<(), FleetError> {
         let removed = self.queue.remove(delivery).await;
         removed.map_err(FleetError::Queue)
@@ -75,13 +90,44 @@ impl<Q: StepQueue> Inner<Q> {
         }
     }
 
-    /// Reads pages of the step and applies the action to them.
     async fn execute(&self, job: &Job, step: &StepRow) -> Result<Executed, FleetError> {
+        match &step.work {
+            Work::Parts(parts) => self.read_parts(job, step, parts).await,
+            Work::Files(files) => self.import_file(job, files).await,
+        }
+    }
+
+    /// Imports the first file. The others become follow-up steps, and so does the rest of a file when the worker stops.
+    async fn import_file(&self, job: &Job, files: &[ImportFile]) -> Result<Executed, FleetError> {
+        let (mut left, mut result) = (files.to_vec(), StepResult::default());
+        if let (JobKind::Import { directory, mode }, false) = (&job.spec.kind, left.is_empty()) {
+            let directory = self.access.directory(directory);
+            let import = Import::new(directory, self.access.source_table(job), *mode);
+            let (tally, rest) = import.run(&left.remove(0), || self.is_stopped()).await?;
+            result.tally = tally;
+            left.splice(0..0, rest);
+        }
+        // One more, for this worker itself.
+        let pieces = self.wanted().await? + 1;
+        let follow_ups = deal(&left, pieces).into_iter().map(Work::Files);
+        Ok(Executed {
+            result,
+            follow_ups: follow_ups.collect(),
+        })
+    }
+
+    /// Reads pages of the parts and applies the action to them.
+    async fn read_parts(
+        &self,
+        job: &Job,
+        step: &StepRow,
+        parts: &[Step],
+    ) -> Result<Executed, FleetError> {
         let source = TableSource(self.access.source_table(job));
         let query = job.spec.query()?;
         let mut action = action(&self.access, job, step)?;
         let mut result = StepResult::default();
-        let mut stack: Vec<Step> = step.work.iter().rev().cloned().collect();
+        let mut stack: Vec<Step> = parts.iter().rev().cloned().collect();
         let most = stack.len().max(PARTS_MAX);
         let (mut pages, mut bytes, mut pieces) = (0, 0, 1);
         while let Some(next) = stack.pop() {
@@ -121,7 +167,7 @@ impl<Q: StepQueue> Inner<Q> {
         stack.reverse();
         Ok(Executed {
             result,
-            follow_ups: cut(stack, pieces),
+            follow_ups: cut(stack, pieces).into_iter().map(Work::Parts).collect(),
         })
     }
 
@@ -152,10 +198,8 @@ impl<Q: StepQueue> Inner<Q> {
             .await?
         {
             Written::Yes => {
-                for follow_up in &follow_ups {
-                    let sent = self.queue.send(&follow_up.id).await;
-                    sent.map_err(FleetError::Queue)?;
-                }
+                let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
+                self.send(ids.collect()).await?;
                 self.remove(delivery).await
             }
             // Another worker has executed the step, or has failed to: its next receiver reads the row again.

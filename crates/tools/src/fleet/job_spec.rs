@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct JobSpec {
     /// What is done with the rows.
     pub kind: JobKind,
-    /// The rows.
+    /// The rows; of an import, the table to which they are written.
     pub source: Source,
     /// Rows per page, 1 to 1,000.
     pub page_rows: usize,
@@ -46,6 +46,13 @@ pub enum JobKind {
         directory: String,
         /// The format of the parts.
         format: Format,
+    },
+    /// Writes the rows of files to the table, which must exist.
+    Import {
+        /// The directory with all files, which all workers must have.
+        directory: String,
+        /// What to do with rows that exist, as for a copy.
+        mode: Mode,
     },
     /// Finds the distinct PartitionKeys.
     Partitions {
@@ -97,6 +104,7 @@ impl JobKind {
             Self::Count => "count",
             Self::Copy { .. } => "copy",
             Self::Export { .. } => "export",
+            Self::Import { .. } => "import",
             Self::Partitions { .. } => "partitions",
             Self::Purge => "purge",
             Self::Enqueue { .. } => "enqueue",
@@ -115,6 +123,7 @@ impl JobKind {
             Self::Count
             | Self::Copy { .. }
             | Self::Export { .. }
+            | Self::Import { .. }
             | Self::Purge
             | Self::Enqueue { per: Per::Row, .. }
             | Self::Exec { .. } => Emit::EveryRow,
@@ -125,9 +134,11 @@ impl JobKind {
     pub(super) fn is_keys_only(&self) -> bool {
         match self {
             Self::Count | Self::Partitions { .. } | Self::Purge => true,
-            Self::Copy { .. } | Self::Export { .. } | Self::Enqueue { .. } | Self::Exec { .. } => {
-                false
-            }
+            Self::Copy { .. }
+            | Self::Export { .. }
+            | Self::Import { .. }
+            | Self::Enqueue { .. }
+            | Self::Exec { .. } => false,
         }
     }
 }

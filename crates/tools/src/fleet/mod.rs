@@ -1,6 +1,6 @@
 //! Fleets: work on the rows of a table by many worker processes, which share a queue and a table of the account.
 //!
-//! A job cuts its table into the steps of a scan. Each step has a row in the job table and, while it is open, a message
+//! A job cuts its table into the steps of a scan; a step of an import is a file. Each step has a row in the job table and, while it is open, a message
 //! in the job's queue. A worker receives a message, executes the step, and commits the result to the row.
 //!
 //! ```text
@@ -56,6 +56,8 @@ mod job;
 mod job_spec;
 mod job_state;
 mod jobs;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod queue;
 mod row_hash;
 mod service_queue;
@@ -65,15 +67,17 @@ mod store;
 mod tally;
 mod text_property;
 mod verify;
+mod work;
 mod worker;
 
 pub use appetite::WAITING_PER_LOOP;
-pub use coordinator::{plan, resume, start, stop};
+pub use coordinator::{announce, plan, resume, start, start_import, stop};
 pub use error::FleetError;
 pub use job::Job;
 pub use job_spec::{JobKind, JobSpec, Per, TablePlace};
 pub use job_state::JobState;
 pub use jobs::Access;
+pub use jobs::import::ImportPlan;
 pub use queue::{Delivery, QueueError, StepQueue};
 pub use row_hash::RowHash;
 pub use service_queue::ServiceQueue;
@@ -82,4 +86,5 @@ pub use step_row::{StepRow, StepState, StepSummary};
 pub use store::{FLEET_TABLE, FleetTable, WorkerRow};
 pub use tally::Tally;
 pub use verify::{Verification, verify};
+pub use work::{ImportFile, Work};
 pub use worker::{Ended, Worker, WorkerOptions};

@@ -26,11 +26,12 @@ pub trait StepQueue: Clone + Send + Sync + 'static {
     /// Sends a message that never expires. Creates the queue if it does not exist.
     fn send(&self, step: &str) -> impl Future<Output = Result<(), QueueError>> + Send;
 
-    /// Receives a message and hides it for a time. Returns none if no message is visible, after a pause that is
-    /// suitable for polling, or if the queue does not exist.
+    /// Receives a message and hides it for a time. Returns none if no message becomes visible within `wait`, or if the
+    /// queue does not exist.
     fn receive(
         &self,
         hidden_for: Duration,
+        wait: Duration,
     ) -> impl Future<Output = Result<Option<Delivery>, QueueError>> + Send;
 
     /// Hides a received message for a time from now on, zero to make it visible. Does nothing if another receiver has

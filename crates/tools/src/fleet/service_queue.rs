@@ -4,10 +4,6 @@ use super::queue::{Delivery, QueueError, StepQueue};
 use partita_client::{Error, MessageExpiry, QueueClient, ReceiveOptions, SendOptions};
 use std::time::{Duration, Instant};
 
-/// How long a receive waits for a message. A worker looks for the end of the job after each empty receive, so this
-/// bounds how long it works on an ended job.
-const WAIT: Duration = Duration::from_secs(1);
-
 /// A queue of an account.
 #[derive(Debug, Clone)]
 pub struct ServiceQueue(pub QueueClient);
@@ -28,10 +24,14 @@ impl StepQueue for ServiceQueue {
         Ok(())
     }
 
-    async fn receive(&self, hidden_for: Duration) -> Result<Option<Delivery>, QueueError> {
+    async fn receive(
+        &self,
+        hidden_for: Duration,
+        wait: Duration,
+    ) -> Result<Option<Delivery>, QueueError> {
         let options = ReceiveOptions {
             visibility_timeout: hidden_for,
-            wait: WAIT,
+            wait,
             ..ReceiveOptions::default()
         };
         let begun = Instant::now();
@@ -41,7 +41,7 @@ impl StepQueue for ServiceQueue {
         };
         let Some(message) = received.into_iter().next() else {
             // Only Partita waits for a message; other servers answer at once.
-            tokio::time::sleep(WAIT.saturating_sub(begun.elapsed())).await;
+            tokio::time::sleep(wait.saturating_sub(begun.elapsed())).await;
             return Ok(None);
         };
         Ok(Some(Delivery {

@@ -1,9 +1,8 @@
 //! The row of a step.
 
 use super::text_property::{put_text, text};
-use super::{FleetError, Tally};
+use super::{FleetError, Tally, Work};
 use crate::named_enum::named_enum;
-use crate::scan::Step;
 use crate::transfer::hex;
 use partita_client::{DateTime, ETag, Entity, Value};
 use sha2::{Digest as _, Sha256};
@@ -28,7 +27,7 @@ named_enum! {
     }
 }
 
-/// A step of a job: parts of the table, which are executed one after the other.
+/// A step of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRow {
     /// The id of the job.
@@ -37,8 +36,8 @@ pub struct StepRow {
     pub id: String,
     /// The state.
     pub state: StepState,
-    /// The parts, neighbours in the table's order.
-    pub work: Vec<Step>,
+    /// What it has to do.
+    pub work: Work,
     /// Failed attempts.
     pub tries: u32,
     /// The error of the last failed attempt.
@@ -72,8 +71,8 @@ pub(super) struct StepResult {
 }
 
 impl StepRow {
-    /// An open step of these parts. Parts of a job are never repeated, so the id is a hash of them.
-    pub(super) fn open(job: &str, work: Vec<Step>) -> Result<Self, FleetError> {
+    /// An open step. The work of a job is never repeated, so the id is a hash of it.
+    pub(super) fn open(job: &str, work: Work) -> Result<Self, FleetError> {
         let text = work_text(&work)?;
         let mut id = hex(Sha256::new().chain_update(text));
         id.truncate(ID_DIGITS);
@@ -169,18 +168,20 @@ fn state(row: &Entity) -> Result<StepState, FleetError> {
     state.ok_or_else(|| FleetError::damaged(row.row_key(), "State is not known"))
 }
 
-fn work_text(work: &[Step]) -> Result<String, FleetError> {
+fn work_text(work: &Work) -> Result<String, FleetError> {
     serde_json::to_string(work).map_err(|error| FleetError::damaged("Work", error))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ImportFile;
     use super::*;
+    use crate::formats::Format;
     use crate::scan::{Bounds, Strategy};
 
     fn row() -> StepRow {
         let work = Strategy::Ranges.plan(&Bounds::default(), &["m'".to_owned()], 1);
-        StepRow::open("job", work).unwrap()
+        StepRow::open("job", Work::Parts(work)).unwrap()
     }
 
     #[test]
@@ -189,6 +190,18 @@ mod tests {
         assert_eq!(StepRow::read(&step.entity().unwrap()).unwrap(), step);
         (step.state, step.tries) = (StepState::Dead, 5);
         step.error = Some("x".repeat(ERROR_CHARS_MAX));
+        assert_eq!(StepRow::read(&step.entity().unwrap()).unwrap(), step);
+    }
+
+    #[test]
+    fn a_step_of_files_is_stored_and_read() {
+        let file = ImportFile {
+            file: "a/b.csv".to_owned(),
+            format: Format::Csv,
+            part: None,
+            rows_done: 7,
+        };
+        let step = StepRow::open("job", Work::Files(vec![file])).unwrap();
         assert_eq!(StepRow::read(&step.entity().unwrap()).unwrap(), step);
     }
 
@@ -215,8 +228,7 @@ mod tests {
     fn ids_are_hashes_of_the_work() {
         assert_eq!(row().id, row().id);
         assert_eq!(row().id.len(), ID_DIGITS);
-        let mut other = row().work;
-        other.pop();
+        let other = Work::Parts(Vec::new());
         assert_ne!(StepRow::open("job", other).unwrap().id, row().id);
     }
 }

@@ -138,6 +138,8 @@ impl FleetTable {
         let run = format!("{:032x}", fastrand::u128(..));
         let done = step.done(result, &run)?;
         let if_match = step.etag.clone().map_or(IfMatch::Any, IfMatch::ETag);
+        #[cfg(feature = "planted-bugs")]
+        let if_match = super::planted::condition(if_match);
         let mut actions = vec![TransactionAction::Update(
             done,
             UpdateMode::Replace,
@@ -146,7 +148,14 @@ impl FleetTable {
         for follow_up in follow_ups {
             actions.push(TransactionAction::Create(follow_up.entity()?));
         }
+        #[cfg(feature = "planted-bugs")]
+        let late = super::planted::late(&mut actions);
         match self.0.submit_transaction(&actions).await {
+            #[cfg(feature = "planted-bugs")]
+            Ok(_) if !late.is_empty() => {
+                self.0.submit_transaction(&late).await?;
+                Ok(Written::Yes)
+            }
             Ok(_) => Ok(Written::Yes),
             Err(error) if is_changed(&error) && error.operation_index() == Some(0) => {
                 Ok(Written::Lost)

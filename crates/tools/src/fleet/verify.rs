@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Verification {
     /// What the job has counted.
     pub job: Tally,
-    /// What a serial scan of the job's table finds.
+    /// What a serial scan of the job's table finds; of an import, of the table to which it wrote.
     pub source: Tally,
     /// What a serial scan of the whole second table finds, within the job's bounds, or what the files of an export have;
     /// `None` for other jobs.
@@ -50,6 +50,7 @@ pub async fn verify(access: &Access, job: &Job) -> Result<Verification, FleetErr
         JobKind::Count
         | JobKind::Enqueue { .. }
         | JobKind::Exec { .. }
+        | JobKind::Import { .. }
         | JobKind::Partitions { .. }
         | JobKind::Purge => None,
         JobKind::Export { directory, .. } => Some(written(access.directory(directory)).await?),

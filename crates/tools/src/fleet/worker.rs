@@ -14,6 +14,9 @@ use tokio::task::JoinSet;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// A worker without a sign of life for this time is dead.
 pub(super) const ALIVE: Duration = Duration::from_secs(60);
+/// How long a worker waits for a message when there is nothing to do. It looks for the end of the job after each wait, so
+/// this bounds how long it works on an ended job.
+const WAIT: Duration = Duration::from_secs(1);
 /// Messages that a worker sends when it finds open steps without messages: the others follow when these are done.
 const MESSAGES_REBUILT: u32 = 64;
 
@@ -123,6 +126,8 @@ impl<Q: StepQueue> Worker<Q> {
 
 impl<Q: StepQueue> Inner<Q> {
     async fn run_loop(&self) -> Result<Ended, FleetError> {
+        // Only after a look at the rows: what was missing may be the message, or the end of the job.
+        let mut wait = Duration::ZERO;
         loop {
             if self.is_stopped() {
                 return Ok(Ended::Stopped);
@@ -138,10 +143,16 @@ impl<Q: StepQueue> Inner<Q> {
                 }
             }
             self.heartbeat().await?;
-            match self.queue.receive(hidden_for(&job)).await {
-                Ok(Some(delivery)) => self.deliver(&job, delivery).await?,
-                Ok(None) => self.idle(&job).await?,
-                Err(error) => return Err(FleetError::Queue(error)),
+            let received = self.queue.receive(hidden_for(&job), wait).await;
+            match received.map_err(FleetError::Queue)? {
+                Some(delivery) => {
+                    wait = Duration::ZERO;
+                    self.deliver(&job, delivery).await?;
+                }
+                None => {
+                    wait = WAIT;
+                    self.idle(&job).await?;
+                }
             }
         }
     }
@@ -181,9 +192,7 @@ impl<Q: StepQueue> Inner<Q> {
             return finish(&self.table, &self.access, job).await;
         }
         if messages == 0 {
-            for step in &open {
-                self.queue.send(step).await.map_err(FleetError::Queue)?;
-            }
+            self.send(open).await?;
         }
         Ok(())
     }

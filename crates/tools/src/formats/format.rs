@@ -41,21 +41,26 @@ impl Format {
 
 named_enum! {
     /// The format of a file to read. Its name is the extension of such files.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum InputFormat {
         /// As [`Format::Csv`].
         Csv = "csv",
         /// CSV, compressed with gzip.
+        #[serde(rename = "csv.gz")]
         CsvGzip = "csv.gz",
         /// An array of entities, or entities one after the other, in the JSON of the protocol.
         Json = "json",
         /// The same, compressed with gzip.
+        #[serde(rename = "json.gz")]
         JsonGzip = "json.gz",
         /// As [`Format::Jsonl`].
         Jsonl = "jsonl",
         /// JSON lines, compressed with gzip.
+        #[serde(rename = "jsonl.gz")]
         JsonlGzip = "jsonl.gz",
         /// As [`Format::JsonlZstd`].
+        #[serde(rename = "jsonl.zst")]
         JsonlZstd = "jsonl.zst",
         /// As [`Format::Parquet`].
         Parquet = "parquet",

@@ -132,7 +132,7 @@ impl TransferError {
     }
 
     /// For `map_err`: converts an I/O error of a file or directory.
-    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |source| Self::Io {
             path: path.to_owned(),
             source,
@@ -160,7 +160,7 @@ impl TransferError {
         matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
     }
 
-    pub(super) fn damaged(path: &Path, what: impl ToString) -> Self {
+    pub(crate) fn damaged(path: &Path, what: impl ToString) -> Self {
         Self::Damaged {
             path: path.to_owned(),
             what: what.to_string(),

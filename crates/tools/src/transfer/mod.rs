@@ -26,6 +26,7 @@ mod diff;
 mod error;
 mod export;
 mod import;
+pub(crate) mod input_file;
 mod manifest;
 mod observer;
 mod options;

@@ -2,6 +2,7 @@
 
 use super::super::{Fleet, RunOnFleet};
 use super::start::StartArgs;
+use crate::args::connection::Connection;
 use crate::args::{NeededFilterArgs, choice};
 use crate::prelude::*;
 use crate::transfer::export::formats;
@@ -16,6 +17,35 @@ struct FilterArgs {
     /// OData filter, such as "Age ge 18 and PartitionKey eq 'a'"
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
+}
+
+/// What happens to rows that exist.
+#[derive(clap::Args)]
+pub(super) struct ExistingArgs {
+    /// What to do with an existing row: merge and replace overwrite it, skip keeps it
+    #[arg(long, value_name = "MODE", default_value = "replace", value_parser = choice([
+        ("merge", Mode::Merge), ("replace", Mode::Replace), ("skip", Mode::SkipExisting),
+    ]))]
+    pub(super) mode: Mode,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
+}
+
+impl ExistingArgs {
+    /// Creates the table to which a job writes. Asks first if the job may overwrite its rows.
+    pub(super) async fn prepare(
+        &self,
+        connection: &Connection,
+        table: &str,
+        progress: &mut Progress,
+    ) -> Result<(), CommandError> {
+        let created = create(connection, table).await?;
+        if created == Created::Existed && self.mode != Mode::SkipExisting {
+            let question = format!("overwrite rows of table {table}, which exists");
+            self.confirm.confirm(&question, progress)?;
+        }
+        Ok(())
+    }
 }
 
 /// Count the rows of a table
@@ -48,13 +78,8 @@ pub(crate) struct CopyCommand {
     /// Table to write; it is created if it does not exist
     #[arg(value_name = "DST")]
     destination: String,
-    /// What to do with an existing row: merge and replace overwrite it, skip keeps it
-    #[arg(long, value_name = "MODE", default_value = "replace", value_parser = choice([
-        ("merge", Mode::Merge), ("replace", Mode::Replace), ("skip", Mode::SkipExisting),
-    ]))]
-    mode: Mode,
     #[command(flatten)]
-    confirm: ConfirmArgs,
+    existing: ExistingArgs,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
@@ -69,16 +94,12 @@ impl RunOnFleet for CopyCommand {
         if is_same {
             return Err(CommandError::usage("a table cannot be copied to itself"));
         }
-        if create(&fleet, &self.destination).await? == Created::Existed
-            && self.mode != Mode::SkipExisting
-        {
-            let question = format!("overwrite rows of table {}, which exists", self.destination);
-            self.confirm.confirm(&question, &mut progress)?;
-        }
-        let kind = JobKind::Copy {
-            to,
-            mode: self.mode,
-        };
+        let mode = self.existing.mode;
+        let existing = self.existing;
+        existing
+            .prepare(&fleet.second, &self.destination, &mut progress)
+            .await?;
+        let kind = JobKind::Copy { to, mode };
         let filter = self.filter.filter.as_deref();
         self.start
             .start(&fleet, progress, kind, &self.source, filter)
@@ -139,7 +160,7 @@ pub(crate) struct PartitionsCommand {
 impl RunOnFleet for PartitionsCommand {
     async fn run(self, fleet: Fleet, progress: Progress) -> CommandResult {
         if let Some(table) = &self.to {
-            create(&fleet, table).await?;
+            create(&fleet.second, table).await?;
         }
         let to = self.to.as_deref().map(|table| destination(&fleet, table));
         let kind = JobKind::Partitions { to };
@@ -251,9 +272,9 @@ enum Created {
     Existed,
 }
 
-/// Creates the second table of a job.
-async fn create(fleet: &Fleet, table: &str) -> Result<Created, CommandError> {
-    match fleet.second.service.create_table(table).await {
+/// Creates a table to which a job writes.
+async fn create(connection: &Connection, table: &str) -> Result<Created, CommandError> {
+    match connection.service.create_table(table).await {
         Ok(_) => Ok(Created::New),
         Err(error) if error.is_conflict() => Ok(Created::Existed),
         Err(error) => Err(error.into()),

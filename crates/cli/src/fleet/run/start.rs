@@ -7,27 +7,55 @@ use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use crate::units::seconds_within;
 use clap::value_parser;
-use partita_tools::fleet::{JobKind, JobSpec, plan, start};
+use partita_tools::fleet::{Job, JobKind, JobSpec, announce, plan, start};
 use partita_tools::scan::{Emit, Order, Strategy};
 use partita_tools::transfer::Source;
+
+/// A step ends after this many rows, unless the command says otherwise.
+pub(super) const STEP_ROWS: u64 = 20_000;
+
+/// How the steps of a job are repeated.
+#[derive(Debug, clap::Args)]
+pub(super) struct StepArgs {
+    /// Attempts of a step before it is dead
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 5)]
+    pub(super) tries: u32,
+    /// How long a step is reserved for a worker that gives no sign of life
+    #[arg(long, value_name = "TIME", value_parser = seconds_within(1..=86_400), default_value = "60s")]
+    pub(super) visibility: u64,
+    /// Also work on the job in this process, with --jobs steps at a time
+    #[arg(long)]
+    work: bool,
+}
 
 /// How a job runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StartArgs {
     /// A step ends after this many rows
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 20_000)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = STEP_ROWS)]
     step_rows: u64,
-    /// Attempts of a step before it is dead
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), default_value_t = 5)]
-    tries: u32,
-    /// How long a step is reserved for a worker that gives no sign of life
-    #[arg(long, value_name = "TIME", value_parser = seconds_within(1..=86_400), default_value = "60s")]
-    visibility: u64,
-    /// Also work on the job in this process, with --jobs steps at a time
-    #[arg(long)]
-    work: bool,
+    #[command(flatten)]
+    steps: StepArgs,
     #[command(flatten)]
     scan: ScanArgs,
+}
+
+impl StepArgs {
+    /// Shows the id of a job that has started, sends its first messages, and works on it if that is wanted.
+    pub(super) async fn started(
+        &self,
+        fleet: &Fleet,
+        progress: Progress,
+        job: &Job,
+        jobs: usize,
+    ) -> CommandResult {
+        output::print(&job.id)?;
+        announce(&fleet.table, &fleet.queue(job), job).await?;
+        if self.work {
+            work(fleet, job, fleet.access(None, true), jobs).await?;
+        }
+        progress.finish(&format!("job {} started", job.id), Outcome::Done)
+    }
 }
 
 impl StartArgs {
@@ -52,8 +80,8 @@ impl StartArgs {
             },
             page_rows: self.scan.page_rows.into(),
             step_rows: self.step_rows,
-            tries: self.tries,
-            visibility_seconds: self.visibility,
+            tries: self.steps.tries,
+            visibility_seconds: self.steps.visibility,
             rows_expected: self.scan.total,
         };
         let strategy = self.scan.strategy;
@@ -68,10 +96,7 @@ impl StartArgs {
             Strategy::Prefix | Strategy::Auto => plan(&spec, &points),
         };
         let job = start(&fleet.table, spec, &steps).await?;
-        output::print(&job.id)?;
-        if self.work {
-            work(fleet, &job, fleet.access(None, true), self.scan.jobs()).await?;
-        }
-        progress.finish(&format!("job {} started", job.id), Outcome::Done)
+        let jobs = self.scan.jobs();
+        self.steps.started(fleet, progress, &job, jobs).await
     }
 }

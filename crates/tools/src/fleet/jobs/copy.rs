@@ -31,10 +31,38 @@ impl Copy {
 
     async fn write(&self, rows: Vec<TableRow>) -> Result<Tally, FleetError> {
         let rows = entities(&rows)?;
-        let mut tally = by_rows(&rows);
-        let writes = batches(rows).into_iter().map(|batch| async move {
-            let written = self.writer.write_rows(&batch).await?;
-            Ok::<_, FleetError>((written as u64, (batch.len() - written) as u64))
+        let tally = by_rows(&rows);
+        let batches = batches(rows).into_iter().map(|batch| vec![batch]);
+        self.write_lists(batches, tally).await
+    }
+
+    /// Writes rows among which a key may occur several times: the last of them stays, as the rows of each partition are
+    /// written in their order.
+    pub(super) async fn write_in_order(&self, rows: Vec<Entity>) -> Result<Tally, FleetError> {
+        let tally = by_rows(&rows);
+        let batches = batches(rows);
+        let partitions = batches.chunk_by(|one, other| {
+            let keys = [one, other].map(|batch| batch.first().map(Entity::partition_key));
+            keys[0] == keys[1]
+        });
+        let partitions = partitions.map(<[Vec<Entity>]>::to_vec);
+        self.write_lists(partitions.collect::<Vec<_>>().into_iter(), tally)
+            .await
+    }
+
+    /// Writes several lists of batches at the same time, and the batches of each one after the other.
+    async fn write_lists(
+        &self,
+        lists: impl Iterator<Item = Vec<Vec<Entity>>>,
+        mut tally: Tally,
+    ) -> Result<Tally, FleetError> {
+        let writes = lists.map(|list| async move {
+            let (mut written, mut rows) = (0, 0);
+            for batch in list {
+                written += self.writer.write_rows(&batch).await?;
+                rows += batch.len();
+            }
+            Ok::<_, FleetError>((written as u64, (rows - written) as u64))
         });
         let mut writes = stream::iter(writes).buffer_unordered(WRITES);
         while let Some((written, kept)) = writes.try_next().await? {

@@ -8,11 +8,12 @@ pub(super) mod count;
 mod enqueue;
 mod exec;
 pub(super) mod export;
+pub(super) mod import;
 mod partitions;
 mod purge;
 
 use super::step_row::{StepResult, StepSummary};
-use super::{FleetError, Job, JobKind, JobSpec, StepRow, TablePlace, Tally};
+use super::{FleetError, Job, JobKind, JobSpec, StepRow, TablePlace, Tally, Work};
 use crate::migrate::Template;
 use crate::source::TableRow;
 use crate::transfer::Mode;
@@ -30,7 +31,7 @@ pub struct Access {
     pub destination: Option<TableServiceClient>,
     /// The queues of the account, for jobs that send messages.
     pub queues: Option<QueueServiceClient>,
-    /// The directory of an export, if this machine has it at another path than the job says.
+    /// The directory of an export or an import, if this machine has it at another path than the job says.
     pub directory: Option<PathBuf>,
     /// Whether the worker runs the commands of jobs. Every client that can write to the job table can then
     /// run any command on this machine.
@@ -80,7 +81,7 @@ impl Access {
         Ok(service.table_client(&place.table))
     }
 
-    /// The directory of an export.
+    /// The directory of an export or an import.
     pub(super) fn directory(&self, directory: &str) -> PathBuf {
         let own = self.directory.clone();
         own.unwrap_or_else(|| PathBuf::from(directory))
@@ -91,7 +92,7 @@ impl Access {
     /// # Errors
     /// [`FleetError::OtherAccount`], [`FleetError::NoQueues`], [`FleetError::NoCommands`].
     pub fn check(&self, job: &Job) -> Result<(), FleetError> {
-        action(self, job, &StepRow::open(&job.id, Vec::new())?).map(drop)
+        action(self, job, &StepRow::open(&job.id, Work::Parts(Vec::new()))?).map(drop)
     }
 }
 
@@ -117,6 +118,8 @@ pub(super) fn action(
                 to: to.transpose()?,
             })
         }
+        // Steps of files use it directly, see `import`.
+        JobKind::Import { mode, .. } => Box::new(copy::Copy::new(access.source_table(job), *mode)),
         JobKind::Purge => Box::new(purge::Purge {
             table: access.source_table(job),
         }),
@@ -142,10 +145,14 @@ pub(super) async fn prepare(spec: &JobSpec) -> Result<(), FleetError> {
         }
         JobKind::Copy {
             mode: Mode::Insert, ..
+        }
+        | JobKind::Import {
+            mode: Mode::Insert, ..
         } => Err(FleetError::Insert),
         JobKind::Copy { .. }
         | JobKind::Count
         | JobKind::Exec { .. }
+        | JobKind::Import { .. }
         | JobKind::Partitions { .. }
         | JobKind::Purge => Ok(()),
     }
@@ -179,6 +186,7 @@ pub(super) async fn conclude(
         | JobKind::Count
         | JobKind::Enqueue { .. }
         | JobKind::Exec { .. }
+        | JobKind::Import { .. }
         | JobKind::Partitions { .. }
         | JobKind::Purge => Ok(()),
     }

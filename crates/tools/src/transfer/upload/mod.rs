@@ -32,7 +32,7 @@ pub(crate) use write::Writer;
 use write::Written;
 
 /// Maximum number of chunks that wait in the channel between reader and writer.
-const CHUNKS_WAITING: usize = 2;
+pub(super) const CHUNKS_WAITING: usize = 2;
 
 /// Rows that were read together.
 pub(super) struct Chunk<M> {

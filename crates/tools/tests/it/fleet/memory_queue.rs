@@ -34,6 +34,12 @@ impl MemoryQueue {
         self.0.lock().unwrap().messages.clear();
     }
 
+    /// Whether a message has been received and is not deleted.
+    pub(super) fn has_hidden(&self) -> bool {
+        let state = self.0.lock().unwrap();
+        state.messages.iter().any(|message| message.is_hidden)
+    }
+
     /// The largest number of messages that the queue had.
     pub(super) fn length_max(&self) -> usize {
         self.0.lock().unwrap().length_max
@@ -88,7 +94,7 @@ impl StepQueue for MemoryQueue {
         Ok(())
     }
 
-    async fn receive(&self, _: Duration) -> Result<Option<Delivery>, QueueError> {
+    async fn receive(&self, _: Duration, _: Duration) -> Result<Option<Delivery>, QueueError> {
         let received = self.0.lock().unwrap().receive();
         if received.is_none() {
             tokio::task::yield_now().await;
@@ -146,8 +152,12 @@ impl<Q: StepQueue> StepQueue for MortalQueue<Q> {
         self.request(self.queue.send(step)).await
     }
 
-    async fn receive(&self, hidden_for: Duration) -> Result<Option<Delivery>, QueueError> {
-        self.request(self.queue.receive(hidden_for)).await
+    async fn receive(
+        &self,
+        hidden_for: Duration,
+        wait: Duration,
+    ) -> Result<Option<Delivery>, QueueError> {
+        self.request(self.queue.receive(hidden_for, wait)).await
     }
 
     async fn hide(&self, delivery: &mut Delivery, hidden_for: Duration) -> Result<(), QueueError> {

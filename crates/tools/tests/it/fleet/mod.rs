@@ -1,5 +1,6 @@
 //! Tests fleets on a real server: workers are killed at any point, and the result is exact.
 
+mod import;
 mod killed;
 mod killer;
 mod kinds;

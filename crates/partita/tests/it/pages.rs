@@ -1,30 +1,37 @@
-//! Tests `docs/tools.md`: runs every command of its `console` blocks, and compares the output with the page.
+//! Tests pages of `docs`: runs every command of their `console` blocks, and compares the output with the page.
 //!
-//! `PARTITA_REWRITE_DOCS=1` writes the output into the page instead. Read the change before it is committed.
+//! `PARTITA_REWRITE_DOCS=1` writes the output into the pages instead. Read the change before it is committed.
 //!
 //! A block is a list of commands: lines that begin with `$ `. Under each are its stdout and its stderr; an exit code
-//! other than 0 is the line `[exit 1]`. All run in one directory against one server. Times, sizes, waits and resume
-//! tokens differ between runs, and are not compared.
+//! other than 0 is the line `[exit 1]`. The commands of a page run in one directory against one server. Times, sizes,
+//! waits and resume tokens differ between runs, and are not compared. Commands that start a job of a fleet print its id,
+//! which differs too; the page's id stands for it in the commands that follow.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::process::{Server, command_at};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools.md");
-/// The directory that the page calls `$EXAMPLES`.
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+/// The directory that pages call `$EXAMPLES`.
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// The admin port in the page.
+/// The admin port in pages.
 const ADMIN: &str = "http://127.0.0.1:10010";
-/// The directory of the commands in the page.
+/// The directory of the commands in pages.
 const HOME: &str = "/home/obrien";
+
+/// The start of a command that prints the id of a job.
+const STARTS_JOB: &str = "partita fleet run ";
 
 /// The shell in which commands run, with the environment of a user of the server.
 struct Shell {
     server: Server,
     connection: String,
     home: tempfile::TempDir,
+    /// Ids of jobs: in the page, and here.
+    jobs: RefCell<Vec<(String, String)>>,
 }
 
 impl Shell {
@@ -38,17 +45,21 @@ impl Shell {
             server,
             connection,
             home,
+            jobs: RefCell::default(),
         }
     }
 
-    /// The output of a command, and its exit code if it is not 0.
-    fn run(&self, line: &str) -> String {
+    /// The output of a command, and its exit code if it is not 0. `shown` is the first line of its output in the page.
+    fn run(&self, line: &str, shown: Option<&str>) -> String {
         let bin = Path::new(env!("CARGO_BIN_EXE_partita")).parent().unwrap();
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        let line = line.replace(ADMIN, &self.server.admin());
+        let mut script = line.replace(ADMIN, &self.server.admin());
+        for (shown, job) in &*self.jobs.borrow() {
+            script = script.replace(shown, job);
+        }
         let mut command: Command = command_at(Path::new("sh"));
         let output = command
-            .args(["-c", &line])
+            .args(["-c", &script])
             .current_dir(self.home.path())
             .env("PATH", path)
             .env("EXAMPLES", EXAMPLES)
@@ -64,6 +75,13 @@ impl Shell {
         let mut text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         text = text.replace(&self.server.admin(), ADMIN);
         text = text.replace(self.home.path().to_str().unwrap(), HOME);
+        if let (true, Some(shown)) = (line.starts_with(STARTS_JOB), shown) {
+            let job = text.lines().next().unwrap_or_default().to_owned();
+            self.jobs.borrow_mut().push((shown.to_owned(), job));
+        }
+        for (shown, job) in &*self.jobs.borrow() {
+            text = text.replace(job, shown);
+        }
         if !output.status.success() {
             writeln!(text, "[exit {}]", output.status.code().unwrap()).unwrap();
         }
@@ -75,7 +93,8 @@ impl Shell {
 fn rewritten(page: &str, shell: &Shell) -> String {
     let mut out = String::new();
     let mut in_block = false;
-    for line in page.lines() {
+    let mut lines = page.lines().peekable();
+    while let Some(line) = lines.next() {
         let is_command = in_block && line.starts_with("$ ");
         if line.starts_with("```") {
             in_block = line == "```console";
@@ -85,7 +104,7 @@ fn rewritten(page: &str, shell: &Shell) -> String {
         out.push_str(line);
         out.push('\n');
         if is_command {
-            out.push_str(&shell.run(&line[2..]));
+            out.push_str(&shell.run(&line[2..], lines.peek().copied()));
         }
     }
     out
@@ -97,10 +116,11 @@ fn plain(line: &str) -> String {
         return format!("{before}--resume TOKEN");
     }
     // The last line ends with bytes and seconds, which differ. The number of requests also differs, for a command that
-    // polls a job of the server.
+    // polls a job of the server, and for a worker of a fleet.
     let mut line = line.to_owned();
     if line.ends_with(" s") && line.contains(" request") {
-        let varying = if line.contains("snapshot") { 3 } else { 2 };
+        let polls = line.contains("snapshot") || line.contains("job");
+        let varying = if polls { 3 } else { 2 };
         let mut parts: Vec<_> = line.split(", ").collect();
         parts.truncate(parts.len().saturating_sub(varying));
         line = parts.join(", ");
@@ -108,7 +128,14 @@ fn plain(line: &str) -> String {
     // The time that writes waited differs, and sizes of packed rows depend on the Timestamps.
     let line = without_numbers(
         &line,
-        &["transit_ms", "pause_ms", "bytes", "row_bytes", "expected"],
+        &[
+            "transit_ms",
+            "pause_ms",
+            "bytes",
+            "row_bytes",
+            "expected",
+            "rows_per_second",
+        ],
     );
     // A date-time whose last digits are zeros is shorter, and so is its column.
     let words: Vec<_> = line.split_whitespace().collect();
@@ -189,26 +216,42 @@ fn without_times(line: &str) -> String {
     out + rest
 }
 
-#[test]
-fn every_command_prints_the_output_of_the_page() {
-    let page = std::fs::read_to_string(PAGE).unwrap();
-    let now = rewritten(&page, &Shell::new());
+/// Compares the output of a page's commands, of which it has at least `commands`.
+fn check(page: &str, commands: usize) {
+    let path = Path::new(DOCS).join(page);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let now = rewritten(&text, &Shell::new());
     if std::env::var_os("PARTITA_REWRITE_DOCS").is_some() {
-        std::fs::write(PAGE, now).unwrap();
+        std::fs::write(path, now).unwrap();
         return;
     }
     let lines = |text: &str| text.lines().map(plain).collect::<Vec<_>>();
-    let (expected, now) = (lines(&page), lines(&now));
+    let (expected, now) = (lines(&text), lines(&now));
     for (at, (expected, now)) in expected.iter().zip(&now).enumerate() {
-        assert_eq!(expected, now, "docs/tools.md, about line {}", at + 1);
+        assert_eq!(expected, now, "docs/{page}, about line {}", at + 1);
     }
     assert_eq!(
         expected.len(),
         now.len(),
-        "docs/tools.md has more or fewer lines"
+        "docs/{page} has more or fewer lines"
     );
-    let commands = page.lines().filter(|line| line.starts_with("$ ")).count();
-    assert!(commands > 20, "the page has {commands} commands");
+    let found = text.lines().filter(|line| line.starts_with("$ ")).count();
+    assert!(found >= commands, "the page has {found} commands");
+}
+
+#[test]
+fn the_toolbox_prints_the_output_of_its_page() {
+    check("tools.md", 100);
+}
+
+#[test]
+fn fleets_print_the_output_of_their_page() {
+    check("fleets.md", 8);
+}
+
+#[test]
+fn queues_print_the_output_of_their_page() {
+    check("queues.md", 4);
 }
 
 #[test]
