@@ -16,14 +16,10 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use std::error::Error as StdError;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; their JSON can be several times
 /// as long.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// The longest idle timeout. The pool adds it to the current time, which must not overflow.
-const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A connection pool. Cheap to clone; clones share the pool.
 #[derive(Debug, Clone)]
@@ -61,7 +57,7 @@ impl Transport {
         let connector = Connector::new(tcp, proxies, proxy.clone());
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.idle_timeout.min(IDLE_TIMEOUT_MAX))
+            .pool_idle_timeout(options.idle_timeout)
             .pool_max_idle_per_host(options.idle_connections_max)
             .build(HttpsConnector::from((connector, config)));
         Ok(Self { client, proxy })

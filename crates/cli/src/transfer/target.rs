@@ -94,7 +94,7 @@ impl TargetArgs {
         if self.dry_run {
             return Ok(());
         }
-        let first = QueryOptions::new().top(1).select(["PartitionKey"]);
+        let first = QueryOptions::new().page_size(1).select(["PartitionKey"]);
         let is_empty = match table.query_page(&first, None).await {
             Ok(page) => page.continuation().is_none() && page.entities()?.is_empty(),
             Err(error) if error.is_not_found() && self.create_table => true,

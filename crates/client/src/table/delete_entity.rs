@@ -22,4 +22,17 @@ impl TableClient {
         self.pipeline.send(&request).await?;
         Ok(())
     }
+
+    /// Deletes the entity with these keys in any version, unless it does not exist. So a retry, or another client that
+    /// deletes it first, is no error.
+    ///
+    /// # Errors
+    /// 404 TableNotFound.
+    pub async fn delete_entity_if_exists(&self, partition_key: &str, row_key: &str) -> Result<()> {
+        let deleted = self.delete_entity(partition_key, row_key, &IfMatch::Any);
+        match deleted.await {
+            Err(error) if error.is_missing_entity() => Ok(()),
+            deleted => deleted,
+        }
+    }
 }

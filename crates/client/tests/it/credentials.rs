@@ -69,7 +69,7 @@ async fn signatures_grant_only_what_they_permit() {
     };
     let guest = with_sas(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
     let seen: Vec<Entity> = guest
-        .query_entities(QueryOptions::new().top(4))
+        .query_entities(QueryOptions::new().page_size(4))
         .try_collect()
         .await
         .unwrap();

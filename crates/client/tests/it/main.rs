@@ -7,6 +7,7 @@
 
 mod busy;
 mod credentials;
+mod examples;
 mod extension;
 mod faults;
 mod faulty_server;
