@@ -83,7 +83,9 @@ mod transport;
 
 pub use clock::now;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
-pub use credential::{Credential, TokenError, TokenProvider};
+pub use credential::{
+    CachedToken, Credential, Rotating, Token, TokenError, TokenProvider, TokenSource,
+};
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::{Error, ErrorKind, Outcome, Result};
 pub use http_client::{HttpAnswer, HttpClient};

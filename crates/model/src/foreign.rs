@@ -121,13 +121,7 @@ mod of_jiff {
     value!(Timestamp, DateTime);
 }
 
-#[cfg(all(
-    test,
-    feature = "uuid",
-    feature = "chrono",
-    feature = "time",
-    feature = "jiff"
-))]
+#[cfg(test)]
 mod tests {
     use crate::{DateTime, Guid, Value, WrongType};
     use chrono::Utc;

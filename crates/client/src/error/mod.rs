@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::ConvertError;
+use crate::{ConvertError, is_retried_status};
 use partita_wire::{ErrorCode, queue, table};
 use std::sync::Arc;
 use std::time::Duration;
@@ -243,6 +243,18 @@ impl Error {
     pub fn attempts(&self) -> u32 {
         let attempts = self.0.attempts.as_ref();
         attempts.map_or(0, |attempts| attempts.count)
+    }
+
+    /// Whether the client retries such a failure: no connection, a broken one, a timeout, or the status 408, 429, 500,
+    /// 502, 503 or 504.
+    #[must_use]
+    pub fn is_retried(&self) -> bool {
+        let is_status = || self.status().is_some_and(is_retried_status);
+        match self.kind() {
+            ErrorKind::Connect | ErrorKind::Broken | ErrorKind::TimedOut => true,
+            ErrorKind::Service => is_status(),
+            _ => false,
+        }
     }
 
     /// Whether the status is 404: the table, entity, queue or message does not exist.

@@ -22,7 +22,7 @@ use crate::observer::{AttemptEvent, Decision, GiveUp};
 use crate::request::Request;
 use crate::retry::{Bucket, DURATION_MAX, requested_wait};
 use crate::transport::{Answer, Transport, header_text};
-use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
+use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, ErrorKind, Outcome};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::{HeaderMap, HeaderValue};
@@ -102,12 +102,7 @@ impl Pipeline {
         options: ClientOptions,
     ) -> Result<Arc<Self>, Error> {
         let endpoint = &account.endpoint;
-        let is_remote_plain = !endpoint.is_https() && !endpoint.is_loopback();
-        if matches!(account.credential, Credential::Token(_)) && is_remote_plain {
-            let message =
-                "bearer tokens need an https endpoint or an endpoint on the local machine";
-            return Err(Error::new(ErrorKind::Credential, message));
-        }
+        check_transport(endpoint, &account.credential.current())?;
         let options = options.clamped();
         let tls = endpoint.is_https() || account.secondary.is_https();
         let own = concat!("partita-client/", env!("CARGO_PKG_VERSION"));
@@ -133,8 +128,8 @@ impl Pipeline {
     }
 
     /// The account's name and key, to make shared access signatures.
-    pub(crate) fn shared_key(&self) -> Result<(&str, &AccountKey), Error> {
-        match &self.account.credential {
+    pub(crate) fn shared_key(&self) -> Result<(String, AccountKey), Error> {
+        match self.account.credential.current() {
             Credential::SharedKey { account, key } => Ok((account, key)),
             _ => Err(Error::new(
                 ErrorKind::Credential,
@@ -276,6 +271,16 @@ impl Pipeline {
             observer.attempt(event);
         }
     }
+}
+
+/// Refuses to send bearer tokens in plain text to another machine.
+fn check_transport(endpoint: &Endpoint, credential: &Credential) -> Result<(), Error> {
+    let is_remote_plain = || !endpoint.is_https() && !endpoint.is_loopback();
+    if matches!(credential, Credential::Token(_)) && is_remote_plain() {
+        let message = "bearer tokens need an https endpoint or an endpoint on the local machine";
+        return Err(Error::new(ErrorKind::Credential, message));
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Pipeline {

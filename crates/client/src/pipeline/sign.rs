@@ -1,6 +1,6 @@
 //! Turns a request into an attempt: adds the date, the signature, and the headers that all storage protocols share.
 
-use super::Pipeline;
+use super::{Pipeline, check_transport};
 use crate::request::Request;
 use crate::{Credential, Endpoint, Error, ErrorKind, TokenError, clock};
 use bytes::Bytes;
@@ -69,13 +69,16 @@ impl Pipeline {
             false => &self.account.endpoint,
         };
         let date = http_date(clock::now());
-        let signature = match &self.account.credential {
+        // All parts of an attempt use one credential, though another task may replace it.
+        let credential = self.account.credential.current();
+        check_transport(endpoint, &credential)?;
+        let signature = match &credential {
             Credential::Sas(query) => Some(query.as_str()),
             _ => None,
         };
         let target = request.target(endpoint, signature);
         let (version, authorization) = self
-            .authorize(request, endpoint, [&target, &date, id])
+            .authorize(request, endpoint, &credential, [&target, &date, id])
             .await?;
         let uri = http::Uri::builder()
             .scheme(if endpoint.is_https() { "https" } else { "http" })
@@ -123,10 +126,12 @@ impl Pipeline {
         &self,
         request: &Request,
         endpoint: &Endpoint,
+        credential: &Credential,
         [path_and_query, date, id]: [&str; 3],
     ) -> Result<(&'static str, Option<String>), Error> {
-        match &self.account.credential {
+        match credential {
             Credential::Sas(_) => Ok((self.protocol.version, None)),
+            Credential::Rotating(_) => unreachable!("the current credential is not a rotating one"),
             Credential::Token(provider) => {
                 let failed = |error: TokenError| {
                     let message = "the token provider failed";

@@ -65,7 +65,7 @@ impl QueueClient {
             queue: self.name.to_string(),
             ..terms.clone()
         };
-        Ok(terms.sign(account, key))
+        Ok(terms.sign(&account, &key))
     }
 
     /// `/name`

@@ -71,7 +71,7 @@ impl QueueServiceClient {
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
         let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(account, key, ServiceKind::Queue))
+        Ok(terms.sign(&account, &key, ServiceKind::Queue))
     }
 }
 

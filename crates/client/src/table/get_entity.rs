@@ -66,6 +66,7 @@ impl TableClient {
     async fn get(&self, partition_key: &str, row_key: &str, select: String) -> Result<Entity> {
         let keys = (partition_key, row_key);
         let mut request = self.entity_request(Operation::GetEntity, Method::Get, keys, None);
+        request.secondary = self.reads_secondary;
         if !select.is_empty() {
             request = request.with_parameter("$select", &select);
         }

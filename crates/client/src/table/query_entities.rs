@@ -44,7 +44,9 @@ impl TableClient {
         options: &QueryOptions,
         from: Option<&Continuation>,
     ) -> Result<Page> {
-        let request = options.request(Operation::QueryEntities, self.path() + "()", from)?;
+        let path = self.path() + "()";
+        let mut request = options.request(Operation::QueryEntities, path, from)?;
+        request.secondary = self.reads_secondary;
         Ok(Page::new(self.pipeline.send(&request).await?))
     }
 }

@@ -101,6 +101,9 @@ impl TableClient {
         if !may_be_own || !proves {
             return None;
         }
+        // The secondary may not have the write yet.
+        let mut primary = self.clone();
+        primary.reads_secondary = false;
         let mut etags = Vec::with_capacity(writes.len());
         for write in writes {
             let (partition_key, row_key) = write.keys();
@@ -110,7 +113,7 @@ impl TableClient {
                 continue;
             }
             // If reading fails, the outcome stays unknown, as the write's error states.
-            let stored = self
+            let stored = primary
                 .get_entity_if_exists(partition_key, row_key)
                 .await
                 .ok()?;

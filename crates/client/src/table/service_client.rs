@@ -72,7 +72,7 @@ impl TableServiceClient {
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
         let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(account, key, ServiceKind::Table))
+        Ok(terms.sign(&account, &key, ServiceKind::Table))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct TableClient {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
     pub(super) unknown_outcome: UnknownOutcome,
+    /// Whether reads are sent to the secondary endpoint.
+    pub(super) reads_secondary: bool,
 }
 
 /// How an update or upsert handles stored properties that the new entity lacks.
@@ -92,6 +94,7 @@ impl TableClient {
     pub(super) fn new(pipeline: Arc<Pipeline>, name: &str) -> Self {
         Self {
             unknown_outcome: pipeline.options.unknown_outcome,
+            reads_secondary: false,
             pipeline,
             name: name.into(),
         }
@@ -103,6 +106,32 @@ impl TableClient {
         Self {
             unknown_outcome,
             ..self
+        }
+    }
+
+    /// The same table, with reads of entities from the account's secondary endpoint, which may have older data: for
+    /// example, if the primary does not answer. Writes still go to the primary.
+    ///
+    /// ```
+    /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
+    /// # server::on_a_server(async |connection_string| {
+    /// # use partita_client::*;
+    /// # let service = TableServiceClient::from_connection_string(&connection_string)?;
+    /// # let table = service.create_table("letters").await?;
+    /// # table.create_entity(&Entity::new("p", "r")).await?;
+    /// let entity = match table.get_entity("p", "r").await {
+    ///     Err(error) if error.is_retried() => table.on_secondary().get_entity("p", "r").await?,
+    ///     entity => entity?,
+    /// };
+    /// # assert_eq!(entity.row_key(), "r");
+    /// # assert_eq!(table.on_secondary().get_entity("p", "r").await?, entity);
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn on_secondary(&self) -> Self {
+        Self {
+            reads_secondary: true,
+            ..self.clone()
         }
     }
 
@@ -129,7 +158,7 @@ impl TableClient {
             table: self.name.to_string(),
             ..terms.clone()
         };
-        Ok(terms.sign(account, key))
+        Ok(terms.sign(&account, &key))
     }
 
     /// `/name`
