@@ -59,8 +59,9 @@
 //! - Every future may be dropped at any time. A write whose future was dropped may have happened.
 //!
 //! # Requirements
-//! A tokio runtime with I/O and time. TLS is rustls with `ring`; it trusts the machine's certificate authorities and
-//! those in [`ClientOptions`].
+//! A tokio runtime with I/O and time. TLS is rustls with `ring`. It trusts those in [`ClientOptions`], the machine's
+//! certificate authorities (feature `native-roots`, on by default), and with the feature `webpki-roots` those of Mozilla,
+//! for containers without any.
 
 #[doc = include_str!("guide.md")]
 pub mod guide {}
@@ -80,6 +81,8 @@ mod request;
 mod retry;
 mod table;
 mod transport;
+mod trust;
+mod unknown_outcome;
 
 pub use clock::now;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
@@ -102,7 +105,7 @@ pub use table::{
     Continuation, ConvertError, ETag, Entity, EntityIter, EntityStream, Filter, FollowOptions,
     Followed, IfMatch, InvalidContinuation, InvalidLogTailKey, LogFollow, LogTail, LogTailKey,
     Page, PageStream, PropertyFilter, QueryOptions, TableClient, TableServiceClient, TableStream,
-    TransactionAction, TransactionOutcome, UnknownOutcome, UpdateMode,
+    TransactionAction, TransactionOutcome, UpdateMode,
 };
 
 pub use partita_model::{
@@ -110,6 +113,8 @@ pub use partita_model::{
     InvalidMetadata, Logging, Metadata, Metrics, ServiceProperties, SignedIdentifier, TimeToLive,
     Value, ValueRef, WrongType,
 };
+pub use unknown_outcome::UnknownOutcome;
+
 pub use partita_model::{as_date_time, as_guid};
 pub use partita_wire::queue::{ListedQueue, QueueList, QueueSasTerms};
 pub use partita_wire::table::{PageReader, RowReader, TableSasTerms, TableSettings};

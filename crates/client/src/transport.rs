@@ -1,6 +1,7 @@
 //! Sends one request over a pool of HTTP/1.1 connections, plain or TLS, directly or through a proxy.
 
 use crate::proxy::{Choice, Connector};
+use crate::trust::authorities;
 use crate::{ClientOptions, Error, ErrorKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION};
@@ -11,9 +12,7 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject as _;
+use rustls::ClientConfig;
 use std::error::Error as StdError;
 use std::sync::Arc;
 
@@ -141,40 +140,4 @@ fn is_tls(error: &(dyn StdError + 'static)) -> bool {
         next = error.source();
     }
     false
-}
-
-/// The caller's certificate authorities and, for TLS, the machine's.
-fn authorities(options: &ClientOptions, tls: bool) -> Result<RootCertStore, Error> {
-    let mut roots = RootCertStore::empty();
-    let invalid = |error: Box<dyn StdError + Send + Sync>| {
-        Error::new(ErrorKind::Tls, "invalid certificate authority").caused_by(error)
-    };
-    for pem in &options.authorities_pem {
-        let before = roots.len();
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| invalid(error.into()))?;
-            roots
-                .add(certificate)
-                .map_err(|error| invalid(error.into()))?;
-        }
-        if roots.len() == before {
-            return Err(invalid("the PEM contains no certificate".into()));
-        }
-    }
-    if tls {
-        let machine = rustls_native_certs::load_native_certs();
-        let (_, refused) = roots.add_parsable_certificates(machine.certs);
-        if refused > 0 {
-            tracing::debug!(
-                refused,
-                "some of the machine's certificate authorities are invalid"
-            );
-        }
-        if roots.is_empty() {
-            let message =
-                "no trusted certificate authority: neither the machine nor the options have one";
-            return Err(Error::new(ErrorKind::Tls, message));
-        }
-    }
-    Ok(roots)
 }

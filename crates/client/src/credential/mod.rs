@@ -8,6 +8,7 @@ pub use rotating::Rotating;
 
 use futures::future::BoxFuture;
 use partita_wire::AccountKey;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,10 +63,10 @@ impl Credential {
     }
 
     /// This credential, or the current one of [`Self::Rotating`].
-    pub(crate) fn current(&self) -> Self {
+    pub(crate) fn current(&self) -> Cow<'_, Self> {
         match self {
-            Self::Rotating(rotating) => rotating.get(),
-            other => other.clone(),
+            Self::Rotating(rotating) => Cow::Owned(rotating.get()),
+            other => Cow::Borrowed(other),
         }
     }
 

@@ -24,12 +24,12 @@ impl Rotating {
     /// Begins with this credential.
     #[must_use]
     pub fn new(credential: Credential) -> Self {
-        Self(Arc::new(RwLock::new(credential.current())))
+        Self(Arc::new(RwLock::new(credential.current().into_owned())))
     }
 
     /// Replaces the credential.
     pub fn set(&self, credential: Credential) {
-        let credential = credential.current();
+        let credential = credential.current().into_owned();
         *self.0.write() = credential;
     }
 

@@ -2,7 +2,6 @@
 
 mod text;
 
-use crate::{ConvertError, is_retried_status};
 use partita_wire::{ErrorCode, queue, table};
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +115,11 @@ impl Error {
     }
 
     /// The entity that `operation` read does not match the requested Rust type.
-    pub(crate) fn mismatch(operation: &'static str, subject: String, error: ConvertError) -> Self {
+    pub(crate) fn mismatch(
+        operation: &'static str,
+        subject: String,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
         let message = "the entity does not match the Rust type";
         let error = Self::new(ErrorKind::Unreadable, message).caused_by(error);
         error.about(operation, subject.into())
@@ -179,7 +182,7 @@ impl Error {
         Some(&self.0.about.as_ref()?.1)
     }
 
-    /// The error of another library or of this crate, such as a [`ConvertError`] or an I/O error, that this error is
+    /// The error of another library or of this crate, such as a [`crate::ConvertError`] or an I/O error, that this error is
     /// due to. Its own causes are its `source`.
     #[must_use]
     pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
@@ -243,18 +246,6 @@ impl Error {
     pub fn attempts(&self) -> u32 {
         let attempts = self.0.attempts.as_ref();
         attempts.map_or(0, |attempts| attempts.count)
-    }
-
-    /// Whether the client retries such a failure: no connection, a broken one, a timeout, or the status 408, 429, 500,
-    /// 502, 503 or 504.
-    #[must_use]
-    pub fn is_retried(&self) -> bool {
-        let is_status = || self.status().is_some_and(is_retried_status);
-        match self.kind() {
-            ErrorKind::Connect | ErrorKind::Broken | ErrorKind::TimedOut => true,
-            ErrorKind::Service => is_status(),
-            _ => false,
-        }
     }
 
     /// Whether the status is 404: the table, entity, queue or message does not exist.

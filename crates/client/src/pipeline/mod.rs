@@ -22,13 +22,14 @@ use crate::observer::{AttemptEvent, Decision, GiveUp};
 use crate::request::Request;
 use crate::retry::{Bucket, DURATION_MAX, requested_wait};
 use crate::transport::{Answer, Transport, header_text};
-use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, ErrorKind, Outcome};
+use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::{HeaderMap, HeaderValue};
 use judge::{FailedAttempt, judge, retry_reason};
 use partita_model::Guid;
 use partita_wire::AccountKey;
+use sign::check_transport;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +130,7 @@ impl Pipeline {
 
     /// The account's name and key, to make shared access signatures.
     pub(crate) fn shared_key(&self) -> Result<(String, AccountKey), Error> {
-        match self.account.credential.current() {
+        match self.account.credential.current().into_owned() {
             Credential::SharedKey { account, key } => Ok((account, key)),
             _ => Err(Error::new(
                 ErrorKind::Credential,
@@ -271,16 +272,6 @@ impl Pipeline {
             observer.attempt(event);
         }
     }
-}
-
-/// Refuses to send bearer tokens in plain text to another machine.
-fn check_transport(endpoint: &Endpoint, credential: &Credential) -> Result<(), Error> {
-    let is_remote_plain = || !endpoint.is_https() && !endpoint.is_loopback();
-    if matches!(credential, Credential::Token(_)) && is_remote_plain() {
-        let message = "bearer tokens need an https endpoint or an endpoint on the local machine";
-        return Err(Error::new(ErrorKind::Credential, message));
-    }
-    Ok(())
 }
 
 impl fmt::Debug for Pipeline {

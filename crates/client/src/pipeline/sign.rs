@@ -1,6 +1,6 @@
 //! Turns a request into an attempt: adds the date, the signature, and the headers that all storage protocols share.
 
-use super::{Pipeline, check_transport};
+use super::Pipeline;
 use crate::request::Request;
 use crate::{Credential, Endpoint, Error, ErrorKind, TokenError, clock};
 use bytes::Bytes;
@@ -72,7 +72,7 @@ impl Pipeline {
         // All parts of an attempt use one credential, though another task may replace it.
         let credential = self.account.credential.current();
         check_transport(endpoint, &credential)?;
-        let signature = match &credential {
+        let signature = match &*credential {
             Credential::Sas(query) => Some(query.as_str()),
             _ => None,
         };
@@ -159,4 +159,14 @@ impl Pipeline {
             }
         }
     }
+}
+
+/// Refuses to send bearer tokens in plain text to another machine.
+pub(super) fn check_transport(endpoint: &Endpoint, credential: &Credential) -> Result<(), Error> {
+    let is_remote_plain = || !endpoint.is_https() && !endpoint.is_loopback();
+    if matches!(credential, Credential::Token(_)) && is_remote_plain() {
+        let message = "bearer tokens need an https endpoint or an endpoint on the local machine";
+        return Err(Error::new(ErrorKind::Credential, message));
+    }
+    Ok(())
 }

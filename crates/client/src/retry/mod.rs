@@ -19,7 +19,7 @@ pub(crate) use budget::Bucket;
 pub use budget::RetryBudget;
 pub use policy::RetryPolicy;
 
-use crate::Outcome;
+use crate::{Error, ErrorKind, Outcome};
 use http::HeaderMap;
 use partita_model::DateTime;
 use partita_wire::parse_http_date;
@@ -42,6 +42,19 @@ pub(crate) fn requested_wait(asked: Duration, min: Duration, spread: f64) -> Dur
 #[must_use]
 pub const fn is_retried_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+impl Error {
+    /// Whether the client retries such a failure: no connection, a broken one, a timeout, or a status for which
+    /// [`is_retried_status`] is true.
+    #[must_use]
+    pub fn is_retried(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Connect | ErrorKind::Broken | ErrorKind::TimedOut => true,
+            ErrorKind::Service => self.status().is_some_and(is_retried_status),
+            _ => false,
+        }
+    }
 }
 
 /// The outcome of a write that was answered with `status`.

@@ -23,8 +23,8 @@ impl TableClient {
         Ok(())
     }
 
-    /// Deletes the entity with these keys in any version, unless it does not exist. So a retry, or another client that
-    /// deletes it first, is no error.
+    /// Deletes the entity with these keys in any version, unless it does not exist. Succeeds if an earlier attempt or
+    /// another client has deleted it.
     ///
     /// # Errors
     /// 404 TableNotFound.

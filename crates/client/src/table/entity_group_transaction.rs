@@ -2,7 +2,7 @@
 
 use super::read_back::Write;
 use super::table_request::table_request;
-use super::unknown_outcome::{Proof, stamped};
+use super::write_proof::{Proof, stamped};
 use super::{IfMatch, TableClient, UpdateMode, body_of};
 use crate::pipeline::refused;
 use crate::request::Request;
@@ -151,7 +151,7 @@ impl TableClient {
         actions: &[TransactionAction],
     ) -> Result<TransactionOutcome> {
         check(actions)?;
-        let proof = self.unknown_outcome.proof();
+        let proof = Proof::of_write(self.unknown_outcome);
         let actions: Vec<_> = actions.iter().map(|action| action.stamped(proof)).collect();
         let request = self.transaction_request(&actions);
         let failed = match self.pipeline.send(&request).await {

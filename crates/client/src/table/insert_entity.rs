@@ -2,7 +2,7 @@
 
 use super::read_back::Write;
 use super::table_request::{JSON_BODY, table_request, without_content};
-use super::unknown_outcome::stamped;
+use super::write_proof::{Proof, stamped};
 use super::{TableClient, body_of, etag_of};
 use crate::{ETag, Entity, Result};
 use partita_wire::Method;
@@ -27,7 +27,7 @@ impl TableClient {
     /// entity ([`crate::UnknownOutcome`]); 404 TableNotFound; 400 if the entity exceeds a limit, such as 252 properties or 1 MiB.
     pub async fn create_entity(&self, entity: &Entity) -> Result<ETag> {
         let request = table_request(Operation::InsertEntity, Method::Post, self.path());
-        let proof = self.unknown_outcome.proof();
+        let proof = Proof::of_write(self.unknown_outcome);
         let entity = stamped(entity, proof);
         let mut request = without_content(request).with_body(JSON_BODY, body_of(&entity));
         request.subject = Some(self.subject(entity.partition_key(), entity.row_key()));

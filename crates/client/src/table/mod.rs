@@ -22,8 +22,8 @@ mod table_client;
 mod table_request;
 mod table_settings;
 mod truncate_table;
-mod unknown_outcome;
 mod update_entity;
+mod write_proof;
 
 pub use entity::{ConvertError, ETag, Entity, EntityIter};
 pub use entity_group_transaction::{TransactionAction, TransactionOutcome};
@@ -33,6 +33,5 @@ pub use page::{Continuation, EntityStream, InvalidContinuation, Page, PageStream
 pub use query_tables::TableStream;
 pub use service_client::TableServiceClient;
 pub use table_client::{IfMatch, TableClient, UpdateMode};
-pub use unknown_outcome::UnknownOutcome;
 
 use table_client::{body_of, etag_of};

@@ -9,7 +9,7 @@
 //!
 //! [`UnknownOutcome`]: crate::UnknownOutcome
 
-use super::unknown_outcome::{Proof, has_stamp};
+use super::write_proof::{Proof, has_stamp};
 use super::{TableClient, UpdateMode};
 use crate::{ETag, Entity, Error, Result};
 

@@ -2,7 +2,7 @@
 
 use super::read_back::Write;
 use super::table_request::JSON_BODY;
-use super::unknown_outcome::stamped;
+use super::write_proof::{Proof, stamped};
 use super::{IfMatch, TableClient, UpdateMode, body_of, etag_of};
 use crate::{ETag, Entity, Result};
 use partita_wire::table::Operation;
@@ -69,7 +69,7 @@ impl TableClient {
         if_match: Option<&IfMatch>,
     ) -> Result<ETag> {
         let operation = operation_of(mode, if_match);
-        let proof = self.unknown_outcome.proof();
+        let proof = Proof::of_write(self.unknown_outcome);
         let entity = stamped(entity, proof);
         let keys = (entity.partition_key(), entity.row_key());
         let request = self

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures::TryStreamExt as _;
 use partita_client::{
-    AttemptEvent, ClientOptions, ConvertError, Credential, Decision, ETag, Endpoint, Entity, Error,
-    ErrorCode, ErrorKind, GiveUp, IfMatch, Outcome, QueryOptions, RetryBudget, RetryObserver,
-    RetryPolicy, RetryReason, TableClient, TableServiceClient, TransactionAction, UpdateMode,
+    AttemptEvent, ClientOptions, Credential, Decision, ETag, Endpoint, Entity, Error, ErrorKind,
+    GiveUp, IfMatch, Outcome, QueryOptions, RetryBudget, RetryObserver, RetryPolicy, RetryReason,
+    TableClient, TableServiceClient, TransactionAction, UpdateMode,
 };
 use partita_server::Server;
 
@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Records the decision after each attempt.
 #[derive(Debug, Default)]
-struct Decisions(Mutex<Vec<Decision>>);
+pub(crate) struct Decisions(Mutex<Vec<Decision>>);
 
 impl RetryObserver for Decisions {
     fn attempt(&self, event: &AttemptEvent<'_>) {
@@ -34,7 +34,7 @@ impl RetryObserver for Decisions {
 }
 
 impl Decisions {
-    fn all(&self) -> Vec<Decision> {
+    pub(crate) fn all(&self) -> Vec<Decision> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -44,7 +44,7 @@ pub(crate) const QUICK: RetryPolicy = RetryPolicy::Fixed {
     wait: Duration::from_millis(1),
 };
 
-fn quick() -> (ClientOptions, Arc<Decisions>) {
+pub(crate) fn quick() -> (ClientOptions, Arc<Decisions>) {
     let decisions = Arc::new(Decisions::default());
     let observer: Arc<dyn RetryObserver> = Arc::clone(&decisions) as _;
     let options = ClientOptions {
@@ -55,7 +55,7 @@ fn quick() -> (ClientOptions, Arc<Decisions>) {
     (options, decisions)
 }
 
-fn table(address: std::net::SocketAddr, options: ClientOptions) -> TableClient {
+pub(crate) fn table(address: std::net::SocketAddr, options: ClientOptions) -> TableClient {
     let endpoint = Endpoint::parse(&format!("http://{address}/devstoreaccount1")).unwrap();
     let key = partita_server::config::WELL_KNOWN_KEY;
     let credential = Credential::shared_key("devstoreaccount1", key).unwrap();
@@ -73,7 +73,7 @@ pub(crate) fn entity() -> Entity {
     entity
 }
 
-fn retry(reason: RetryReason) -> Decision {
+pub(crate) fn retry(reason: RetryReason) -> Decision {
     Decision::Retry {
         reason,
         wait: Duration::from_millis(1),
@@ -94,7 +94,7 @@ pub(crate) async fn behind(
 }
 
 /// The error of an insert on a server with this script, and the client's decisions after its attempts.
-async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Decision>) {
+pub(crate) async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Decision>) {
     let faulty = FaultyServer::start(script, None).await;
     let (options, decisions) = quick();
     let inserted = table(faulty.address, options)
@@ -104,7 +104,7 @@ async fn failed_insert(script: impl IntoIterator<Item = Act>) -> (Error, Vec<Dec
 }
 
 /// The error of a get on a server with this reaction, and the client's decisions after its attempts.
-async fn failed_get(act: Act) -> (Error, Vec<Decision>) {
+pub(crate) async fn failed_get(act: Act) -> (Error, Vec<Decision>) {
     let faulty = FaultyServer::start([act], None).await;
     let (options, decisions) = quick();
     let read = table(faulty.address, options).get_entity("p", "r").await;
@@ -161,203 +161,6 @@ async fn an_unknown_outcome_stays_unknown_after_retries() {
 }
 
 #[tokio::test]
-async fn errors_contain_the_servers_message() {
-    let body = "{\"odata.error\":{\"code\":\"OutOfRangeInput\",\"message\":{\"lang\":\"en-US\",\"value\":\"too far\\nRequestId:x\"}}}";
-    let head = "400 Bad\r\nx-ms-request-id: theirs\r\n".to_owned();
-    let (error, _) = failed_get(Act::Answer(head, body.to_owned())).await;
-    assert_eq!(error.code(), Some(ErrorCode::OutOfRangeInput));
-    assert_eq!(error.message(), "too far\nRequestId:x");
-    assert_eq!(error.request_id(), Some("theirs"));
-    assert_eq!(
-        error.to_string(),
-        "QueryEntity mytable(PartitionKey='p',RowKey='r'): 400 OutOfRangeInput: too far"
-    );
-    let html = Act::Answer(
-        "403 No\r\nx-ms-error-code: Odd\r\n".to_owned(),
-        "<html>no</html>".to_owned(),
-    );
-    let (error, _) = failed_get(html).await;
-    assert_eq!((error.code_text(), error.code()), ("Odd", None));
-}
-
-/// The wait of a retry that the server requested.
-fn requested_wait_of(decision: &Decision) -> Duration {
-    let Decision::Retry {
-        wait, asked: true, ..
-    } = decision
-    else {
-        panic!("{decision:?} is not a retry after a requested wait");
-    };
-    *wait
-}
-
-#[tokio::test]
-async fn r2_a_requested_wait_of_zero_is_a_wait() {
-    let busy = Act::Answer("503 Busy\r\nRetry-After: 0\r\n".to_owned(), String::new());
-    let (_, decisions) = failed_get(busy).await;
-    assert_eq!(decisions.len(), 3);
-    for decision in &decisions[..2] {
-        let wait = requested_wait_of(decision).as_millis();
-        assert!((100..=120).contains(&wait), "{wait} ms");
-    }
-}
-
-#[tokio::test]
-async fn r4_every_combination_of_durations_is_valid() {
-    // A requested wait of more than a year is refused.
-    for (requested, is_refused) in [("0", false), ("18446744073709551615", true)] {
-        let head = format!("503 Busy\r\nRetry-After: {requested}\r\n");
-        let faulty = FaultyServer::start([Act::Answer(head, String::new())], None).await;
-        let (mut options, decisions) = quick();
-        options.retry = RetryPolicy::Fixed {
-            retries: u32::MAX,
-            wait: Duration::MAX,
-        };
-        options.retry_after_min = Duration::MAX;
-        options.retry_after_max = Duration::MAX;
-        options.attempt_timeout = Duration::MAX;
-        options.connect_timeout = Duration::MAX;
-        options.idle_timeout = Duration::MAX;
-        options.first_connection_timeout = Some(Duration::MAX);
-        let (sender, mut ended) = tokio::sync::mpsc::channel(8);
-        options.observer = Some(Arc::new(Both(decisions.clone(), Ended(sender))));
-        let table = table(faulty.address, options);
-        tokio::select! {
-            read = table.get_entity("p", "r") => assert!(is_refused, "{read:?}"),
-            // The read has made an attempt, and waits for a year.
-            _ = ended.recv() => {}
-        }
-        let decision = decisions.all()[0];
-        assert_eq!(
-            matches!(decision, Decision::Retry { .. }),
-            !is_refused,
-            "{decision:?}"
-        );
-    }
-}
-
-/// Two observers.
-#[derive(Debug)]
-struct Both(Arc<Decisions>, Ended);
-
-impl RetryObserver for Both {
-    fn attempt(&self, event: &AttemptEvent<'_>) {
-        self.0.attempt(event);
-        self.1.attempt(event);
-    }
-}
-
-#[tokio::test]
-async fn r5_errors_say_operation_keys_and_cause_in_one_line() {
-    let body = "{\"PartitionKey\":\"p\",\"RowKey\":\"it's\",\"Count\":\"x\"}";
-    let answer = || Act::Answer("200 OK\r\n".to_owned(), body.to_owned());
-    let faulty = FaultyServer::start([answer()], None).await;
-    let table = table(faulty.address, quick().0);
-    let read = table.get_entity_as::<Counted>("p", "it's").await;
-    let error = read.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "QueryEntity mytable(PartitionKey='p',RowKey='it''s'): the entity does not match the Rust type: \
-         Count: invalid type: string \"x\", expected i32"
-    );
-    assert!(error.cause().unwrap().is::<ConvertError>());
-    assert_eq!(
-        format!("{error:?}"),
-        format!("Error(Unreadable, DidNotHappen, \"{error}\")")
-    );
-
-    let missing = "{\"value\":[{\"PartitionKey\":\"p\",\"RowKey\":\"r\"}]}";
-    let faulty = FaultyServer::start(
-        [Act::Answer("200 OK\r\n".to_owned(), missing.to_owned())],
-        None,
-    )
-    .await;
-    let through = self::table(faulty.address, quick().0);
-    let mut rows = through.query_entities_as::<Counted>(QueryOptions::new());
-    assert_eq!(
-        rows.try_next().await.unwrap_err().to_string(),
-        "QueryEntities mytable(PartitionKey='p',RowKey='r'): the entity does not match the Rust type: \
-         missing field `Count`"
-    );
-
-    let error = table
-        .create_entity_from(&Counted { count: 1 })
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Input);
-    assert_eq!(
-        error.to_string(),
-        "InsertEntity mytable: the value cannot be an entity: PartitionKey is missing"
-    );
-    let (error, _) = failed_insert([Act::Close]).await;
-    let text = error.to_string();
-    let begin = "InsertEntity mytable(PartitionKey='p',RowKey='r'): the connection broke: ";
-    assert!(text.starts_with(begin), "{text}");
-    assert!(text.ends_with(" (it may have happened)"), "{text}");
-    assert_eq!(text.lines().count(), 1);
-}
-
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct Counted {
-    #[serde(rename = "Count")]
-    #[allow(dead_code, reason = "read by serde")]
-    count: i32,
-}
-
-#[tokio::test]
-async fn r7_a_timeout_of_the_operation_says_so() {
-    let faulty = FaultyServer::start([Act::Hang], None).await;
-    let (mut options, _) = quick();
-    options.operation_timeout = Some(Duration::from_millis(50));
-    let read = table(faulty.address, options).get_entity("p", "r").await;
-    let text = read.unwrap_err().to_string();
-    assert!(
-        text.contains("the operation timeout of 50 ms ended"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
-async fn requested_waits_are_honoured() {
-    let busy = |header: &str| Act::Answer(format!("503 Busy\r\n{header}\r\n"), String::new());
-    let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
-    let (mut options, decisions) = quick();
-    options.retry_after_min = Duration::ZERO;
-    // The policy alone would wait for hours.
-    options.retry = RetryPolicy::Fixed {
-        retries: 3,
-        wait: Duration::from_secs(7_200),
-    };
-    let script = [
-        busy("Retry-After: 0"),
-        busy("x-ms-retry-after-ms: 3"),
-        busy("retry-after-ms: 2"),
-        page,
-    ];
-    let faulty = FaultyServer::start(script, None).await;
-    let found: Vec<Entity> = table(faulty.address, options)
-        .query_entities(QueryOptions::new())
-        .try_collect()
-        .await
-        .unwrap();
-    assert!(found.is_empty());
-    let decisions = decisions.all();
-    for (decision, requested) in decisions.iter().zip([0, 3, 2]) {
-        let wait = requested_wait_of(decision);
-        let requested = Duration::from_millis(requested);
-        assert!(
-            requested <= wait && wait <= requested.mul_f64(1.2),
-            "{wait:?}"
-        );
-    }
-    assert_eq!(decisions[3..], [Decision::Done]);
-
-    let (error, decisions) = failed_get(busy("Retry-After: 61")).await;
-    assert_eq!(decisions, [Decision::GiveUp(GiveUp::AskedTooLong)]);
-    assert_eq!(error.retry_after(), Some(Duration::from_secs(61)));
-}
-
-#[tokio::test]
 async fn a_write_with_a_refused_connection_did_not_happen() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -404,35 +207,6 @@ fn header(head: &str, name: &str) -> String {
         .unwrap()
         .1
         .to_owned()
-}
-
-#[tokio::test]
-async fn attempts_and_operations_time_out() {
-    let page = Act::Answer("200 OK\r\n".to_owned(), "{\"value\":[]}".to_owned());
-    let faulty = FaultyServer::start([Act::Hang, page], None).await;
-    let (mut options, decisions) = quick();
-    options.attempt_timeout = Duration::from_millis(500);
-    table(faulty.address, options)
-        .query_page(&QueryOptions::new(), None)
-        .await
-        .unwrap();
-    assert_eq!(
-        decisions.all(),
-        [retry(RetryReason::TimedOut), Decision::Done]
-    );
-
-    let faulty = FaultyServer::start([Act::Hang], None).await;
-    let (mut options, decisions) = quick();
-    options.operation_timeout = Some(Duration::from_millis(50));
-    let error = table(faulty.address, options)
-        .create_entity(&entity())
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.outcome()),
-        (ErrorKind::TimedOut, Outcome::MayHaveHappened)
-    );
-    assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::OutOfTime)]);
 }
 
 /// If the client never connected, requests fail soon; if it connected before, they get all retries.
@@ -496,26 +270,6 @@ async fn an_empty_budget_ends_retries() {
         .await
         .unwrap_err();
     assert_eq!(decisions.all(), [Decision::GiveUp(GiveUp::AttemptsUsedUp)]);
-}
-
-#[tokio::test]
-async fn the_longest_durations_do_not_overflow() {
-    let faulty = FaultyServer::start([Act::AnswerAndStay, status(503)], None).await;
-    let (mut options, decisions) = quick();
-    options.retry = RetryPolicy::Fixed {
-        retries: 2,
-        wait: Duration::MAX,
-    };
-    options.attempt_timeout = Duration::MAX;
-    options.connect_timeout = Duration::MAX;
-    options.idle_timeout = Duration::MAX;
-    options.operation_timeout = Some(Duration::MAX);
-    let through = table(faulty.address, options);
-    let query = QueryOptions::new();
-    through.query_page(&query, None).await.unwrap();
-    through.query_page(&query, None).await.unwrap_err();
-    let given_up = Decision::GiveUp(GiveUp::OutOfTime);
-    assert_eq!(decisions.all(), [Decision::Done, given_up]);
 }
 
 #[tokio::test]
@@ -642,7 +396,7 @@ async fn connections_are_reused() {
 
 /// Sends a message at the end of each attempt.
 #[derive(Debug)]
-struct Ended(tokio::sync::mpsc::Sender<()>);
+pub(crate) struct Ended(pub(crate) tokio::sync::mpsc::Sender<()>);
 
 impl RetryObserver for Ended {
     fn attempt(&self, _: &AttemptEvent<'_>) {

@@ -7,6 +7,8 @@
 
 mod busy;
 mod credentials;
+mod durations;
+mod errors;
 mod examples;
 mod extension;
 mod faults;

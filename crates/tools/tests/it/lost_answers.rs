@@ -2,7 +2,7 @@
 
 use crate::server;
 use crate::tables::{assert_same, reader, rows, silent, started, table};
-use partita_client::{ClientOptions, RetryBudget, RetryPolicy, TableServiceClient, UnknownOutcome};
+use partita_client::{ClientOptions, RetryBudget, RetryPolicy, TableServiceClient};
 use partita_tools::transfer::{Mode, WriteOptions, copy};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -76,7 +76,6 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
         let options = ClientOptions {
             retry,
             retry_budget: RetryBudget::UNBOUNDED,
-            unknown_outcome: UnknownOutcome::AssumeFromEqualContent,
             ..ClientOptions::default()
         };
         let through = TableServiceClient::from_connection_string_with(&text, options).unwrap();

@@ -20,7 +20,7 @@ use super::{TransferError, WriteOptions, size};
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::Batches;
 use marks::Marks;
-use partita_client::{Entity, TableClient};
+use partita_client::{Entity, TableClient, UnknownOutcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -53,9 +53,12 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     read(&mut reading, chunks);
+    // It does not matter which client wrote the rows of a transfer.
+    let assuming = UnknownOutcome::AssumeFromEqualContent;
+    let table = table.clone().with_unknown_outcome(assuming);
     let upload = Upload {
         writer: Arc::new(Writer {
-            table: (!options.dry_run).then(|| table.clone()),
+            table: (!options.dry_run).then_some(table),
             mode: options.mode,
             is_resumed: begun.is_resumed,
         }),
