@@ -87,7 +87,7 @@ mod unknown_outcome;
 pub use clock::now;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
 pub use credential::{
-    CachedToken, Credential, Rotating, Token, TokenError, TokenProvider, TokenSource,
+    CachedToken, Credential, Rotating, Token, TokenError, TokenFn, TokenProvider, TokenSource,
 };
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::{Error, ErrorKind, Outcome, Result};

@@ -37,6 +37,25 @@ pub trait TokenSource: fmt::Debug + Send + Sync {
     fn fetch(&self) -> BoxFuture<'_, Result<Token, TokenError>>;
 }
 
+/// A [`TokenSource`] that is a function: see [`CachedToken::from_fn`].
+pub struct TokenFn<F>(F);
+
+impl<F> fmt::Debug for TokenFn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenFn")
+    }
+}
+
+impl<F, T> TokenSource for TokenFn<F>
+where
+    F: Fn() -> T + Send + Sync,
+    T: Future<Output = Result<Token, TokenError>> + Send + 'static,
+{
+    fn fetch(&self) -> BoxFuture<'_, Result<Token, TokenError>> {
+        (self.0)().boxed()
+    }
+}
+
 /// A [`TokenProvider`] that keeps a token until five minutes before its end, and fetches the next one once for all
 /// requests. If fetching fails, a token that has not ended is used on.
 #[derive(Debug)]
@@ -45,6 +64,32 @@ pub struct CachedToken<S> {
     cached: Mutex<Option<Token>>,
     /// One permit: to fetch a token.
     fetching: Semaphore,
+}
+
+impl<F> CachedToken<TokenFn<F>> {
+    /// A provider that fetches tokens by a function, such as a call of the `get_token` of another library's credential.
+    ///
+    /// ```
+    /// use partita_client::{CachedToken, Credential, Token, now};
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// let provider = CachedToken::from_fn(|| async {
+    ///     // Here, ask for a token for the scope https://storage.azure.com/.default.
+    ///     let expires = now().to_system() + Duration::from_secs(3_600);
+    ///     Ok(Token { text: "eyJ0…".to_owned(), expires: expires.into() })
+    /// });
+    /// let credential = Credential::Token(Arc::new(provider));
+    /// # drop(credential);
+    /// ```
+    #[must_use]
+    pub fn from_fn<T>(fetch: F) -> Self
+    where
+        F: Fn() -> T + Send + Sync,
+        T: Future<Output = Result<Token, TokenError>> + Send + 'static,
+    {
+        Self::new(TokenFn(fetch))
+    }
 }
 
 impl<S: TokenSource> CachedToken<S> {
@@ -139,6 +184,19 @@ mod tests {
         assert_eq!(texts(60, 9, 3).await, (vec!["t0".to_owned(); 3], 1));
         let each = ["t0", "t1", "t2"].map(str::to_owned).to_vec();
         assert_eq!(texts(4, 9, 3).await, (each, 3));
+    }
+
+    #[tokio::test]
+    async fn a_function_is_a_source() {
+        let cached = CachedToken::from_fn(|| async {
+            let expires = DateTime::MAX;
+            Ok(Token {
+                text: "t".to_owned(),
+                expires,
+            })
+        });
+        assert_eq!(cached.token().await.unwrap(), "t");
+        assert_eq!(format!("{:?}", cached.source), "TokenFn");
     }
 
     #[tokio::test]

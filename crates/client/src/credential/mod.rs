@@ -3,7 +3,7 @@
 mod cached_token;
 mod rotating;
 
-pub use cached_token::{CachedToken, Token, TokenSource};
+pub use cached_token::{CachedToken, Token, TokenFn, TokenSource};
 pub use rotating::Rotating;
 
 use futures::future::BoxFuture;
