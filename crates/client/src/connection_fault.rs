@@ -30,7 +30,11 @@ impl ConnectionFault {
             if found.is_some() {
                 return found;
             }
-            next = error.source();
+            next = match error.downcast_ref::<crate::Error>() {
+                // Its text contains the causes, so it has no source.
+                Some(error) => error.cause().map(|cause| cause as _),
+                None => error.source(),
+            };
         }
         None
     }

@@ -47,17 +47,24 @@
 //! # Ok(()) });
 //! ```
 //!
+//! The [`guide`] has the ten things that programs do first.
+//!
 //! # Promises
-//! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry meets the effect of
-//!   an earlier attempt, the client detects it where it can ([`TableClient`] and [`QueueClient`] have the rules).
+//! - A failed write reports whether it [did not happen or may have happened](Outcome). If a retry may have met the effect
+//!   of an earlier attempt, the client reports it, or detects it ([`UnknownOutcome`]; [`TableClient`] and [`QueueClient`]
+//!   have the rules).
 //! - Retries follow a [policy](RetryPolicy) or the wait that the server requests, within a [budget](RetryBudget). A
 //!   [`RetryObserver`] sees every attempt.
 //! - Answers are bounded in size, and an invalid answer is an error, not a panic.
 //! - Every future may be dropped at any time. A write whose future was dropped may have happened.
 //!
 //! # Requirements
-//! A tokio runtime with I/O and time. TLS is rustls with `ring`; it trusts the machine's certificate authorities and
-//! those in [`ClientOptions`].
+//! A tokio runtime with I/O and time. TLS is rustls with `ring`. It trusts those in [`ClientOptions`], the machine's
+//! certificate authorities (feature `native-roots`, on by default), and with the feature `webpki-roots` those of Mozilla,
+//! for containers without any.
+
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 
 mod clock;
 mod connection_fault;
@@ -75,11 +82,15 @@ mod request;
 mod retry;
 mod table;
 mod transport;
+mod trust;
+mod unknown_outcome;
 
 pub use clock::now;
 pub use connection_fault::ConnectionFault;
 pub use connection_string::{ConnectionString, InvalidConnectionString};
-pub use credential::{Credential, TokenError, TokenProvider};
+pub use credential::{
+    CachedToken, Credential, Rotating, Token, TokenError, TokenFn, TokenProvider, TokenSource,
+};
 pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::{Error, ErrorKind, Outcome, Result};
 pub use http_client::{HttpAnswer, HttpClient};
@@ -93,17 +104,20 @@ pub use queue::{
 };
 pub use retry::{RetryBudget, RetryPolicy, is_retried_status};
 pub use table::{
-    Continuation, ConvertError, ETag, Entity, EntityStream, Filter, FollowOptions, Followed,
-    IfMatch, InvalidContinuation, InvalidLogTailKey, LogFollow, LogTail, LogTailKey, Page,
-    PageStream, PropertyFilter, QueryOptions, TableClient, TableServiceClient, TableStream,
+    Continuation, ConvertError, ETag, Entity, EntityIter, EntityStream, Filter, FollowOptions,
+    Followed, IfMatch, InvalidContinuation, InvalidLogTailKey, LogFollow, LogTail, LogTailKey,
+    Page, PageStream, PropertyFilter, QueryOptions, TableClient, TableServiceClient, TableStream,
     TransactionAction, TransactionOutcome, UpdateMode,
 };
 
 pub use partita_model::{
     AccessPolicy, ContinuationToken, CorsRule, DateTime, EdmType, EntityPosition, Guid,
     InvalidMetadata, Logging, Metadata, Metrics, ServiceProperties, SignedIdentifier, TimeToLive,
-    Value, ValueRef,
+    Value, ValueRef, WrongType,
 };
+pub use unknown_outcome::UnknownOutcome;
+
+pub use partita_model::{as_date_time, as_guid};
 pub use partita_wire::queue::{ListedQueue, QueueList, QueueSasTerms};
 pub use partita_wire::table::{PageReader, RowReader, TableSasTerms, TableSettings};
 pub use partita_wire::{

@@ -38,6 +38,7 @@ pub struct AttemptEvent<'a> {
 
 /// The client's decision after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decision {
     /// The attempt succeeded.
     Done,
@@ -56,6 +57,7 @@ pub enum Decision {
 
 /// The reason for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum RetryReason {
     /// Cannot connect to the server.
     Connect,
@@ -69,6 +71,7 @@ pub enum RetryReason {
 
 /// Why the client gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum GiveUp {
     /// A retry would fail with the same error.
     NotRetried,

@@ -1,10 +1,12 @@
-//! Settings of a client: timeouts, retries, connections, trust, proxy, observer.
+//! Settings of a client: timeouts, retries, unknown outcomes, connections, trust, proxy, observer.
 
-use crate::{Proxy, RetryBudget, RetryObserver, RetryPolicy};
+use crate::retry::DURATION_MAX;
+use crate::{Proxy, RetryBudget, RetryObserver, RetryPolicy, UnknownOutcome};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Settings of a client. Every combination is valid. `..ClientOptions::default()` fills the rest.
+/// Settings of a client. Every combination is valid; durations count as at most a year. `..ClientOptions::default()`
+/// fills the rest, and is required, because a later version may have more settings.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     /// Timeout of a request with all its attempts and waits. Default: `None`, no timeout.
@@ -22,6 +24,9 @@ pub struct ClientOptions {
     pub retry: RetryPolicy,
     /// The retry budget that all requests of the client share. Default: 500 tokens, 0.2 per success.
     pub retry_budget: RetryBudget,
+    /// The shortest wait before a retry when a server requests a wait with `Retry-After`, which may be 0. The client adds
+    /// up to 20 % to the wait, so that clients that were refused together do not return together. Default: 100 ms.
+    pub retry_after_min: Duration,
     /// The longest wait that a server can request with `Retry-After`. A request fails at once if the server requests
     /// more. Default: 60 s.
     pub retry_after_max: Duration,
@@ -40,6 +45,34 @@ pub struct ClientOptions {
     pub application: String,
     /// Observes every attempt. Default: `None`.
     pub observer: Option<Arc<dyn RetryObserver>>,
+    /// What a table client does if a write fails after an attempt that may have happened. Default:
+    /// [`UnknownOutcome::Report`].
+    pub unknown_outcome: UnknownOutcome,
+    /// Only [`Self::default`] sets it, so that new fields do not break programs.
+    #[doc(hidden)]
+    pub more: (),
+}
+
+impl ClientOptions {
+    /// The same options, with durations that no timer overflows.
+    pub(crate) fn clamped(mut self) -> Self {
+        for duration in [
+            &mut self.attempt_timeout,
+            &mut self.connect_timeout,
+            &mut self.retry_after_min,
+            &mut self.retry_after_max,
+            &mut self.idle_timeout,
+        ] {
+            *duration = (*duration).min(DURATION_MAX);
+        }
+        for duration in [
+            &mut self.operation_timeout,
+            &mut self.first_connection_timeout,
+        ] {
+            *duration = duration.map(|duration| duration.min(DURATION_MAX));
+        }
+        self
+    }
 }
 
 impl Default for ClientOptions {
@@ -51,6 +84,7 @@ impl Default for ClientOptions {
             first_connection_timeout: None,
             retry: RetryPolicy::default(),
             retry_budget: RetryBudget::default(),
+            retry_after_min: Duration::from_millis(100),
             retry_after_max: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(60),
             idle_connections_max: 256,
@@ -58,6 +92,8 @@ impl Default for ClientOptions {
             proxy: Proxy::default(),
             application: String::new(),
             observer: None,
+            unknown_outcome: UnknownOutcome::Report,
+            more: (),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::transport::Answer;
 use crate::{Endpoint, Error};
 use bytes::Bytes;
 use http::header::HeaderName;
-use partita_wire::{Method, push_query_parameter};
+use partita_wire::{Method, decode_path, push_query_parameter};
 use std::borrow::Cow;
 
 /// A header that only some operations or one protocol use.
@@ -23,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) method: Method,
     /// Percent-encoded, relative to the endpoint, with a leading `/`.
     pub(crate) path: String,
+    /// What errors say that the request addresses; `None` if the path says it.
+    pub(crate) subject: Option<String>,
     /// Percent-encoded, without `?` and signature.
     pub(crate) query: String,
     pub(crate) if_match: Option<String>,
@@ -57,6 +59,16 @@ impl Request {
         self.content_type = media_type.into();
         self.body = body.into();
         self
+    }
+
+    /// What the request addresses, in words of the protocol: `people(PartitionKey='p',RowKey='r')`, `jobs/messages`.
+    pub(crate) fn subject(&self) -> Cow<'_, str> {
+        if let Some(subject) = &self.subject {
+            return subject.into();
+        }
+        let path = self.path.trim_start_matches('/');
+        let path = path.strip_suffix("()").unwrap_or(path);
+        decode_path(path).unwrap_or(path.into())
     }
 
     /// Path and query as on the request line; `signature` is a shared access signature.

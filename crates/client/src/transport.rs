@@ -1,6 +1,7 @@
 //! Sends one request over a pool of HTTP/1.1 connections, plain or TLS, directly or through a proxy.
 
 use crate::proxy::{Choice, Connector};
+use crate::trust::authorities;
 use crate::{ClientOptions, ConnectionFault, Error, ErrorKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, PROXY_AUTHORIZATION};
@@ -11,19 +12,13 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject as _;
+use rustls::ClientConfig;
 use std::error::Error as StdError;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The longest accepted answer, in bytes. The service ends a page at 4 MiB of entities; their JSON can be several times
 /// as long.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// The longest idle timeout. The pool adds it to the current time, which must not overflow.
-const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A connection pool. Cheap to clone; clones share the pool.
 #[derive(Debug, Clone)]
@@ -61,7 +56,7 @@ impl Transport {
         let connector = Connector::new(tcp, proxies, proxy.clone());
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.idle_timeout.min(IDLE_TIMEOUT_MAX))
+            .pool_idle_timeout(options.idle_timeout)
             .pool_max_idle_per_host(options.idle_connections_max)
             .build(HttpsConnector::from((connector, config)));
         Ok(Self { client, proxy })
@@ -166,40 +161,4 @@ fn is_tls(error: &(dyn StdError + 'static)) -> bool {
         next = error.source();
     }
     false
-}
-
-/// The caller's certificate authorities and, for TLS, the machine's.
-fn authorities(options: &ClientOptions, tls: bool) -> Result<RootCertStore, Error> {
-    let mut roots = RootCertStore::empty();
-    let invalid = |error: Box<dyn StdError + Send + Sync>| {
-        Error::new(ErrorKind::Tls, "invalid certificate authority").caused_by(error)
-    };
-    for pem in &options.authorities_pem {
-        let before = roots.len();
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| invalid(error.into()))?;
-            roots
-                .add(certificate)
-                .map_err(|error| invalid(error.into()))?;
-        }
-        if roots.len() == before {
-            return Err(invalid("the PEM contains no certificate".into()));
-        }
-    }
-    if tls {
-        let machine = rustls_native_certs::load_native_certs();
-        let (_, refused) = roots.add_parsable_certificates(machine.certs);
-        if refused > 0 {
-            tracing::debug!(
-                refused,
-                "some of the machine's certificate authorities are invalid"
-            );
-        }
-        if roots.is_empty() {
-            let message =
-                "no trusted certificate authority: neither the machine nor the options have one";
-            return Err(Error::new(ErrorKind::Tls, message));
-        }
-    }
-    Ok(roots)
 }

@@ -2,6 +2,7 @@
 
 use crate::stack_text::StackText;
 use std::fmt;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
@@ -77,6 +78,18 @@ impl DateTime {
         }
     }
 
+    /// Converts nanoseconds since 1970, rounded down to 100 ns and clamped to the range of the service.
+    pub fn from_unix_nanos(nanos: i128) -> Self {
+        let ticks = i128::from(Self::UNIX_EPOCH.0) + nanos.div_euclid(100);
+        let clamped = ticks.clamp(i128::from(Self::MIN.0), i128::from(Self::MAX.0));
+        Self(clamped as u64)
+    }
+
+    /// Nanoseconds since 1970.
+    pub const fn to_unix_nanos(self) -> i128 {
+        (self.0 as i128 - Self::UNIX_EPOCH.0 as i128) * 100
+    }
+
     /// The next tick; saturates at [`DateTime::MAX`].
     pub const fn next(self) -> Self {
         if self.0 < Self::MAX.0 {
@@ -133,6 +146,28 @@ impl DateTime {
     pub(crate) fn text_escaped(self) -> DateTimeText {
         let form = *b"YYYY-MM-DDThh%3Amm%3Ass.fffffffZ";
         fill(form, [11, 16, 21], self, Fraction::Trimmed)
+    }
+}
+
+impl From<SystemTime> for DateTime {
+    /// As [`DateTime::from_system`].
+    fn from(time: SystemTime) -> Self {
+        Self::from_system(time)
+    }
+}
+
+impl From<DateTime> for SystemTime {
+    fn from(time: DateTime) -> Self {
+        time.to_system()
+    }
+}
+
+impl FromStr for DateTime {
+    type Err = ParseDateTimeError;
+
+    /// As [`DateTime::parse`].
+    fn from_str(text: &str) -> Result<Self, ParseDateTimeError> {
+        Self::parse(text)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::stack_text::StackText;
 use std::fmt;
+use std::str::FromStr;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -51,6 +52,15 @@ impl Guid {
     }
 }
 
+impl FromStr for Guid {
+    type Err = ParseGuidError;
+
+    /// As [`Guid::parse`].
+    fn from_str(text: &str) -> Result<Self, ParseGuidError> {
+        Self::parse(text)
+    }
+}
+
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
@@ -72,6 +82,7 @@ mod tests {
             assert_eq!(Guid::parse(&braced), Ok(guid), "{braced}");
         }
         assert_eq!(guid.to_string(), text);
+        assert_eq!(text.parse(), Ok(guid));
         for bad in [
             "",
             "c9da6455",

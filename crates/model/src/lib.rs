@@ -11,11 +11,13 @@ mod entity;
 mod entity_range;
 mod etag;
 mod filter;
+mod foreign;
 mod guid;
 mod key;
 pub mod limits;
 mod metadata;
 mod names;
+mod serde_as;
 mod serde_text;
 mod service_properties;
 mod stack_text;
@@ -23,6 +25,7 @@ mod stored;
 mod time_to_live;
 mod utf16;
 mod value;
+mod value_convert;
 
 pub use access_policy::{AccessPolicy, SignedIdentifier};
 pub use continuation::{ContinuationToken, EntityPosition};
@@ -41,6 +44,7 @@ pub use metadata::{InvalidMetadata, METADATA_BYTES_MAX, Metadata};
 pub use names::{
     AccountName, InvalidKey, InvalidName, QueueName, TableName, check_key, check_property_name,
 };
+pub use serde_as::{as_date_time, as_guid};
 pub use serde_text::{DATE_TIME_NEWTYPE, GUID_NEWTYPE};
 pub use service_properties::{AnalyticsVersion, CorsRule, Logging, Metrics, ServiceProperties};
 pub use stack_text::StackText;
@@ -51,3 +55,4 @@ pub use stored::{
 pub use time_to_live::{InvalidTimeToLive, TimeToLive};
 pub use utf16::{compare as compare_utf16, len as utf16_len, successor};
 pub use value::{EdmType, TypedValue, Value, ValueRef};
+pub use value_convert::WrongType;

@@ -123,30 +123,6 @@ impl Value {
     }
 }
 
-/// Implements `From` for Rust types that have an exact counterpart in the data model.
-macro_rules! from {
-    ($($type:ty => $variant:ident),+ $(,)?) => {$(
-        impl From<$type> for Value {
-            fn from(value: $type) -> Self {
-                Self::$variant(value.into())
-            }
-        }
-    )+};
-}
-
-from! {
-    String => String,
-    &str => String,
-    Vec<u8> => Binary,
-    &[u8] => Binary,
-    bool => Boolean,
-    i32 => Int32,
-    i64 => Int64,
-    f64 => Double,
-    DateTime => DateTime,
-    Guid => Guid,
-}
-
 impl ValueRef<'_> {
     /// A copy that owns its data.
     pub fn to_value(&self) -> Value {

@@ -37,7 +37,9 @@ pub use date::{HttpDate, http_date, parse_http_date};
 pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Hint, Occurrence, invalid_name};
 pub use error_body::ErrorBody;
 pub use service_kind::ServiceKind;
-pub use uri::{Hosts, Method, Query, Style, TIMEOUT_SECONDS_MAX, Target, push_query_parameter};
+pub use uri::{
+    Hosts, Method, Query, Style, TIMEOUT_SECONDS_MAX, Target, decode_path, push_query_parameter,
+};
 pub use version::Version;
 pub use xml::{
     GeoReplication, ServicePropertiesUpdate, read_service_stats, read_signed_identifiers,

@@ -33,7 +33,7 @@ impl AccountCommand for QueryCommand {
         let columns = self.select.names();
         let top = self.top.unwrap_or(u64::MAX);
         let page = top.min(PAGE_ENTITIES_MAX as u64);
-        let mut options = QueryOptions::new().top(u32::try_from(page).unwrap_or(1));
+        let mut options = QueryOptions::new().limit(usize::try_from(page).unwrap_or(1));
         if let Some(filter) = self.filter.checked()? {
             options = options.filter(Filter::raw(filter));
         }

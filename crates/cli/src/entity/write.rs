@@ -4,7 +4,7 @@ use super::properties::{self, HELP};
 use super::stdin::Entities;
 use super::{IfMatchArgs, failed, is_missing, not_found, of_table};
 use crate::prelude::*;
-use partita_client::{ETag, Entity, IfMatch, TableClient, UpdateMode};
+use partita_client::{ETag, Entity, IfMatch, TableClient, UnknownOutcome, UpdateMode};
 
 /// Insert an entity that does not exist yet
 #[derive(clap::Args)]
@@ -114,7 +114,11 @@ impl WriteArgs {
         };
         let writer = EntityWriter {
             progress,
-            table: connection.service.table_client(&self.table),
+            table: connection
+                .service
+                .table_client(&self.table)
+                // Scripts use rows as locks, so it matters who wrote them.
+                .with_unknown_outcome(UnknownOutcome::Report),
             kind,
             dry_run: self.dry_run,
             output: Output::stdout(self.output, shape, None),

@@ -12,6 +12,7 @@
 
 mod judge;
 mod sign;
+mod time_limit;
 
 pub(crate) use judge::refused;
 pub(crate) use sign::{Protocol, Unsigned};
@@ -19,7 +20,7 @@ pub(crate) use sign::{Protocol, Unsigned};
 use crate::error::Attempts;
 use crate::observer::{AttemptEvent, Decision, GiveUp};
 use crate::request::Request;
-use crate::retry::Bucket;
+use crate::retry::{Bucket, DURATION_MAX, requested_wait};
 use crate::transport::{Answer, Transport, header_text};
 use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
 use bytes::Bytes;
@@ -28,17 +29,19 @@ use http::header::{HeaderMap, HeaderValue};
 use judge::{FailedAttempt, judge, retry_reason};
 use partita_model::Guid;
 use partita_wire::AccountKey;
+use sign::check_transport;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use time_limit::TimeLimit;
 use tracing::Instrument as _;
 
 /// The state that a service client, its clones and its table clients share.
-#[derive(Debug)]
 pub(crate) struct Pipeline {
     protocol: &'static Protocol,
     pub(crate) account: ConnectionString,
-    options: ClientOptions,
+    pub(crate) options: ClientOptions,
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
@@ -100,12 +103,8 @@ impl Pipeline {
         options: ClientOptions,
     ) -> Result<Arc<Self>, Error> {
         let endpoint = &account.endpoint;
-        let is_remote_plain = !endpoint.is_https() && !endpoint.is_loopback();
-        if matches!(account.credential, Credential::Token(_)) && is_remote_plain {
-            let message =
-                "bearer tokens need an https endpoint or an endpoint on the local machine";
-            return Err(Error::new(ErrorKind::Credential, message));
-        }
+        check_transport(endpoint, &account.credential.current())?;
+        let options = options.clamped();
         let tls = endpoint.is_https() || account.secondary.is_https();
         let own = concat!("partita-client/", env!("CARGO_PKG_VERSION"));
         let agent = format!("{} {own}", options.application);
@@ -130,8 +129,8 @@ impl Pipeline {
     }
 
     /// The account's name and key, to make shared access signatures.
-    pub(crate) fn shared_key(&self) -> Result<(&str, &AccountKey), Error> {
-        match &self.account.credential {
+    pub(crate) fn shared_key(&self) -> Result<(String, AccountKey), Error> {
+        match self.account.credential.current().into_owned() {
             Credential::SharedKey { account, key } => Ok((account, key)),
             _ => Err(Error::new(
                 ErrorKind::Credential,
@@ -153,6 +152,7 @@ impl Pipeline {
 
     async fn attempts(&self, request: &Request) -> Result<Reply, Error> {
         let begun = Instant::now();
+        let subject: Arc<str> = request.subject().into();
         let mut ambiguous = false;
         for attempt in 1_u32.. {
             let attempt_begun = Instant::now();
@@ -161,6 +161,7 @@ impl Pipeline {
             let request_id = header_of(&result, "x-ms-request-id");
             let attempts = Attempts {
                 operation: request.operation,
+                subject: Arc::clone(&subject),
                 count: attempt,
                 request_id: request_id.map(str::to_owned),
                 client_request_id: id,
@@ -211,16 +212,9 @@ impl Pipeline {
         begun: Instant,
     ) -> Result<Answer, FailedAttempt> {
         let signed = self.signed(request, id).await?;
-        let options = &self.options;
-        let left = options
-            .operation_timeout
-            .map_or(Duration::MAX, |all| all.saturating_sub(begun.elapsed()));
-        let limit = options.attempt_timeout.min(left);
-        let sent = tokio::time::timeout(limit, self.transport.send(signed)).await;
-        let sent = sent.unwrap_or_else(|_| {
-            let message = format!("no answer within {} ms", limit.as_millis());
-            Err(Error::new(ErrorKind::TimedOut, message))
-        });
+        let limit = TimeLimit::of(&self.options, begun.elapsed());
+        let sent = tokio::time::timeout(limit.left, self.transport.send(signed)).await;
+        let sent = sent.unwrap_or_else(|_| Err(limit.error()));
         let kind = sent.as_ref().err().map(Error::kind);
         if !matches!(kind, Some(ErrorKind::Connect | ErrorKind::TimedOut)) {
             self.was_connected.store(true, Ordering::Relaxed);
@@ -231,7 +225,13 @@ impl Pipeline {
     fn decide(&self, attempt: u32, error: &Error, begun: Instant) -> Decision {
         let options = &self.options;
         let asked = error.retry_after();
-        let wait = asked.unwrap_or_else(|| options.retry.wait(attempt, fastrand::f64()));
+        let wait = match asked {
+            Some(asked) => requested_wait(asked, options.retry_after_min, fastrand::f64()),
+            None => options
+                .retry
+                .wait(attempt, fastrand::f64())
+                .min(DURATION_MAX),
+        };
         let ends = begun.elapsed().saturating_add(wait);
         let never_connected =
             error.kind() == ErrorKind::Connect && !self.was_connected.load(Ordering::Relaxed);
@@ -271,6 +271,12 @@ impl Pipeline {
         if let Some(observer) = &self.options.observer {
             observer.attempt(event);
         }
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.account.endpoint, self.account.credential)
     }
 }
 

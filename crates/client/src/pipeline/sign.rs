@@ -69,13 +69,16 @@ impl Pipeline {
             false => &self.account.endpoint,
         };
         let date = http_date(clock::now());
-        let signature = match &self.account.credential {
+        // All parts of an attempt use one credential, though another task may replace it.
+        let credential = self.account.credential.current();
+        check_transport(endpoint, &credential)?;
+        let signature = match &*credential {
             Credential::Sas(query) => Some(query.as_str()),
             _ => None,
         };
         let target = request.target(endpoint, signature);
         let (version, authorization) = self
-            .authorize(request, endpoint, [&target, &date, id])
+            .authorize(request, endpoint, &credential, [&target, &date, id])
             .await?;
         let uri = http::Uri::builder()
             .scheme(if endpoint.is_https() { "https" } else { "http" })
@@ -123,10 +126,12 @@ impl Pipeline {
         &self,
         request: &Request,
         endpoint: &Endpoint,
+        credential: &Credential,
         [path_and_query, date, id]: [&str; 3],
     ) -> Result<(&'static str, Option<String>), Error> {
-        match &self.account.credential {
+        match credential {
             Credential::Sas(_) => Ok((self.protocol.version, None)),
+            Credential::Rotating(_) => unreachable!("the current credential is not a rotating one"),
             Credential::Token(provider) => {
                 let failed = |error: TokenError| {
                     let message = "the token provider failed";
@@ -154,4 +159,14 @@ impl Pipeline {
             }
         }
     }
+}
+
+/// Refuses to send bearer tokens in plain text to another machine.
+pub(super) fn check_transport(endpoint: &Endpoint, credential: &Credential) -> Result<(), Error> {
+    let is_remote_plain = || !endpoint.is_https() && !endpoint.is_loopback();
+    if matches!(credential, Credential::Token(_)) && is_remote_plain() {
+        let message = "bearer tokens need an https endpoint or an endpoint on the local machine";
+        return Err(Error::new(ErrorKind::Credential, message));
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use crate::pipeline::Pipeline;
 use crate::request::encoded;
 use crate::{Endpoint, Error, Result};
 use partita_wire::queue::QueueSasTerms;
+use std::fmt;
 use std::sync::Arc;
 
 /// A queue. Cheap to clone; clones share connections and retry budget with their [`crate::QueueServiceClient`].
@@ -27,7 +28,7 @@ use std::sync::Arc;
 /// | set metadata, policies or service properties | the same result |
 ///
 /// [`crate::RetryPolicy::None`] avoids all of these, and leaves the decision to the caller.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct QueueClient {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
@@ -64,7 +65,7 @@ impl QueueClient {
             queue: self.name.to_string(),
             ..terms.clone()
         };
-        Ok(terms.sign(account, key))
+        Ok(terms.sign(&account, &key))
     }
 
     /// `/name`
@@ -81,6 +82,12 @@ impl QueueClient {
     pub(super) fn message_path(&self, id: &str) -> Result<String> {
         let id = segment(id, "the id of the message")?;
         Ok(format!("{}/{id}", self.messages_path()?))
+    }
+}
+
+impl fmt::Debug for QueueClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueueClient({} at {:?})", self.name, self.pipeline)
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) fn queue_request(operation: Operation, method: Method, path: String) 
         is_write: operation.is_write(),
         method,
         path,
+        subject: None,
         query: String::new(),
         if_match: None,
         accept: XML,

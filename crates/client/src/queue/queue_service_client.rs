@@ -5,11 +5,12 @@ use super::queue_request::PROTOCOL;
 use crate::pipeline::Pipeline;
 use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, Result};
 use partita_wire::{AccountSasTerms, ServiceKind};
+use std::fmt;
 use std::sync::Arc;
 
 /// The queue service of an account. Cheap to clone; clones, and the [`QueueClient`]s made from it, share connections
 /// and retry budget.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct QueueServiceClient {
     pub(super) pipeline: Arc<Pipeline>,
 }
@@ -70,6 +71,12 @@ impl QueueServiceClient {
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
         let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(account, key, ServiceKind::Queue))
+        Ok(terms.sign(&account, &key, ServiceKind::Queue))
+    }
+}
+
+impl fmt::Debug for QueueServiceClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QueueServiceClient({:?})", self.pipeline)
     }
 }

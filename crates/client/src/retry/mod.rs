@@ -19,16 +19,42 @@ pub(crate) use budget::Bucket;
 pub use budget::RetryBudget;
 pub use policy::RetryPolicy;
 
-use crate::Outcome;
+use crate::{Error, ErrorKind, Outcome};
 use http::HeaderMap;
 use partita_model::DateTime;
 use partita_wire::parse_http_date;
 use std::time::Duration;
 
+/// The longest wait or timeout. Timers add it to the current time, which must not overflow.
+pub(crate) const DURATION_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The most that jitter adds to a wait that the server requests, as a part of that wait.
+const REQUESTED_JITTER: f64 = 0.2;
+
+/// The wait before a retry when the server requests `asked`: at least `min`, and up to 20 % longer, so that clients that
+/// were refused together do not return together. `spread` from 0.0 to 1.0 selects the jitter.
+pub(crate) fn requested_wait(asked: Duration, min: Duration, spread: f64) -> Duration {
+    let wait = asked.max(min).min(DURATION_MAX);
+    wait.mul_f64(1.0 + REQUESTED_JITTER * spread.clamp(0.0, 1.0))
+}
+
 /// Whether the client retries a request that was answered with `status`: 408, 429, 500, 502, 503 or 504.
 #[must_use]
 pub const fn is_retried_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+impl Error {
+    /// Whether the client retries such a failure: no connection, a broken one, a timeout, or a status for which
+    /// [`is_retried_status`] is true.
+    #[must_use]
+    pub fn is_retried(&self) -> bool {
+        match self.kind() {
+            ErrorKind::Connect | ErrorKind::Broken | ErrorKind::TimedOut => true,
+            ErrorKind::Service => self.status().is_some_and(is_retried_status),
+            _ => false,
+        }
+    }
 }
 
 /// The outcome of a write that was answered with `status`.
@@ -75,6 +101,15 @@ mod tests {
             };
             assert_eq!(outcome_of_status(status), expected, "{status}");
         }
+    }
+
+    #[test]
+    fn r2_requested_waits_have_a_minimum_and_jitter() {
+        let [zero, min, second] = [0, 100, 1_000].map(Duration::from_millis);
+        let bounds = |asked| [0.0, 1.0].map(|spread| requested_wait(asked, min, spread));
+        assert_eq!(bounds(zero), [100, 120].map(Duration::from_millis));
+        assert_eq!(bounds(second), [1_000, 1_200].map(Duration::from_millis));
+        assert!(requested_wait(Duration::MAX, Duration::MAX, 1.0) < DURATION_MAX * 2);
     }
 
     #[test]

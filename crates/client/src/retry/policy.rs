@@ -12,6 +12,7 @@ use std::time::Duration;
 ///
 /// The first storage client libraries used the same exponential formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RetryPolicy {
     /// No retries.
     None,

@@ -22,4 +22,17 @@ impl TableClient {
         self.pipeline.send(&request).await?;
         Ok(())
     }
+
+    /// Deletes the entity with these keys in any version, unless it does not exist. Succeeds if an earlier attempt or
+    /// another client has deleted it.
+    ///
+    /// # Errors
+    /// 404 TableNotFound.
+    pub async fn delete_entity_if_exists(&self, partition_key: &str, row_key: &str) -> Result<()> {
+        let deleted = self.delete_entity(partition_key, row_key, &IfMatch::Any);
+        match deleted.await {
+            Err(error) if error.is_missing_entity() => Ok(()),
+            deleted => deleted,
+        }
+    }
 }

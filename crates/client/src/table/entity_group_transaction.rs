@@ -2,15 +2,18 @@
 
 use super::read_back::Write;
 use super::table_request::table_request;
+use super::write_proof::{Proof, stamped};
 use super::{IfMatch, TableClient, UpdateMode, body_of};
 use crate::pipeline::refused;
 use crate::request::Request;
 use crate::transport::{Answer, header_text};
-use crate::{ETag, Entity, Error, ErrorKind, Outcome, Result};
+use crate::{ConvertError, ETag, Entity, Error, ErrorKind, Outcome, Result};
 use partita_model::Guid;
 use partita_model::limits::BATCH_OPERATIONS_MAX;
 use partita_wire::table::{BatchRequestWriter, Operation, read_batch_answer};
 use partita_wire::{ErrorBody, Method};
+use serde::Serialize;
+use std::borrow::Cow;
 
 /// One write of a transaction.
 #[derive(Debug, Clone)]
@@ -40,10 +43,54 @@ pub struct TransactionOutcome {
 }
 
 impl TransactionAction {
+    /// Inserts a struct or map as a new entity, see [`Entity::from_serialize`].
+    ///
+    /// # Errors
+    /// [`ConvertError`] if the value cannot be an entity.
+    pub fn create_from(value: &impl Serialize) -> Result<Self, ConvertError> {
+        Entity::from_serialize(value).map(Self::Create)
+    }
+
+    /// Changes an existing entity to a struct or map or inserts a new one.
+    ///
+    /// # Errors
+    /// As [`Self::create_from`].
+    pub fn upsert_from(value: &impl Serialize, mode: UpdateMode) -> Result<Self, ConvertError> {
+        Ok(Self::Upsert(Entity::from_serialize(value)?, mode))
+    }
+
+    /// Changes an existing entity to a struct or map.
+    ///
+    /// # Errors
+    /// As [`Self::create_from`].
+    pub fn update_from(
+        value: &impl Serialize,
+        mode: UpdateMode,
+        if_match: IfMatch,
+    ) -> Result<Self, ConvertError> {
+        Ok(Self::Update(Entity::from_serialize(value)?, mode, if_match))
+    }
+
     /// The entity's PartitionKey and RowKey.
     #[must_use]
     pub fn keys(&self) -> (&str, &str) {
         self.write().keys()
+    }
+
+    /// The action with the stamp of its write, if there is one.
+    fn stamped(&self, proof: Option<Proof>) -> Cow<'_, Self> {
+        let Some(Proof::Stamp(_)) = proof else {
+            return Cow::Borrowed(self);
+        };
+        let stamped = |entity| stamped(entity, proof).into_owned();
+        Cow::Owned(match self {
+            Self::Create(entity) => Self::Create(stamped(entity)),
+            Self::Upsert(entity, mode) => Self::Upsert(stamped(entity), *mode),
+            Self::Update(entity, mode, if_match) => {
+                Self::Update(stamped(entity), *mode, if_match.clone())
+            }
+            Self::Delete { .. } => self.clone(),
+        })
     }
 
     fn write(&self) -> Write<'_> {
@@ -104,7 +151,9 @@ impl TableClient {
         actions: &[TransactionAction],
     ) -> Result<TransactionOutcome> {
         check(actions)?;
-        let request = self.transaction_request(actions);
+        let proof = Proof::of_write(self.unknown_outcome);
+        let actions: Vec<_> = actions.iter().map(|action| action.stamped(proof)).collect();
+        let request = self.transaction_request(&actions);
         let failed = match self.pipeline.send(&request).await {
             Err(failed) => failed,
             Ok(reply) => {
@@ -119,15 +168,26 @@ impl TableClient {
                 reply.failed(error, Outcome::MayHaveHappened)
             }
         };
-        let writes: Vec<_> = actions.iter().map(TransactionAction::write).collect();
-        match self.read_all_back(&failed, &writes).await {
+        let writes: Vec<_> = actions.iter().map(|action| action.write()).collect();
+        match self.read_all_back(&failed, &writes, proof).await {
             Some(etags) => Ok(TransactionOutcome { etags }),
-            None => Err(failed),
+            None => Err(self.about_its_entity(failed, &writes)),
         }
     }
 
-    fn transaction_request(&self, actions: &[TransactionAction]) -> Request {
-        let parts: Vec<_> = actions.iter().map(TransactionAction::parts).collect();
+    /// Adds the keys of the failed operation to the error of a transaction.
+    fn about_its_entity(&self, failed: Error, writes: &[Write<'_>]) -> Error {
+        let write = failed.operation_index().and_then(|index| writes.get(index));
+        let (Some(write), Some(operation)) = (write, failed.operation()) else {
+            return failed;
+        };
+        let (partition_key, row_key) = write.keys();
+        let subject = self.subject(partition_key, row_key);
+        failed.about(operation, subject.into())
+    }
+
+    fn transaction_request(&self, actions: &[Cow<'_, TransactionAction>]) -> Request {
+        let parts: Vec<_> = actions.iter().map(|action| action.parts()).collect();
         let bytes = parts
             .iter()
             .flat_map(|(_, _, body)| body)
@@ -139,7 +199,7 @@ impl TableClient {
         let base = self.endpoint().to_string();
         for (action, (method, if_match, body)) in actions.iter().zip(&parts) {
             let (partition_key, row_key) = action.keys();
-            let path = match action {
+            let path = match &**action {
                 TransactionAction::Create(_) => self.path(),
                 _ => self.entity_path(partition_key, row_key),
             };
@@ -152,6 +212,7 @@ impl TableClient {
         }
         let path = "/$batch".to_owned();
         let mut request = table_request(Operation::EntityGroupTransaction, Method::Post, path);
+        request.subject = Some(self.name().to_owned());
         request.inspect = Some(find_failed_operation);
         request.content_type = writer.content_type().into();
         request.body = writer.finish().into();

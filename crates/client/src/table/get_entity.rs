@@ -4,8 +4,8 @@ use super::TableClient;
 use super::entity::read_entity;
 use super::page::with_keys;
 use crate::{Entity, Error, Result};
+use partita_wire::Method;
 use partita_wire::table::Operation;
-use partita_wire::{ErrorCode, Method};
 use serde::de::DeserializeOwned;
 
 impl TableClient {
@@ -41,11 +41,7 @@ impl TableClient {
     ) -> Result<Option<Entity>> {
         match self.get_entity(partition_key, row_key).await {
             Ok(entity) => Ok(Some(entity)),
-            Err(error)
-                if error.is_not_found() && error.code() != Some(ErrorCode::TableNotFound) =>
-            {
-                Ok(None)
-            }
+            Err(error) if error.is_missing_entity() => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -61,12 +57,16 @@ impl TableClient {
         row_key: &str,
     ) -> Result<T> {
         let entity = self.get_entity(partition_key, row_key).await?;
-        entity.into_typed().map_err(Error::unreadable)
+        entity.into_typed().map_err(|error| {
+            let subject = self.subject(partition_key, row_key);
+            Error::mismatch(Operation::GetEntity.name(), subject, error)
+        })
     }
 
     async fn get(&self, partition_key: &str, row_key: &str, select: String) -> Result<Entity> {
         let keys = (partition_key, row_key);
         let mut request = self.entity_request(Operation::GetEntity, Method::Get, keys, None);
+        request.secondary = self.reads_secondary;
         if !select.is_empty() {
             request = request.with_parameter("$select", &select);
         }

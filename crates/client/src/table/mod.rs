@@ -23,8 +23,9 @@ mod table_request;
 mod table_settings;
 mod truncate_table;
 mod update_entity;
+mod write_proof;
 
-pub use entity::{ConvertError, ETag, Entity};
+pub use entity::{ConvertError, ETag, Entity, EntityIter};
 pub use entity_group_transaction::{TransactionAction, TransactionOutcome};
 pub use filter::{Filter, PropertyFilter};
 pub use log_tail::{FollowOptions, Followed, InvalidLogTailKey, LogFollow, LogTail, LogTailKey};

@@ -22,21 +22,31 @@ impl TableClient {
         &self,
         options: QueryOptions,
     ) -> impl Stream<Item = Result<T>> + Send + Unpin + use<T> {
-        self.query_entities(options)
-            .map(|entity| entity?.into_typed().map_err(Error::unreadable))
+        let table = self.clone();
+        self.query_entities(options).map(move |entity| {
+            let entity = entity?;
+            let (partition_key, row_key) = (entity.partition_key.clone(), entity.row_key.clone());
+            entity.into_typed().map_err(|error| {
+                let subject = table.subject(&partition_key, &row_key);
+                Error::mismatch(Operation::QueryEntities.name(), subject, error)
+            })
+        })
     }
 
     /// Queries one page, from a continuation on, or from the beginning. Ignores [`QueryOptions::from`] and
-    /// [`QueryOptions::read_ahead`].
+    /// [`QueryOptions::read_ahead`]; [`QueryOptions::limit`] bounds the page.
     ///
     /// # Errors
-    /// 404 TableNotFound; 400 InvalidInput for an invalid filter or [`QueryOptions::top`].
+    /// 404 TableNotFound; 400 InvalidInput for an invalid filter; [`crate::ErrorKind::Input`] for an invalid
+    /// [`QueryOptions::page_size`].
     pub async fn query_page(
         &self,
         options: &QueryOptions,
         from: Option<&Continuation>,
     ) -> Result<Page> {
-        let request = options.request(Operation::QueryEntities, self.path() + "()", from);
+        let path = self.path() + "()";
+        let mut request = options.request(Operation::QueryEntities, path, from)?;
+        request.secondary = self.reads_secondary;
         Ok(Page::new(self.pipeline.send(&request).await?))
     }
 }

@@ -33,7 +33,7 @@ impl TableServiceClient {
                     return Ok::<_, Error>(None);
                 };
                 let (operation, path) = (Operation::QueryTables, "/Tables".to_owned());
-                let request = options.request(operation, path, from.as_ref());
+                let request = options.request(operation, path, from.as_ref())?;
                 let reply = pipeline.send(&request).await?;
                 let names = names(reply.body()).map_err(|failure| reply.unreadable(failure))?;
                 let names = stream::iter(names.into_iter().map(Ok));

@@ -1,11 +1,15 @@
-//! Detects a retried write that met the effect of its own earlier attempt, by reading back.
+//! Detects a retried write that met the effect of its own earlier attempt, by reading back. [`UnknownOutcome`] enables
+//! it.
 //!
 //! ```text
 //! attempt 1: insert ──▶ done ──▶ the answer is lost
 //! attempt 2: insert ──▶ 409, because of attempt 1
-//! read back: the entity has exactly the sent properties ──▶ success
+//! read back: the entity has the sent properties, or the sent write stamp ──▶ success
 //! ```
+//!
+//! [`UnknownOutcome`]: crate::UnknownOutcome
 
+use super::write_proof::{Proof, has_stamp};
 use super::{TableClient, UpdateMode};
 use crate::{ETag, Entity, Error, Result};
 
@@ -37,6 +41,16 @@ impl<'a> Write<'a> {
         }
     }
 
+    /// Whether the stored entity proves that the write happened.
+    fn is_proven(&self, stored: Option<&Entity>, proof: Proof) -> bool {
+        match (self, stored, proof) {
+            (Self::Set(_) | Self::Merged(_), Some(stored), Proof::Stamp(stamp)) => {
+                has_stamp(stored, stamp)
+            }
+            (write, stored, _) => write.matches(stored),
+        }
+    }
+
     /// Whether the stored entity matches the result of the write.
     fn matches(&self, stored: Option<&Entity>) -> bool {
         match (self, stored) {
@@ -58,8 +72,13 @@ fn is_subset(sent: &Entity, stored: &Entity) -> bool {
 
 impl TableClient {
     /// The ETag of the entity if the failed write did happen; otherwise the write's error.
-    pub(super) async fn read_back(&self, failed: Error, write: &Write<'_>) -> Result<ETag> {
-        let etags = self.read_all_back(&failed, std::slice::from_ref(write));
+    pub(super) async fn read_back(
+        &self,
+        failed: Error,
+        write: &Write<'_>,
+        proof: Option<Proof>,
+    ) -> Result<ETag> {
+        let etags = self.read_all_back(&failed, std::slice::from_ref(write), proof);
         match etags.await {
             Some(mut etags) => Ok(etags.pop().flatten().unwrap_or_else(|| ETag::from(""))),
             None => Err(failed),
@@ -72,7 +91,9 @@ impl TableClient {
         &self,
         failed: &Error,
         writes: &[Write<'_>],
+        proof: Option<Proof>,
     ) -> Option<Vec<Option<ETag>>> {
+        let proof = proof?;
         let may_be_own = failed.is_ambiguous() && matches!(failed.status(), Some(404 | 409 | 412));
         let proves = writes
             .iter()
@@ -80,15 +101,23 @@ impl TableClient {
         if !may_be_own || !proves {
             return None;
         }
+        // The secondary may not have the write yet.
+        let mut primary = self.clone();
+        primary.reads_secondary = false;
         let mut etags = Vec::with_capacity(writes.len());
         for write in writes {
             let (partition_key, row_key) = write.keys();
+            if let (Write::Deleted(..), Proof::Stamp(_)) = (write, proof) {
+                // The stamps of the entities that the transaction wrote prove its deletions too.
+                etags.push(None);
+                continue;
+            }
             // If reading fails, the outcome stays unknown, as the write's error states.
-            let stored = self
+            let stored = primary
                 .get_entity_if_exists(partition_key, row_key)
                 .await
                 .ok()?;
-            if !write.matches(stored.as_ref()) {
+            if !write.is_proven(stored.as_ref(), proof) {
                 return None;
             }
             etags.push(stored.and_then(|entity| entity.etag));

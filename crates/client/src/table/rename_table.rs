@@ -19,6 +19,7 @@ impl TableClient {
             .extension_request(Operation::RenameTable, Method::Post, "partita-rename")
             .with_body(JSON_BODY, write_rename(to));
         self.pipeline.send(&request).await?;
-        Ok(Self::new(Arc::clone(&self.pipeline), to))
+        let renamed = Self::new(Arc::clone(&self.pipeline), to);
+        Ok(renamed.with_unknown_outcome(self.unknown_outcome))
     }
 }

@@ -5,11 +5,12 @@ use super::table_request::PROTOCOL;
 use crate::pipeline::Pipeline;
 use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, Result};
 use partita_wire::{AccountSasTerms, ServiceKind};
+use std::fmt;
 use std::sync::Arc;
 
 /// The table service of an account. Cheap to clone; clones, and the [`TableClient`]s made from it, share connections
 /// and retry budget.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TableServiceClient {
     pub(super) pipeline: Arc<Pipeline>,
 }
@@ -71,6 +72,12 @@ impl TableServiceClient {
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
         let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(account, key, ServiceKind::Table))
+        Ok(terms.sign(&account, &key, ServiceKind::Table))
+    }
+}
+
+impl fmt::Debug for TableServiceClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableServiceClient({:?})", self.pipeline)
     }
 }

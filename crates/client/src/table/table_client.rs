@@ -3,30 +3,36 @@
 use super::table_request::table_request;
 use crate::pipeline::{Pipeline, Reply};
 use crate::request::{Request, encoded};
-use crate::{ETag, Endpoint, Entity, Result};
+use crate::{ETag, Endpoint, Entity, Error, Result, UnknownOutcome};
 use partita_wire::Method;
 use partita_wire::table::{Operation, TableSasTerms, push_entity_path, write_entity};
+use serde::Serialize;
+use std::fmt;
 use std::sync::Arc;
 
 /// A table. Cheap to clone; clones share connections and retry budget with their [`crate::TableServiceClient`].
 ///
 /// # Retried writes
 /// A write is retried even if an earlier attempt may have happened. The last answer may then be the effect of that
-/// attempt, so the client reads the entities back:
+/// attempt, or of another client:
 ///
-/// | write | answer after an attempt that may have happened | result |
+/// | write | answer after an attempt that may have happened | [`UnknownOutcome::AssumeFromEqualContent`] reads back, and succeeds |
 /// | --- | --- | --- |
-/// | insert | 409 | success if the entity has exactly these properties |
-/// | update with an ETag | 412 | success if the entity has exactly these properties; after a merge, at least these |
-/// | transaction | 409, 412, 404 | success if all written entities can be read and all deleted ones are gone |
-/// | delete | 404 | the error, with [`crate::Outcome::MayHaveHappened`]: another client may have deleted the entity |
+/// | insert | 409 | if the entity has exactly these properties |
+/// | update with an ETag | 412 | if the entity has exactly these properties; after a merge, at least these |
+/// | transaction | 409, 412, 404 | if all written entities can be read and all deleted ones are gone |
+/// | delete | 404 | never |
 ///
-/// If another client writes the same properties at the same time, both clients report success. So rows that serve as
-/// locks should contain a value that is unique to the writer.
-#[derive(Debug, Clone)]
+/// By default, the write fails with the answer and [`crate::Outcome::MayHaveHappened`]. With
+/// [`UnknownOutcome::WriteStamp`], the client finds out exactly whether it was its own write, except for a single delete.
+/// A lock needs one of these two: with equal content, two clients may both get it.
+#[derive(Clone)]
 pub struct TableClient {
     pub(super) pipeline: Arc<Pipeline>,
     name: Arc<str>,
+    pub(super) unknown_outcome: UnknownOutcome,
+    /// Whether reads are sent to the secondary endpoint.
+    pub(super) reads_secondary: bool,
 }
 
 /// How an update or upsert handles stored properties that the new entity lacks.
@@ -57,6 +63,18 @@ impl IfMatch {
     }
 }
 
+impl fmt::Debug for TableClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TableClient({} at {:?})", self.name, self.pipeline)
+    }
+}
+
+impl From<ETag> for IfMatch {
+    fn from(etag: ETag) -> Self {
+        Self::ETag(etag)
+    }
+}
+
 impl From<&ETag> for IfMatch {
     fn from(etag: &ETag) -> Self {
         Self::ETag(etag.clone())
@@ -75,8 +93,45 @@ impl UpdateMode {
 impl TableClient {
     pub(super) fn new(pipeline: Arc<Pipeline>, name: &str) -> Self {
         Self {
+            unknown_outcome: pipeline.options.unknown_outcome,
+            reads_secondary: false,
             pipeline,
             name: name.into(),
+        }
+    }
+
+    /// The same table, with another reaction to writes of unknown outcome than [`crate::ClientOptions`] has.
+    #[must_use]
+    pub fn with_unknown_outcome(self, unknown_outcome: UnknownOutcome) -> Self {
+        Self {
+            unknown_outcome,
+            ..self
+        }
+    }
+
+    /// The same table, with reads of entities from the account's secondary endpoint, which may have older data: for
+    /// example, if the primary does not answer. Writes still go to the primary.
+    ///
+    /// ```
+    /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
+    /// # server::on_a_server(async |connection_string| {
+    /// # use partita_client::*;
+    /// # let service = TableServiceClient::from_connection_string(&connection_string)?;
+    /// # let table = service.create_table("letters").await?;
+    /// # table.create_entity(&Entity::new("p", "r")).await?;
+    /// let entity = match table.get_entity("p", "r").await {
+    ///     Err(error) if error.is_retried() => table.on_secondary().get_entity("p", "r").await?,
+    ///     entity => entity?,
+    /// };
+    /// # assert_eq!(entity.row_key(), "r");
+    /// # assert_eq!(table.on_secondary().get_entity("p", "r").await?, entity);
+    /// # Ok(()) });
+    /// ```
+    #[must_use]
+    pub fn on_secondary(&self) -> Self {
+        Self {
+            reads_secondary: true,
+            ..self.clone()
         }
     }
 
@@ -103,7 +158,7 @@ impl TableClient {
             table: self.name.to_string(),
             ..terms.clone()
         };
-        Ok(terms.sign(account, key))
+        Ok(terms.sign(&account, &key))
     }
 
     /// `/name`
@@ -116,6 +171,23 @@ impl TableClient {
         let mut path = vec![b'/'];
         push_entity_path(&encoded(&self.name), partition_key, row_key, &mut path);
         String::from_utf8(path).expect("an encoded path is ASCII")
+    }
+
+    /// `name(PartitionKey='…',RowKey='…')`, not encoded: how errors name an entity.
+    pub(super) fn subject(&self, partition_key: &str, row_key: &str) -> String {
+        let [partition_key, row_key] = [partition_key, row_key].map(|key| key.replace('\'', "''"));
+        format!(
+            "{}(PartitionKey='{partition_key}',RowKey='{row_key}')",
+            self.name
+        )
+    }
+
+    /// The entity of a struct or map, for a write.
+    pub(super) fn entity_of(&self, operation: Operation, value: &impl Serialize) -> Result<Entity> {
+        Entity::from_serialize(value).map_err(|error| {
+            let error = Error::input("the value cannot be an entity").caused_by(error);
+            error.about(operation.name(), Arc::clone(&self.name))
+        })
     }
 
     pub(super) fn entity_request(

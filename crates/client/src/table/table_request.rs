@@ -31,6 +31,7 @@ pub(super) fn table_request(operation: Operation, method: Method, path: String) 
         is_write: operation.is_write(),
         method,
         path,
+        subject: None,
         query: String::new(),
         if_match: None,
         accept: if is_xml { XML } else { JSON },

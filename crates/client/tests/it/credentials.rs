@@ -6,12 +6,13 @@ use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryStreamExt as _};
 use partita_client::{
     AccountSasTerms, ClientOptions, Credential, DateTime, Endpoint, Entity, EntityPosition,
-    ErrorCode, ErrorKind, QueryOptions, SasTerms, TableSasTerms, TableServiceClient, TokenError,
-    TokenProvider, TransactionAction, UpdateMode,
+    ErrorCode, ErrorKind, QueryOptions, Rotating, SasTerms, TableSasTerms, TableServiceClient,
+    TokenError, TokenProvider, TransactionAction, UpdateMode,
 };
 
 use partita_server::Server;
 
+use crate::faulty_server::{FaultyServer, status};
 use crate::on_the_server::{everything, filled, properties, started};
 use crate::server;
 
@@ -69,7 +70,7 @@ async fn signatures_grant_only_what_they_permit() {
     };
     let guest = with_sas(&table.generate_sas(&terms).unwrap()).table_client("SIGNED");
     let seen: Vec<Entity> = guest
-        .query_entities(QueryOptions::new().top(4))
+        .query_entities(QueryOptions::new().page_size(4))
         .try_collect()
         .await
         .unwrap();
@@ -204,4 +205,46 @@ async fn tokens_need_https_or_the_local_machine() {
     let credential = Credential::Token(Arc::new(Tokens(Some("secret"))));
     let refused = TableServiceClient::new(endpoint, credential, ClientOptions::default());
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::Credential);
+}
+
+#[tokio::test]
+async fn a_key_is_replaced_in_use() {
+    let server = server::start(&[]).await;
+    let url = format!("http://{}/devstoreaccount1", server.listening().table);
+    let key = |key: &str| Credential::shared_key("devstoreaccount1", key).unwrap();
+    let rotating = Rotating::new(key("b2xkIGtleQ=="));
+    let credential = Credential::Rotating(rotating.clone());
+    let endpoint = Endpoint::parse(&url).unwrap();
+    let service = TableServiceClient::new(endpoint, credential, ClientOptions::default()).unwrap();
+    let error = service.create_table("mytable").await.unwrap_err();
+    assert_eq!(error.status(), Some(403));
+    rotating.set(key(partita_server::config::WELL_KNOWN_KEY));
+    service.create_table("mytable").await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn reads_go_to_the_secondary_and_writes_to_the_primary() {
+    let faulty = FaultyServer::start([status(404)], None).await;
+    let text = format!(
+        "AccountName=acct;AccountKey=a2V5;TableEndpoint=http://{0}/acct;TableSecondaryEndpoint=http://{0}/other",
+        faulty.address
+    );
+    let service = TableServiceClient::from_connection_string(&text).unwrap();
+    let table = service.table_client("mytable").on_secondary();
+    table.get_entity("p", "r").await.unwrap_err();
+    table
+        .query_page(&QueryOptions::new(), None)
+        .await
+        .unwrap_err();
+    table
+        .create_entity(&Entity::new("p", "r"))
+        .await
+        .unwrap_err();
+    let heads = faulty.heads();
+    let starts = ["GET /other/", "GET /other/", "POST /acct/"];
+    for (head, start) in heads.iter().zip(starts) {
+        assert!(head.starts_with(start), "{head}");
+    }
+    assert_eq!(heads.len(), 3);
 }

@@ -7,6 +7,9 @@
 
 mod busy;
 mod credentials;
+mod durations;
+mod errors;
+mod examples;
 mod extension;
 mod faults;
 mod faulty_server;

@@ -207,17 +207,19 @@ async fn queries_return_pages_and_resume() {
         .unwrap();
     assert_eq!(all.len(), 25);
     let by_sevens: Vec<Entity> = table
-        .query_entities(QueryOptions::new().top(7))
+        .query_entities(QueryOptions::new().page_size(7))
         .try_collect()
         .await
         .unwrap();
     assert_eq!(keys(&by_sevens), keys(&all));
 
-    let ahead = QueryOptions::new().top(7).read_ahead();
+    let ahead = QueryOptions::new().page_size(7).read_ahead();
     let ahead: Vec<Entity> = table.query_entities(ahead).try_collect().await.unwrap();
     assert_eq!(keys(&ahead), keys(&all));
 
-    let mut pages = table.query_entities(QueryOptions::new().top(7)).by_page();
+    let mut pages = table
+        .query_entities(QueryOptions::new().page_size(7))
+        .by_page();
     let first = pages.next().await.unwrap().unwrap();
     assert_eq!(keys(&first.entities().unwrap()), keys(&all[..7]));
     assert!(first.bytes().starts_with(b"{\"odata.metadata\""));
@@ -229,7 +231,7 @@ async fn queries_return_pages_and_resume() {
     let kept = first.continuation().unwrap().to_string();
     let from: Continuation = kept.parse().unwrap();
     let rest: Vec<Entity> = table
-        .query_entities(QueryOptions::new().top(10).from(from))
+        .query_entities(QueryOptions::new().page_size(10).from(from))
         .try_collect()
         .await
         .unwrap();
@@ -258,6 +260,111 @@ async fn queries_return_pages_and_resume() {
         .try_next()
         .await;
     assert_eq!(broken.unwrap_err().code(), Some(ErrorCode::InvalidInput));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn r6_pages_after_an_entity_have_the_rest() {
+    let (server, table) = with_table().await;
+    filled(&table).await;
+    let mut stream = table.query_entities(QueryOptions::new().page_size(7));
+    let mut seen = Vec::new();
+    for _ in 0..9 {
+        seen.push(stream.try_next().await.unwrap().unwrap());
+    }
+    let mut sizes = Vec::new();
+    let mut pages = stream.by_page();
+    while let Some(page) = pages.try_next().await.unwrap() {
+        let entities = page.entities().unwrap();
+        let mut rows = page.rows().unwrap();
+        let first = rows.next_row().unwrap().unwrap();
+        assert_eq!(first.row_key().unwrap().unwrap(), entities[0].row_key());
+        sizes.push(entities.len());
+        seen.extend(entities);
+    }
+    assert_eq!(sizes, [5, 7, 4]);
+    let all = table.query_entities(QueryOptions::new());
+    let all: Vec<Entity> = all.try_collect().await.unwrap();
+    assert_eq!(keys(&seen), keys(&all));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn r6_a_limit_bounds_the_result_and_a_page_size_of_zero_is_an_error() {
+    let (server, table) = with_table().await;
+    filled(&table).await;
+    let ten = || QueryOptions::new().page_size(4).limit(10);
+    for options in [ten(), ten().read_ahead()] {
+        let found: Vec<Entity> = table
+            .query_entities(options.clone())
+            .try_collect()
+            .await
+            .unwrap();
+        assert_eq!(found.len(), 10);
+        let sizes = table.query_entities(options).by_page();
+        let sizes = sizes.map_ok(|page| page.entities().unwrap().len());
+        assert_eq!(sizes.try_collect::<Vec<_>>().await.unwrap(), [4, 4, 2]);
+    }
+    for (limit, count) in [(0, 0), (1, 1), (25, 25), (5_000, 25)] {
+        let found = table.query_entities(QueryOptions::new().limit(limit));
+        assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), count);
+    }
+    for size in [0, 1_001] {
+        let mut found = table.query_entities(QueryOptions::new().page_size(size));
+        let error = found.try_next().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn structs_are_written() {
+    let (server, table) = with_table().await;
+    let reading = |row_key: &str, note: Option<&str>| Reading {
+        partition_key: "p".to_owned(),
+        row_key: row_key.to_owned(),
+        count: 7,
+        at: DateTime::UNIX_EPOCH,
+        note: note.map(str::to_owned),
+    };
+    let etag = table
+        .create_entity_from(&reading("1", Some("a")))
+        .await
+        .unwrap();
+    let version = IfMatch::from(etag);
+    let less = reading("1", None);
+    let merged = table.update_entity_from(&less, UpdateMode::Merge, &version);
+    let etag = merged.await.unwrap();
+    let read: Reading = table.get_entity_as("p", "1").await.unwrap();
+    assert_eq!(read, reading("1", Some("a")));
+    table
+        .upsert_entity_from(&reading("2", None), UpdateMode::Replace)
+        .await
+        .unwrap();
+    let actions = [
+        TransactionAction::create_from(&reading("3", None)).unwrap(),
+        TransactionAction::upsert_from(&reading("2", Some("b")), UpdateMode::Replace).unwrap(),
+        TransactionAction::update_from(&reading("1", None), UpdateMode::Replace, etag.into())
+            .unwrap(),
+    ];
+    table.submit_transaction(&actions).await.unwrap();
+    let all = table.query_entities_as(QueryOptions::new());
+    let all: Vec<Reading> = all.try_collect().await.unwrap();
+    assert_eq!(
+        all,
+        [
+            reading("1", None),
+            reading("2", Some("b")),
+            reading("3", None)
+        ]
+    );
+    let error = table
+        .submit_transaction(&actions)
+        .await
+        .unwrap_err()
+        .to_string();
+    let begin = "EntityGroupTransaction MyTable(PartitionKey='p',RowKey='3'): operation 0: 409 ";
+    assert!(error.starts_with(begin), "{error}");
     server.stop().await;
 }
 
@@ -417,7 +524,7 @@ async fn concurrent_requests_share_connections() {
     });
     let etags: Vec<_> = writes.buffer_unordered(32).try_collect().await.unwrap();
     assert_eq!(etags.len(), 500);
-    let pages = table.query_entities(QueryOptions::new().top(100));
+    let pages = table.query_entities(QueryOptions::new().page_size(100));
     let all: Vec<Entity> = pages.try_collect().await.unwrap();
     assert_eq!(all.len(), 500);
     server.stop().await;

@@ -190,7 +190,7 @@ impl FleetTable {
         let filter = rows_of(job, PREFIX).and(Filter::property("State").eq(state.name()));
         let options = QueryOptions::new()
             .filter(filter)
-            .top(count)
+            .page_size(count)
             .select(["State"]);
         let mut from: Option<Continuation> = None;
         loop {

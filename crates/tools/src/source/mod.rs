@@ -38,7 +38,7 @@ pub(crate) async fn page(
     request: PageRequest,
 ) -> Result<(partita_client::Page, Option<ContinuationToken>), SourceError> {
     let top = u32::try_from(request.top)?;
-    let mut options = QueryOptions::new().select(request.select).top(top);
+    let mut options = QueryOptions::new().select(request.select).page_size(top);
     if let Some(filter) = request.filter {
         options = options.filter(Filter::raw(filter));
     }

@@ -85,7 +85,9 @@ impl TableTarget {
         } else {
             Filter::pk().ge(partition_key)
         };
-        let options = QueryOptions::new().filter(filter).top(self.range_rows);
+        let options = QueryOptions::new()
+            .filter(filter)
+            .page_size(self.range_rows);
         let page = self.table.query_page(&options, None).await?;
         let mut served = by_partition(&page)?;
         if served.is_empty() {

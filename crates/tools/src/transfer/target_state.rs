@@ -20,7 +20,7 @@ impl TargetState {
     /// The errors of the client, except for a missing table, and for credentials that permit only writing: such a table
     /// counts as one with rows.
     pub async fn of(table: &TableClient) -> partita_client::Result<Self> {
-        let first = QueryOptions::new().top(1).select(["PartitionKey"]);
+        let first = QueryOptions::new().page_size(1).select(["PartitionKey"]);
         match table.query_page(&first, None).await {
             Ok(page) if page.continuation().is_none() && page.entities()?.is_empty() => {
                 Ok(Self::Empty)

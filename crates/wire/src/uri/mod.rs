@@ -18,7 +18,7 @@ mod tests;
 
 pub use hosts::Hosts;
 pub use method::Method;
-pub use percent::push_query_parameter;
-pub(crate) use percent::{decode_path, decode_query};
+pub(crate) use percent::decode_query;
+pub use percent::{decode_path, push_query_parameter};
 pub use query::{Query, TIMEOUT_SECONDS_MAX};
 pub use target::{Style, Target};

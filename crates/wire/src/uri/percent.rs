@@ -24,7 +24,7 @@ pub fn push_query_parameter(name: &str, value: &str, query: &mut String) {
 /// Decodes a path segment. Like the service's front end, it refuses a `%` that does not start an escape.
 ///
 /// `None`: an invalid escape, or bytes that are not UTF-8.
-pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
+pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }

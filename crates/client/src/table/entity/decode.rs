@@ -8,9 +8,8 @@ use partita_wire::Failure;
 use partita_wire::table::{PageReader, RowReader, read_row};
 use std::sync::Arc;
 
-/// Decodes the entities of a page.
-pub(crate) fn entities(body: &[u8]) -> Result<Vec<Entity>, Failure> {
-    let mut rows = PageReader::new(body)?;
+/// Decodes the rest of a page.
+pub(crate) fn entities(mut rows: PageReader<'_>) -> Result<Vec<Entity>, Failure> {
     let mut decoder = EntityDecoder::default();
     let mut entities = Vec::new();
     while let Some(row) = rows.next_row()? {

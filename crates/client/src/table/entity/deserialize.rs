@@ -10,7 +10,15 @@ use serde::forward_to_deserialize_any;
 pub(super) enum Source<'a> {
     /// A map: keys, Timestamp and ETag first, then the properties.
     Entity(&'a mut Entity),
-    Property(Value),
+    /// A value with the name of its property, for errors.
+    Property(&'a str, Value),
+}
+
+impl Source<'_> {
+    /// An error with the name of the property.
+    fn named(name: &str) -> impl Fn(ConvertError) -> ConvertError {
+        move |ConvertError(text)| ConvertError(format!("{name}: {text}"))
+    }
 }
 
 impl IntoDeserializer<'_, ConvertError> for Source<'_> {
@@ -25,11 +33,11 @@ impl<'de> Deserializer<'de> for Source<'_> {
     type Error = ConvertError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
-        let value = match self {
+        let (name, value) = match self {
             Self::Entity(entity) => return visit_entity(entity, visitor),
-            Self::Property(value) => value,
+            Self::Property(name, value) => (name, value),
         };
-        match value {
+        let visited = match value {
             Value::String(text) => visitor.visit_string(text),
             Value::Binary(bytes) => visitor.visit_byte_buf(bytes),
             Value::Boolean(value) => visitor.visit_bool(value),
@@ -38,7 +46,8 @@ impl<'de> Deserializer<'de> for Source<'_> {
             Value::Double(value) => visitor.visit_f64(value),
             Value::DateTime(value) => visitor.visit_str(&value.text()),
             Value::Guid(value) => visitor.visit_str(&value.text()),
-        }
+        };
+        visited.map_err(Self::named(name))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
@@ -55,9 +64,9 @@ impl<'de> Deserializer<'de> for Source<'_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ConvertError> {
         match self {
-            Self::Property(Value::Binary(bytes)) => {
-                visitor.visit_seq(SeqDeserializer::new(bytes.into_iter()))
-            }
+            Self::Property(name, Value::Binary(bytes)) => visitor
+                .visit_seq(SeqDeserializer::new(bytes.into_iter()))
+                .map_err(Self::named(name)),
             other => other.deserialize_any(visitor),
         }
     }
@@ -77,10 +86,14 @@ impl<'de> Deserializer<'de> for Source<'_> {
         visitor: V,
     ) -> Result<V::Value, ConvertError> {
         match self {
-            Self::Property(Value::String(variant)) => {
-                visitor.visit_enum(StringDeserializer::new(variant))
+            Self::Property(name, Value::String(variant)) => visitor
+                .visit_enum(StringDeserializer::new(variant))
+                .map_err(Self::named(name)),
+            Self::Property(name, _) => {
+                let error = de::Error::custom("the name of a variant must be a String");
+                Err(Self::named(name)(error))
             }
-            _ => Err(de::Error::custom("the name of a variant must be a String")),
+            Self::Entity(_) => Err(de::Error::custom("an entity is not a variant of an enum")),
         }
     }
 
@@ -113,6 +126,6 @@ fn visit_entity<'de, V: Visitor<'de>>(
     });
     let members = system.chain(properties);
     visitor.visit_map(MapDeserializer::new(
-        members.map(|(name, value)| (name, Source::Property(value))),
+        members.map(|(name, value)| (name, Source::Property(name, value))),
     ))
 }

@@ -2,15 +2,18 @@
 
 mod decode;
 mod deserialize;
+mod entity_iter;
 mod etag;
 mod serialize;
 #[cfg(test)]
 mod tests;
 
 pub(super) use decode::{entities, read_entity};
+pub use entity_iter::EntityIter;
 pub use etag::ETag;
 
 use partita_model::{DateTime, Value};
+use partita_wire::table::PageReader;
 use serde::de::DeserializeOwned;
 use serde::ser::Serialize;
 use std::fmt;
@@ -20,7 +23,7 @@ use thiserror::Error;
 /// The error of an entity that does not match a Rust type, or of bytes that are not an entity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct ConvertError(String);
+pub struct ConvertError(pub(crate) String);
 
 impl serde::ser::Error for ConvertError {
     fn custom<T: fmt::Display>(text: T) -> Self {
@@ -138,6 +141,21 @@ impl Entity {
         self
     }
 
+    /// Sets a property if there is a value, and removes it otherwise: the service has no nulls.
+    pub fn insert_opt(
+        &mut self,
+        name: impl AsRef<str>,
+        value: Option<impl Into<Value>>,
+    ) -> &mut Self {
+        match value {
+            Some(value) => self.insert(name, value),
+            None => {
+                self.remove(name.as_ref());
+                self
+            }
+        }
+    }
+
     /// Removes a property and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         let at = self.position(name)?;
@@ -145,8 +163,8 @@ impl Entity {
     }
 
     /// The properties, in their order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
-        self.properties.iter().map(|(name, value)| (&**name, value))
+    pub fn iter(&self) -> EntityIter<'_> {
+        EntityIter(self.properties.iter())
     }
 
     /// The number of properties, without keys, Timestamp and ETag.
@@ -175,7 +193,8 @@ impl Entity {
     /// # Errors
     /// [`ConvertError`] if the bytes are not a page in OData JSON.
     pub fn read_page(body: &[u8]) -> Result<Vec<Self>, ConvertError> {
-        entities(body).map_err(|failure| ConvertError(failure.to_string()))
+        let entities = PageReader::new(body).and_then(entities);
+        entities.map_err(|failure| ConvertError(failure.to_string()))
     }
 
     /// Decodes one entity from the JSON of the protocol: `"Hits@odata.type":"Edm.Int64","Hits":"7"` annotates a type
@@ -205,7 +224,7 @@ impl Entity {
     /// | `f32`, `f64` | Double |
     /// | `String`, `&str`, `char`, variants without data | String |
     /// | [`DateTime`], [`partita_model::Guid`] | DateTime, Guid |
-    /// | bytes, `Vec<u8>` | Binary |
+    /// | bytes, by [`serde_bytes`](https://docs.rs/serde_bytes): `#[serde(with = "serde_bytes")]` | Binary |
     /// | `Option` | the value, or no property |
     ///
     /// ```
@@ -230,7 +249,7 @@ impl Entity {
     /// ```
     ///
     /// # Errors
-    /// [`ConvertError`] for a nested value, an integer beyond the range of `i64`, or a key that is missing or not a
+    /// [`ConvertError`] for a nested value or a sequence (also of bytes, without `serde_bytes`), an integer beyond the range of `i64`, or a key that is missing or not a
     /// string.
     pub fn from_serialize(value: &impl Serialize) -> Result<Self, ConvertError> {
         serialize::to_entity(value)

@@ -4,8 +4,9 @@ use super::{ConvertError, ETag, Entity};
 use partita_model::{DATE_TIME_NEWTYPE, DateTime, GUID_NEWTYPE, Guid, Value};
 use serde::ser::{self, Impossible, Serialize};
 
-/// The longest Binary, in bytes.
-const BINARY_BYTES_MAX: usize = 64 * 1024;
+/// What errors call a sequence. It is refused whatever its elements are: if it were a Binary whenever all of them are
+/// bytes, the type of a property would depend on the data.
+const SEQUENCE: &str = "a sequence (for bytes, add #[serde(with = \"serde_bytes\")] to the field; else store it as text)";
 
 /// Converts a struct or map to an entity.
 pub(super) fn to_entity(value: &impl Serialize) -> Result<Entity, ConvertError> {
@@ -44,13 +45,11 @@ impl EntitySerializer {
         }))
     }
 
-    /// Begins to collect the parts of a compound value, called `what` in errors. Fails unless the value's position is
-    /// `place`.
-    fn collect<T: Default>(self, place: Self, what: &str) -> Result<T, ConvertError> {
-        if self == place {
-            Ok(T::default())
-        } else {
-            self.refuse(what)
+    /// Begins to collect the fields of a struct or map, called `what` in errors. Fails for a property.
+    fn fields(self, what: &str) -> Result<Fields, ConvertError> {
+        match self {
+            Self::Entity => Ok(Fields::default()),
+            Self::Property => self.refuse(what),
         }
     }
 
@@ -148,45 +147,6 @@ impl ser::SerializeMap for Fields {
     }
 }
 
-/// Collects a sequence of bytes, the only sequence that a property can hold.
-#[derive(Default)]
-struct Bytes(Vec<u8>);
-
-impl ser::SerializeSeq for Bytes {
-    type Ok = Serialized;
-    type Error = ConvertError;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ConvertError> {
-        let serializer = EntitySerializer::Property;
-        let byte = match value.serialize(serializer)? {
-            Serialized::Value(Value::Int32(value)) => u8::try_from(value).ok(),
-            _ => None,
-        };
-        match byte {
-            Some(byte) => self.0.push(byte),
-            None => return serializer.refuse("a sequence of anything but bytes"),
-        }
-        Ok(())
-    }
-
-    fn end(self) -> Result<Serialized, ConvertError> {
-        Ok(Serialized::Value(Value::Binary(self.0)))
-    }
-}
-
-impl ser::SerializeTuple for Bytes {
-    type Ok = Serialized;
-    type Error = ConvertError;
-
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ConvertError> {
-        ser::SerializeSeq::serialize_element(self, value)
-    }
-
-    fn end(self) -> Result<Serialized, ConvertError> {
-        ser::SerializeSeq::end(self)
-    }
-}
-
 /// Methods for values that a property holds as they are, or after a lossless conversion.
 macro_rules! take {
     ($($method:ident($type:ty) => $variant:ident),+ $(,)?) => {$(
@@ -199,8 +159,8 @@ macro_rules! take {
 impl ser::Serializer for EntitySerializer {
     type Ok = Serialized;
     type Error = ConvertError;
-    type SerializeSeq = Bytes;
-    type SerializeTuple = Bytes;
+    type SerializeSeq = Refused;
+    type SerializeTuple = Refused;
     type SerializeTupleStruct = Refused;
     type SerializeTupleVariant = Refused;
     type SerializeMap = Fields;
@@ -288,14 +248,12 @@ impl ser::Serializer for EntitySerializer {
         self.refuse("a variant with data")
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<Bytes, ConvertError> {
-        let mut bytes: Bytes = self.collect(Self::Property, "a sequence")?;
-        bytes.0.reserve(length.unwrap_or(0).min(BINARY_BYTES_MAX));
-        Ok(bytes)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Refused, ConvertError> {
+        self.refuse(SEQUENCE)
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<Bytes, ConvertError> {
-        self.serialize_seq(Some(length))
+    fn serialize_tuple(self, _: usize) -> Result<Refused, ConvertError> {
+        self.refuse(SEQUENCE)
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Refused, ConvertError> {
@@ -313,11 +271,11 @@ impl ser::Serializer for EntitySerializer {
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Fields, ConvertError> {
-        self.collect(Self::Entity, "a map")
+        self.fields("a map")
     }
 
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, ConvertError> {
-        self.collect(Self::Entity, "a struct")
+        self.fields("a struct")
     }
 
     fn serialize_struct_variant(

@@ -15,6 +15,8 @@
 
 use super::{LogTail, LogTailKey};
 use crate::{Entity, Result};
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
 use partita_model::DateTime;
 use std::collections::HashSet;
 use std::time::Duration;
@@ -157,6 +159,26 @@ impl LogFollow {
                 return Ok(followed);
             }
         }
+    }
+
+    /// The new rows as a stream that never ends: each item is the result of [`Self::next`]. After an error, the next
+    /// item queries the same rows again.
+    ///
+    /// ```
+    /// # mod server { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/example/server.rs")); }
+    /// # server::on_a_server(async |connection_string| {
+    /// # use partita_client::*;
+    /// use futures::TryStreamExt as _;
+    /// # let service = TableServiceClient::from_connection_string(&connection_string)?;
+    /// let log = LogTail::new(service.create_table("logs").await?, "web-1");
+    /// log.append(Entity::default()).await?;
+    /// let mut new = log.follow(&[], FollowOptions::default()).into_stream();
+    /// assert_eq!(new.try_next().await?.map(|followed| followed.rows.len()), Some(1));
+    /// # Ok(()) });
+    /// ```
+    pub fn into_stream(self) -> BoxStream<'static, Result<Followed>> {
+        let next = |mut follow: Self| async move { Some((follow.next().await, follow)) };
+        stream::unfold(self, next).boxed()
     }
 
     /// The oldest time that the next poll queries.

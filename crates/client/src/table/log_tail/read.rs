@@ -64,7 +64,7 @@ impl LogTail {
         let (mut rows, mut from) = (Vec::new(), None::<Continuation>);
         while rows.len() < rows_max {
             let missing = (rows_max - rows.len()).min(PAGE_ENTITIES_MAX);
-            options = options.top(u32::try_from(missing).unwrap_or(1));
+            options = options.limit(missing);
             let page = self.table.query_page(&options, from.as_ref()).await?;
             rows.extend(page.entities()?);
             from = page.continuation().cloned();

@@ -11,8 +11,9 @@ pub use stream::{EntityStream, PageStream};
 
 use super::entity;
 use crate::pipeline::Reply;
-use crate::{Entity, Result};
+use crate::{ConvertError, Entity, Result};
 use bytes::Bytes;
+use partita_wire::Failure;
 use partita_wire::table::PageReader;
 use serde::de::DeserializeOwned;
 
@@ -21,6 +22,8 @@ use serde::de::DeserializeOwned;
 pub struct Page {
     reply: Reply,
     continuation: Option<Continuation>,
+    /// The number of rows at the beginning that an [`EntityStream`] has returned.
+    taken: usize,
 }
 
 impl Page {
@@ -29,7 +32,13 @@ impl Page {
         Self {
             reply,
             continuation,
+            taken: 0,
         }
+    }
+
+    /// The page without the first `taken` rows.
+    pub(super) fn without(self, taken: usize) -> Self {
+        Self { taken, ..self }
     }
 
     /// The start of the next page; `None` on the last page.
@@ -44,7 +53,8 @@ impl Page {
         self.reply.header("x-ms-request-id")
     }
 
-    /// The body of the answer: OData JSON with minimal metadata, in UTF-8.
+    /// The body of the answer: OData JSON with minimal metadata, in UTF-8. It is complete, even if an [`EntityStream`]
+    /// returned some entities of the page before [`EntityStream::by_page`].
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         self.reply.body()
@@ -55,7 +65,24 @@ impl Page {
     /// # Errors
     /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities.
     pub fn rows(&self) -> Result<PageReader<'_>> {
-        PageReader::new(self.bytes()).map_err(|failure| self.reply.unreadable(failure))
+        let rows = || {
+            let mut rows = PageReader::new(self.bytes())?;
+            for _ in 0..self.taken {
+                rows.next_row()?;
+            }
+            Ok(rows)
+        };
+        rows().map_err(|failure: Failure| self.reply.unreadable(failure))
+    }
+
+    /// The number of rows.
+    fn count(&self) -> Result<usize> {
+        let (mut rows, mut count) = (self.rows()?, 0);
+        let unreadable = |failure| self.reply.unreadable(failure);
+        while rows.next_row().map_err(unreadable)?.is_some() {
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Decodes the entities.
@@ -63,7 +90,8 @@ impl Page {
     /// # Errors
     /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities.
     pub fn entities(&self) -> Result<Vec<Entity>> {
-        entity::entities(self.bytes()).map_err(|failure| self.reply.unreadable(failure))
+        let entities = self.rows().map(entity::entities)?;
+        entities.map_err(|failure| self.reply.unreadable(failure))
     }
 
     /// Decodes the entities as structs, see [`Entity::into_typed`].
@@ -71,9 +99,15 @@ impl Page {
     /// # Errors
     /// [`crate::ErrorKind::Unreadable`] if the body is not a page of entities, or an entity does not match the struct.
     pub fn entities_as<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
-        let entities = self.entities()?.into_iter().map(Entity::into_typed);
-        entities
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| self.reply.unreadable(error))
+        let typed = |entity: Entity| {
+            let (partition_key, row_key) = (entity.partition_key.clone(), entity.row_key.clone());
+            let convert = |ConvertError(text)| {
+                let keys = format!("PartitionKey={partition_key:?}, RowKey={row_key:?}");
+                self.reply
+                    .unreadable(ConvertError(format!("{keys}: {text}")))
+            };
+            entity.into_typed().map_err(convert)
+        };
+        self.entities()?.into_iter().map(typed).collect()
     }
 }

@@ -2,8 +2,9 @@
 
 use super::super::table_request::table_request;
 use super::Continuation;
-use crate::Filter;
 use crate::request::Request;
+use crate::{Error, Filter, Result};
+use partita_model::limits::PAGE_ENTITIES_MAX;
 use partita_wire::table::Operation;
 
 /// Options of a query. The default is all entities with all properties.
@@ -11,7 +12,8 @@ use partita_wire::table::Operation;
 pub struct QueryOptions {
     filter: Option<Filter>,
     select: Vec<String>,
-    top: Option<u32>,
+    page_size: Option<u32>,
+    pub(super) limit: Option<usize>,
     pub(super) from: Option<Continuation>,
     pub(super) reads_ahead: bool,
 }
@@ -41,10 +43,17 @@ impl QueryOptions {
     }
 
     /// The maximum number of entities on a page, 1 to 1,000; the default is 1,000. It does not bound the number of
-    /// pages.
+    /// pages: [`Self::limit`] bounds the result. A query with another page size fails with [`crate::ErrorKind::Input`].
     #[must_use]
-    pub fn top(mut self, page_entities_max: u32) -> Self {
-        self.top = Some(page_entities_max);
+    pub fn page_size(mut self, entities_max: u32) -> Self {
+        self.page_size = Some(entities_max);
+        self
+    }
+
+    /// The maximum number of entities in the result. The client does not request more of the last page than it needs.
+    #[must_use]
+    pub fn limit(mut self, entities_max: usize) -> Self {
+        self.limit = Some(entities_max);
         self
     }
 
@@ -64,12 +73,24 @@ impl QueryOptions {
     }
 
     /// The request for the page at `from`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Input`] for a page size that is not 1 to 1,000.
     pub(crate) fn request(
         &self,
         operation: Operation,
         path: String,
         from: Option<&Continuation>,
-    ) -> Request {
+    ) -> Result<Request> {
+        if let Some(size) = self.page_size
+            && !(1..=PAGE_ENTITIES_MAX).contains(&(size as usize))
+        {
+            let message = format!("a page size of {size}; it must be 1 to {PAGE_ENTITIES_MAX}");
+            return Err(Error::input(message));
+        }
+        let limit = self.limit.filter(|limit| *limit < PAGE_ENTITIES_MAX);
+        let limit = limit.and_then(|limit| u32::try_from(limit).ok());
+        let size = self.page_size.into_iter().chain(limit).min();
         let mut request = table_request(operation, partita_wire::Method::Get, path);
         if let Some(filter) = &self.filter {
             request = request.with_parameter("$filter", &filter.to_string());
@@ -77,13 +98,13 @@ impl QueryOptions {
         if !self.select.is_empty() {
             request = request.with_parameter("$select", &with_keys(&self.select));
         }
-        if let Some(top) = self.top {
-            request = request.with_parameter("$top", &top.to_string());
+        if let Some(size) = size {
+            request = request.with_parameter("$top", &size.to_string());
         }
         for (name, token) in from.into_iter().flat_map(Continuation::parameters) {
             request = request.with_parameter(name, token);
         }
-        request
+        Ok(request)
     }
 }
 

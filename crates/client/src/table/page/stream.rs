@@ -15,6 +15,8 @@ use tokio::task::{JoinError, JoinSet};
 #[must_use = "a stream does nothing until it is polled"]
 pub struct PageStream {
     options: QueryOptions,
+    /// The rest of a page of which entities were taken; the next item of the stream.
+    rest: Option<Page>,
     pages: BoxStream<'static, Result<Page>>,
 }
 
@@ -23,7 +25,19 @@ pub struct PageStream {
 #[derive(Debug)]
 pub struct EntityStream {
     pages: PageStream,
-    page: std::vec::IntoIter<Entity>,
+    current: Option<Current>,
+    /// The number of entities that the stream may still return.
+    limit: Option<usize>,
+}
+
+/// The current page of a stream of entities.
+#[derive(Debug)]
+struct Current {
+    page: Page,
+    /// The entities that the stream has not returned yet.
+    left: std::vec::IntoIter<Entity>,
+    /// The number of those that it has returned.
+    taken: usize,
 }
 
 /// The next page of a query.
@@ -36,32 +50,46 @@ enum Next {
 
 impl PageStream {
     pub(crate) fn new(table: TableClient, mut options: QueryOptions) -> Self {
-        let begin = Next::At(options.from.take());
+        let begin = (options.limit != Some(0)).then(|| Next::At(options.from.take()));
         let query = options.clone();
-        let pages = stream::try_unfold(Some(begin), move |next| {
-            let (table, query) = (table.clone(), query.clone());
+        let pages = stream::try_unfold((begin, query), move |(next, mut query)| {
+            let table = table.clone();
             async move {
                 let page = match next {
                     None => return Ok(None),
                     Some(Next::At(from)) => table.query_page(&query, from.as_ref()).await?,
                     Some(Next::Running(mut task)) => joined(task.join_next().await)?,
                 };
-                let next = page.continuation().cloned().map(|from| {
-                    if !query.reads_ahead {
-                        return Next::At(Some(from));
-                    }
-                    let mut task = JoinSet::new();
-                    task.spawn(async move { table.query_page(&query, Some(&from)).await });
-                    Next::Running(task)
-                });
-                Ok(Some((page, next)))
+                let next = following(&table, &mut query, &page)?;
+                Ok(Some((page, (next, query))))
             }
         });
         Self {
             options,
+            rest: None,
             pages: pages.boxed(),
         }
     }
+}
+
+/// The page after `page`; `None` at the end of the query or of its limit, which is reduced by the entities of `page`.
+fn following(table: &TableClient, query: &mut QueryOptions, page: &Page) -> Result<Option<Next>> {
+    let Some(from) = page.continuation().cloned() else {
+        return Ok(None);
+    };
+    if let Some(limit) = &mut query.limit {
+        *limit = limit.saturating_sub(page.count()?);
+        if *limit == 0 {
+            return Ok(None);
+        }
+    }
+    if !query.reads_ahead {
+        return Ok(Some(Next::At(Some(from))));
+    }
+    let mut task = JoinSet::new();
+    let (table, query) = (table.clone(), query.clone());
+    task.spawn(async move { table.query_page(&query, Some(&from)).await });
+    Ok(Some(Next::Running(task)))
 }
 
 /// The result of a task. A panic in the task continues in the caller.
@@ -80,22 +108,48 @@ impl Stream for PageStream {
     type Item = Result<Page>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Page>>> {
+        if let Some(rest) = self.rest.take() {
+            return Poll::Ready(Some(Ok(rest)));
+        }
         self.pages.as_mut().poll_next(cx)
+    }
+}
+
+impl Current {
+    fn of(page: Page) -> Result<Self> {
+        let left = page.entities()?.into_iter();
+        Ok(Self {
+            page,
+            left,
+            taken: 0,
+        })
     }
 }
 
 impl EntityStream {
     pub(crate) fn new(pages: PageStream) -> Self {
         Self {
+            limit: pages.options.limit,
             pages,
-            page: Vec::new().into_iter(),
+            current: None,
         }
     }
 
-    /// The same query by pages, for their continuations and bytes. Call it before you take the first entity: it drops
-    /// the remaining entities of the current page.
-    pub fn by_page(self) -> PageStream {
+    /// The rest of the query by pages, for their continuations and bytes. The first page is the current one, without
+    /// the entities that the stream has returned ([`Page::bytes`] still has them).
+    pub fn by_page(mut self) -> PageStream {
+        let unfinished = self.current.filter(|current| current.left.len() > 0);
+        self.pages.rest = unfinished.map(|current| current.page.without(current.taken));
         self.pages
+    }
+
+    /// The next entity of the current page.
+    fn take_next(&mut self) -> Option<Entity> {
+        let current = self.current.as_mut()?;
+        let entity = current.left.next()?;
+        current.taken += 1;
+        self.limit = self.limit.map(|limit| limit - 1);
+        Some(entity)
     }
 }
 
@@ -104,14 +158,17 @@ impl Stream for EntityStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Entity>>> {
         loop {
-            if let Some(entity) = self.page.next() {
+            if self.limit == Some(0) {
+                return Poll::Ready(None);
+            }
+            if let Some(entity) = self.take_next() {
                 return Poll::Ready(Some(Ok(entity)));
             }
             let Some(page) = ready!(self.pages.poll_next_unpin(cx)) else {
                 return Poll::Ready(None);
             };
-            match page.and_then(|page| page.entities()) {
-                Ok(entities) => self.page = entities.into_iter(),
+            match page.and_then(Current::of) {
+                Ok(current) => self.current = Some(current),
                 Err(error) => {
                     self.pages.pages = stream::empty().boxed();
                     return Poll::Ready(Some(Err(error)));

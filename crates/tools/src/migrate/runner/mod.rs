@@ -25,7 +25,7 @@ use super::lease::{Lease, LeaseOptions};
 use super::record::{self, Progress, Record};
 use super::{Direction, MigrateError, Migrations, Operation, State, StepError};
 use crate::transfer::create_if_missing;
-use partita_client::{TableClient, TableServiceClient};
+use partita_client::{TableClient, TableServiceClient, UnknownOutcome};
 use partita_model::limits::PAGE_ENTITIES_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -153,8 +153,11 @@ pub struct Migrator {
 impl Migrator {
     /// A migrator for the account of `service`.
     pub fn new(service: TableServiceClient, options: MigratorOptions) -> Self {
+        // The lease has a random value, and only its holder writes the other rows.
+        let assuming = UnknownOutcome::AssumeFromEqualContent;
+        let versions = service.table_client(&options.versions_table);
         Self {
-            versions: service.table_client(&options.versions_table),
+            versions: versions.with_unknown_outcome(assuming),
             service,
             options,
             watch: Arc::new(()),

@@ -45,6 +45,7 @@ impl Tries {
                 self.waits_asked += u64::from(asked);
             }
             Decision::GiveUp(why) => count(&mut self.given_up, given_up(why)),
+            _ => {}
         }
         refusal.is_some()
     }
@@ -81,6 +82,7 @@ fn cause(reason: RetryReason) -> String {
         RetryReason::Broken => "connection broken".to_owned(),
         RetryReason::TimedOut => "timed out".to_owned(),
         RetryReason::Status(status) => format!("status {status}"),
+        _ => "another reason".to_owned(),
     }
 }
 
@@ -91,6 +93,7 @@ const fn given_up(why: GiveUp) -> &'static str {
         GiveUp::BudgetUsedUp => "retry budget used up",
         GiveUp::AskedTooLong => "the server requested too long a wait",
         GiveUp::OutOfTime => "out of time",
+        _ => "another reason",
     }
 }
 
@@ -107,6 +110,7 @@ pub(in crate::stress) fn failure(error: &Error) -> String {
         ErrorKind::Broken => "connection broken",
         ErrorKind::TimedOut => "timed out",
         ErrorKind::Service | ErrorKind::Unreadable => "invalid answer",
+        _ => "another failure",
     };
     word.to_owned()
 }

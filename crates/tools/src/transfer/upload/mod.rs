@@ -22,7 +22,7 @@ use super::{Mode, TargetState, TransferError, WriteOptions, create_if_missing, s
 pub(crate) use batches::BATCH_BYTES_MAX;
 use batches::{Batch, Batches};
 use marks::Marks;
-use partita_client::{Entity, TableClient};
+use partita_client::{Entity, TableClient, UnknownOutcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -108,8 +108,11 @@ pub(super) async fn upload<M: Serialize + DeserializeOwned + Send + 'static>(
     let (chunks, taken) = mpsc::channel(CHUNKS_WAITING);
     let mut reading = JoinSet::new();
     read(&mut reading, chunks);
+    // It does not matter which client wrote the rows of a transfer.
+    let assuming = UnknownOutcome::AssumeFromEqualContent;
+    let table = table.clone().with_unknown_outcome(assuming);
     let upload = Upload {
-        table,
+        table: &table,
         options,
         sink: None,
         batches: Batches::default(),

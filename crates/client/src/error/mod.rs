@@ -1,7 +1,9 @@
 //! Errors of requests: what failed, whether the data changed, and what the caller can do.
 
+mod text;
+
 use partita_wire::{ErrorCode, queue, table};
-use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The result of a request.
@@ -18,6 +20,7 @@ pub enum Outcome {
 
 /// The kind of an error, from which the caller decides how to react.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// Invalid arguments. Nothing was sent; fix the arguments.
     Input,
@@ -38,19 +41,29 @@ pub enum ErrorKind {
 }
 
 /// A failed request.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
+///
+/// `Display` is one line with the operation, the table and keys or the queue, the failure with its causes, and the
+/// outcome if it is unknown:
+///
+/// ```text
+/// InsertEntity people(PartitionKey='O''Brien',RowKey='Miles'): 409 EntityAlreadyExists: The specified entity already exists.
+/// QueryEntities people: cannot connect: client error (Connect): tcp connect error: Connection refused (os error 111)
+/// ```
+///
+/// As the line contains the causes, `std::error::Error::source` returns none of them; [`Error::cause`] does.
 pub struct Error(Box<Inner>);
 
-#[derive(Debug, thiserror::Error)]
 struct Inner {
     kind: ErrorKind,
     outcome: Outcome,
     message: String,
     answer: Option<ErrorAnswer>,
+    about: Option<(&'static str, Arc<str>)>,
     attempts: Option<Attempts>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
+
+impl std::error::Error for Error {}
 
 /// The server's error answer.
 #[derive(Debug)]
@@ -67,6 +80,8 @@ pub(crate) struct ErrorAnswer {
 #[derive(Debug, Clone)]
 pub(crate) struct Attempts {
     pub(crate) operation: &'static str,
+    /// What the request addresses, such as a table and keys.
+    pub(crate) subject: Arc<str>,
     /// Number of attempts, at least 1.
     pub(crate) count: u32,
     /// `x-ms-client-request-id` of the last attempt.
@@ -85,8 +100,9 @@ impl Error {
             outcome: Outcome::DidNotHappen,
             message: message.into(),
             answer: None,
+            about: None,
             attempts: None,
-            source: None,
+            cause: None,
         }))
     }
 
@@ -98,6 +114,17 @@ impl Error {
         Self::new(ErrorKind::Unreadable, "cannot read the answer").caused_by(source)
     }
 
+    /// The entity that `operation` read does not match the requested Rust type.
+    pub(crate) fn mismatch(
+        operation: &'static str,
+        subject: String,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let message = "the entity does not match the Rust type";
+        let error = Self::new(ErrorKind::Unreadable, message).caused_by(error);
+        error.about(operation, subject.into())
+    }
+
     pub(crate) fn answered(message: String, answer: ErrorAnswer) -> Self {
         let mut error = Self::new(ErrorKind::Service, message);
         error.0.answer = Some(answer);
@@ -106,14 +133,21 @@ impl Error {
 
     pub(crate) fn caused_by(
         mut self,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        self.0.source = Some(source.into());
+        self.0.cause = Some(cause.into());
         self
     }
 
-    pub(crate) fn after(mut self, attempts: Attempts, outcome: Outcome) -> Self {
-        (self.0.attempts, self.0.outcome) = (Some(attempts), outcome);
+    pub(crate) fn after(self, attempts: Attempts, outcome: Outcome) -> Self {
+        let mut error = self.about(attempts.operation, Arc::clone(&attempts.subject));
+        (error.0.attempts, error.0.outcome) = (Some(attempts), outcome);
+        error
+    }
+
+    /// Sets the operation and what it addresses.
+    pub(crate) fn about(mut self, operation: &'static str, subject: Arc<str>) -> Self {
+        self.0.about = Some((operation, subject));
         self
     }
 
@@ -138,7 +172,21 @@ impl Error {
     /// The name of the failed operation, such as `InsertEntity`; `None` if no request was made.
     #[must_use]
     pub fn operation(&self) -> Option<&'static str> {
-        Some(self.0.attempts.as_ref()?.operation)
+        Some(self.0.about.as_ref()?.0)
+    }
+
+    /// What the failed operation addresses, such as `people(PartitionKey='O''Brien',RowKey='Miles')`; `None` if no
+    /// request was made.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        Some(&self.0.about.as_ref()?.1)
+    }
+
+    /// The error of another library or of this crate, such as a [`crate::ConvertError`] or an I/O error, that this error is
+    /// due to. Its own causes are its `source`.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        self.0.cause.as_deref()
     }
 
     /// The HTTP status of the answer, 300 to 599; in a batch, the status of the failed operation. `None` if the server
@@ -206,6 +254,11 @@ impl Error {
         self.status() == Some(404)
     }
 
+    /// Whether the entity does not exist, though its table does.
+    pub(crate) fn is_missing_entity(&self) -> bool {
+        self.is_not_found() && self.code() != Some(ErrorCode::TableNotFound)
+    }
+
     /// Whether the status is 409: the table, entity or queue exists already, or is being deleted.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
@@ -216,25 +269,5 @@ impl Error {
     #[must_use]
     pub fn is_precondition_failed(&self) -> bool {
         self.status() == Some(412)
-    }
-}
-
-impl fmt::Display for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(attempts) = &self.attempts {
-            write!(f, "{}: ", attempts.operation)?;
-        }
-        if let Some(answer) = &self.answer {
-            if let Some(index) = answer.operation_index {
-                write!(f, "operation {index}: ")?;
-            }
-            write!(f, "{} {}: ", answer.status, answer.code)?;
-        }
-        // The service appends lines with request id and time, for which `Error` has fields.
-        f.write_str(self.message.lines().next().unwrap_or_default())?;
-        if self.outcome == Outcome::MayHaveHappened {
-            f.write_str(" (it may have happened)")?;
-        }
-        Ok(())
     }
 }

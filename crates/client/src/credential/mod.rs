@@ -1,7 +1,14 @@
 //! Credentials: Shared Key, shared access signatures and bearer tokens.
 
+mod cached_token;
+mod rotating;
+
+pub use cached_token::{CachedToken, Token, TokenFn, TokenSource};
+pub use rotating::Rotating;
+
 use futures::future::BoxFuture;
 use partita_wire::AccountKey;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,7 +17,8 @@ pub type TokenError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A source of bearer tokens (Microsoft Entra ID, or an issuer that a Partita server trusts).
 ///
-/// The client calls it once for each attempt, so the provider should cache a token until shortly before it expires.
+/// The client calls it once for each attempt, so the provider should cache a token until shortly before it expires, as
+/// [`CachedToken`] does.
 pub trait TokenProvider: fmt::Debug + Send + Sync {
     /// Returns a valid token for the scope `https://storage.azure.com/.default`, without the prefix `Bearer`. The call
     /// is bounded by [`crate::ClientOptions::attempt_timeout`].
@@ -22,6 +30,7 @@ pub trait TokenProvider: fmt::Debug + Send + Sync {
 
 /// A credential. Its `Debug` form shows no secret.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Credential {
     /// Signs each request with one of the account's two keys.
     SharedKey {
@@ -34,6 +43,8 @@ pub enum Credential {
     Sas(String),
     /// Bearer tokens. They are sent only over HTTPS, or to the local machine.
     Token(Arc<dyn TokenProvider>),
+    /// Another of these, which can be replaced while the client uses it.
+    Rotating(Rotating),
 }
 
 impl Credential {
@@ -51,6 +62,14 @@ impl Credential {
         })
     }
 
+    /// This credential, or the current one of [`Self::Rotating`].
+    pub(crate) fn current(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Rotating(rotating) => Cow::Owned(rotating.get()),
+            other => Cow::Borrowed(other),
+        }
+    }
+
     /// A shared access signature, with or without the leading `?`.
     #[must_use]
     pub fn sas(query: &str) -> Self {
@@ -64,6 +83,7 @@ impl fmt::Debug for Credential {
             Self::SharedKey { account, .. } => write!(f, "SharedKey({account})"),
             Self::Sas(_) => f.write_str("Sas(…)"),
             Self::Token(provider) => write!(f, "Token({provider:?})"),
+            Self::Rotating(rotating) => write!(f, "{rotating:?}"),
         }
     }
 }
