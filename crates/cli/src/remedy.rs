@@ -8,7 +8,12 @@ use std::error::Error;
 pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
     // The message of an admin error says what to do if no server answers.
     let is_admin = matches!(error, CommandError::Admin(_));
-    match ConnectionFault::of(error) {
+    let client = client_error(error);
+    let fault = match client {
+        Some(client) => ConnectionFault::of(client),
+        None => ConnectionFault::of(error),
+    };
+    match fault {
         Some(ConnectionFault::Refused) if is_admin => return None,
         Some(ConnectionFault::Refused) => {
             return Some("is a server running? `partita serve` starts one");
@@ -30,8 +35,7 @@ pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
         }
         _ => {}
     }
-    let client = client_error(error)?;
-    (client.code() == Some(ErrorCode::AuthenticationFailed)).then_some(
+    (client?.code() == Some(ErrorCode::AuthenticationFailed)).then_some(
         "the account name, the key or the signature is wrong, or the clocks of both machines differ by more than 15m; check --account, --key, --sas or the connection string, and compare with `partita connect`",
     )
 }

@@ -1,7 +1,7 @@
 //! What to write instead of a wrong part of a filter. Most wrong filters are OData that Tables does not have, SQL, or a
 //! text without quotes.
 
-use super::lexer::{Kind, Token};
+use super::token::{Kind, Token};
 use partita_model::EdmType;
 
 /// Maximum length of a part of the filter that a hint quotes, in characters.

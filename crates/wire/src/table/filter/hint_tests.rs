@@ -54,6 +54,18 @@ fn b8_each_common_mistake_has_a_place_and_a_hint() {
         ("a in (1, 2)", "in", "a eq 1 or a eq 2"),
         ("a add 1 eq 5", "add", "no arithmetic"),
         ("a eq (5)", "(", "without parentheses"),
+    ] {
+        let (part, text) = hint(filter);
+        assert!(
+            part == marked && text.contains(expected),
+            "{filter}: {part:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn b8_each_wrong_literal_and_sign_has_a_place_and_a_hint() {
+    for (filter, marked, expected) in [
         ("a eq null", "null", "Tables stores no null"),
         ("null ge a", "null", "Tables stores no null"),
         ("'x'", "'x'", "Name eq 'x'"),

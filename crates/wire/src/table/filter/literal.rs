@@ -1,7 +1,8 @@
 //! Literals of a filter (service document "Querying tables and entities").
 
 use super::hint;
-use super::lexer::{Kind, Lexer, Token};
+use super::lexer::Lexer;
+use super::token::{Kind, Token};
 use crate::Failure;
 use partita_model::{DateTime, EdmType, Guid, ParseDateTimeError, Value};
 

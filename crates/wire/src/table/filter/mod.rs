@@ -28,6 +28,7 @@ mod literal;
 mod parser;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use invalid_filter::{InvalidFilter, check_filter};
 pub use parser::parse_filter;

@@ -1,8 +1,9 @@
 //! Builds the filter tree from tokens, by operator precedence with an explicit stack.
 
 use super::hint;
-use super::lexer::{Kind, Lexer, Token};
+use super::lexer::Lexer;
 use super::literal::literal;
+use super::token::{Kind, Token};
 use super::{FILTER_BYTES_MAX, FILTER_DEPTH_MAX};
 use crate::{ErrorCode, Failure};
 use partita_model::{Comparison, Filter, Property, Value};
