@@ -36,17 +36,33 @@ const FAILOVER: Bounds = Bounds {
     joins: 1,
     ..NONE
 };
+const TWO_READS: Bounds = Bounds {
+    writes: 1,
+    reads: 2,
+    ..FAILOVER
+};
 const LONG_FAILOVER: Bounds = Bounds {
     writes: 1,
     reads: 0,
     assignments: 3,
     ..FAILOVER
 };
+const REPEATS: Bounds = Bounds {
+    repeats: true,
+    ..LONG_FAILOVER
+};
 const MOVE: Bounds = Bounds {
     writes: 2,
     reads: 1,
     moves: 2,
     ..NONE
+};
+const MOVE_AND_FAILOVER: Bounds = Bounds {
+    writes: 1,
+    assignments: 3,
+    joins: 1,
+    moves: 1,
+    ..MOVE
 };
 const MANAGERS: Bounds = Bounds {
     writes: 1,
@@ -56,13 +72,28 @@ const MANAGERS: Bounds = Bounds {
     joins: 1,
     ..NONE
 };
+const CRASH: Bounds = Bounds {
+    writes: 1,
+    crashes: 1,
+    joins: 2,
+    ..FAILOVER
+};
 const COLLECT: Bounds = Bounds {
     collects: true,
+    ..FAILOVER
+};
+const EXPEL: Bounds = Bounds {
+    expels: 1,
     ..FAILOVER
 };
 const SLOW_CLOCK: Bounds = Bounds {
     clock_broken: true,
     ..FAILOVER
+};
+const CONFIRMED: Bounds = Bounds {
+    writes: 1,
+    confirmed: true,
+    ..SLOW_CLOCK
 };
 const WIPE: Bounds = Bounds {
     writes: 1,
@@ -70,6 +101,11 @@ const WIPE: Bounds = Bounds {
     joins: 1,
     wipes: 1,
     ..NONE
+};
+const WIPE_AND_READ: Bounds = Bounds {
+    reads: 1,
+    assignments: 1,
+    ..WIPE
 };
 const RESTARTS: Bounds = Bounds {
     crashes: 2,
@@ -79,111 +115,22 @@ const RESTARTS: Bounds = Bounds {
     ..NONE
 };
 
-fn case(
-    scenario: &'static str,
-    bounds: Bounds,
-    without: &'static [Rule],
-    expected: Expected,
-) -> Case {
-    Case::new(
-        "ownership",
-        scenario,
-        without,
-        expected,
-        move |rules, expected| explore(Ownership { bounds, rules }, expected),
-    )
+/// The rules that are removed, and what the exploration must show.
+type Row = (&'static [Rule], Expected);
+
+/// The cases of one scenario.
+fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
+    let run = move |rules, expected| explore(Ownership { bounds, rules }, expected);
+    let case =
+        |(without, expected): &Row| Case::new("ownership", scenario, without, *expected, run);
+    rows.iter().map(case).collect()
 }
 
 /// All cases of ownership.
 pub(crate) fn cases() -> Vec<Case> {
-    let mut cases = vec![
-        case("failover", FAILOVER, &[], HOLDS),
-        case(
-            "failover, two reads",
-            Bounds {
-                writes: 1,
-                reads: 2,
-                ..FAILOVER
-            },
-            &[],
-            HOLDS,
-        ),
-        case("failover, logs collected", COLLECT, &[], HOLDS),
-        case("move", MOVE, &[], HOLDS),
-        case("two managers", MANAGERS, &[], HOLDS),
-        case(
-            "crash and restart",
-            Bounds {
-                writes: 1,
-                crashes: 1,
-                joins: 2,
-                ..FAILOVER
-            },
-            &[],
-            HOLDS,
-        ),
-        case(
-            "transaction repeated",
-            Bounds {
-                repeats: true,
-                ..LONG_FAILOVER
-            },
-            &[],
-            HOLDS,
-        ),
-        case(
-            "expel",
-            Bounds {
-                expels: 1,
-                ..FAILOVER
-            },
-            &[],
-            HOLDS,
-        ),
-        case("wipe", WIPE, &[], HOLDS),
-        case(
-            "wipe, read",
-            Bounds {
-                reads: 1,
-                assignments: 1,
-                ..WIPE
-            },
-            &[],
-            HOLDS,
-        ),
-        // Writes need no clock; reads do, unless each is confirmed by etcd.
-        case(
-            "slow clock, writes",
-            Bounds {
-                reads: 0,
-                ..SLOW_CLOCK
-            },
-            &[],
-            HOLDS,
-        ),
-        case("slow clock", SLOW_CLOCK, &[], STALE),
-        case(
-            "slow clock, confirmed reads",
-            Bounds {
-                confirmed: true,
-                ..SLOW_CLOCK
-            },
-            &[],
-            HOLDS,
-        ),
-        case(
-            "slow clock, confirmed reads",
-            Bounds {
-                confirmed: true,
-                ..SLOW_CLOCK
-            },
-            &[Rule::ConfirmedAfterBegin],
-            STALE,
-        ),
-    ];
-    cases.extend(log_cases());
-    cases.extend(key_cases());
-    cases.extend(gate_cases());
+    let mut cases = failover_cases();
+    cases.extend(long_cases());
+    cases.extend(fault_cases());
     cases.extend([
         recovery("restarts", RESTARTS, &[], Expected::Recovers),
         recovery(
@@ -196,187 +143,117 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// I1: the log and its seal. The gate covers the seal, so each is also removed together with the gate.
-fn log_cases() -> Vec<Case> {
-    vec![
-        case("failover", FAILOVER, &[Rule::SealedBeforeReplay], HOLDS),
-        case(
-            "failover",
-            FAILOVER,
+/// One failover. The gate covers the seal, so the rules of I1 are also removed together with the gate.
+fn failover_cases() -> Vec<Case> {
+    let one_read: &[Row] = &[
+        (&[], HOLDS),
+        // I1: the log and its seal.
+        (&[Rule::SealedBeforeReplay], HOLDS),
+        (
             &[Rule::SealedBeforeReplay, Rule::AcknowledgementsGated],
             LOST,
         ),
-        case(
-            "slow clock, writes",
-            Bounds {
-                reads: 0,
-                ..SLOW_CLOCK
-            },
-            &[Rule::SealedBeforeReplay],
-            LOST,
-        ),
-        case("failover", FAILOVER, &[Rule::PutIfAbsent], HOLDS),
-        case(
-            "failover",
-            FAILOVER,
-            &[Rule::PutIfAbsent, Rule::AcknowledgementsGated],
-            LOST,
-        ),
-        case(
-            "failover, logs collected",
-            COLLECT,
-            &[Rule::SealsKept],
-            HOLDS,
-        ),
-        case(
-            "failover, logs collected",
-            COLLECT,
-            &[Rule::SealsKept, Rule::AcknowledgementsGated],
-            LOST,
-        ),
-        case("failover", FAILOVER, &[Rule::AcknowledgementsGated], HOLDS),
-        case(
-            "failover",
-            FAILOVER,
-            &[Rule::DurableBeforeAcknowledged],
-            LOST,
-        ),
-        case("failover", FAILOVER, &[Rule::FlushedBeforeServing], LOST),
-        case(
-            "failover, two reads",
-            Bounds {
-                writes: 1,
-                reads: 2,
-                ..FAILOVER
-            },
-            &[Rule::OnlyDurableRowsRead],
-            STALE,
-        ),
-    ]
-}
-
-/// I2 to I4: the manifest's epoch, assignment, activation, release; an empty etcd.
-fn key_cases() -> Vec<Case> {
-    vec![
-        case(
-            "long failover",
-            LONG_FAILOVER,
-            &[Rule::AssignmentChecked],
-            FENCED,
-        ),
-        case(
-            "long failover",
-            LONG_FAILOVER,
-            &[Rule::EpochReadBeforeCheck],
-            FENCED,
-        ),
-        case(
-            "long failover",
-            LONG_FAILOVER,
-            &[Rule::ClaimsNextEpoch],
-            FENCED,
-        ),
-        case("two managers", MANAGERS, &[Rule::TermCompared], HOLDS),
-        case(
-            "two managers",
-            MANAGERS,
-            &[Rule::AssignmentComparesRevision],
-            HOLDS,
-        ),
-        case(
-            "two managers",
-            MANAGERS,
-            &[Rule::TermCompared, Rule::AssignmentComparesRevision],
-            TWO_OWNERS,
-        ),
-        case(
-            "transaction repeated",
-            Bounds {
-                repeats: true,
-                ..LONG_FAILOVER
-            },
-            &[Rule::AssignmentComparesRevision],
-            TWO_OWNERS,
-        ),
-        case("failover", FAILOVER, &[Rule::OldOwnerGone], TWO_OWNERS),
-        // A range that is being opened may be assigned anew, as long as activation compares the revision.
-        case(
-            "long failover",
-            LONG_FAILOVER,
-            &[Rule::OpeningNotReassigned],
-            HOLDS,
-        ),
-        case(
-            "long failover",
-            LONG_FAILOVER,
-            &[Rule::OpeningNotReassigned, Rule::ActivationComparesRevision],
-            FENCED,
-        ),
-        case(
-            "failover",
-            FAILOVER,
-            &[Rule::ActivationComparesRevision],
-            HOLDS,
-        ),
-        case(
-            "failover",
-            FAILOVER,
-            &[Rule::ActivationComparesLease],
-            HOLDS,
-        ),
-        case(
-            "failover",
-            FAILOVER,
+        (&[Rule::PutIfAbsent], HOLDS),
+        (&[Rule::PutIfAbsent, Rule::AcknowledgementsGated], LOST),
+        (&[Rule::AcknowledgementsGated], HOLDS),
+        (&[Rule::DurableBeforeAcknowledged], LOST),
+        (&[Rule::FlushedBeforeServing], LOST),
+        // I3 and I4: assignment and activation.
+        (&[Rule::OldOwnerGone], TWO_OWNERS),
+        (&[Rule::ActivationComparesRevision], HOLDS),
+        (&[Rule::ActivationComparesLease], HOLDS),
+        (
             &[
                 Rule::ActivationComparesRevision,
                 Rule::ActivationComparesLease,
             ],
             LOST,
         ),
-        case(
-            "moves and failover",
-            Bounds {
-                writes: 1,
-                assignments: 3,
-                joins: 1,
-                moves: 1,
-                ..MOVE
-            },
-            &[Rule::ReleaseComparesRevision],
-            TWO_OWNERS,
-        ),
-        case(
-            "expel",
-            Bounds {
-                expels: 1,
-                ..FAILOVER
-            },
-            &[Rule::WaitsForDeadline],
-            TWO_OWNERS,
-        ),
-        case("wipe", WIPE, &[Rule::WaitsForDeadline], TWO_OWNERS),
-        case("wipe", WIPE, &[Rule::SealedLogsReplayedAfterWipe], LOST),
-    ]
+        // I5: a read whose gate was open when it began may be ordered before what the next owner did.
+        (&[Rule::ReadsGated], STALE),
+        (&[Rule::GateOfOpeningLife], STALE),
+        (&[Rule::GateAfterWork], HOLDS),
+    ];
+    let two_reads: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::OnlyDurableRowsRead], STALE),
+        (&[Rule::GateAfterWork], HOLDS),
+    ];
+    let collected: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::SealsKept], HOLDS),
+        (&[Rule::SealsKept, Rule::AcknowledgementsGated], LOST),
+    ];
+    let mut cases = rows("failover", FAILOVER, one_read);
+    cases.extend(rows("failover, two reads", TWO_READS, two_reads));
+    cases.extend(rows("failover, logs collected", COLLECT, collected));
+    cases
 }
 
-/// I5: the gate of reads.
-fn gate_cases() -> Vec<Case> {
-    vec![
-        case("failover", FAILOVER, &[Rule::ReadsGated], STALE),
-        case("failover", FAILOVER, &[Rule::GateOfOpeningLife], STALE),
-        // A read whose gate was open when it began may be ordered before whatever the next owner did.
-        case("failover", FAILOVER, &[Rule::GateAfterWork], HOLDS),
-        case(
-            "failover, two reads",
-            Bounds {
-                writes: 1,
-                reads: 2,
-                ..FAILOVER
-            },
-            &[Rule::GateAfterWork],
-            HOLDS,
+/// I2 to I4: the manifest's epoch, assignment, activation and release, over several assignments.
+fn long_cases() -> Vec<Case> {
+    let long: &[Row] = &[
+        (&[Rule::AssignmentChecked], FENCED),
+        (&[Rule::EpochReadBeforeCheck], FENCED),
+        (&[Rule::ClaimsNextEpoch], FENCED),
+        // A range that is being opened may be assigned anew, as long as activation compares the revision.
+        (&[Rule::OpeningNotReassigned], HOLDS),
+        (
+            &[Rule::OpeningNotReassigned, Rule::ActivationComparesRevision],
+            FENCED,
         ),
-    ]
+    ];
+    let managers: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::TermCompared], HOLDS),
+        (&[Rule::AssignmentComparesRevision], HOLDS),
+        (
+            &[Rule::TermCompared, Rule::AssignmentComparesRevision],
+            TWO_OWNERS,
+        ),
+    ];
+    let repeated: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::AssignmentComparesRevision], TWO_OWNERS),
+    ];
+    let mut cases = rows("long failover", LONG_FAILOVER, long);
+    cases.extend(rows("two managers", MANAGERS, managers));
+    cases.extend(rows("transaction repeated", REPEATS, repeated));
+    cases.extend(rows("move", MOVE, &[(&[], HOLDS)]));
+    cases.extend(rows(
+        "moves and failover",
+        MOVE_AND_FAILOVER,
+        &[(&[Rule::ReleaseComparesRevision], TWO_OWNERS)],
+    ));
+    cases.extend(rows("crash and restart", CRASH, &[(&[], HOLDS)]));
+    cases
+}
+
+/// Expulsion, a wiped etcd, and a clock that is slow without bound.
+fn fault_cases() -> Vec<Case> {
+    let wipe: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::WaitsForDeadline], TWO_OWNERS),
+        (&[Rule::SealedLogsReplayedAfterWipe], LOST),
+    ];
+    // Writes need no clock; reads do, unless each is confirmed by etcd.
+    let writes: &[Row] = &[(&[], HOLDS), (&[Rule::SealedBeforeReplay], LOST)];
+    let confirmed: &[Row] = &[(&[], HOLDS), (&[Rule::ConfirmedAfterBegin], STALE)];
+    let expel: &[Row] = &[(&[], HOLDS), (&[Rule::WaitsForDeadline], TWO_OWNERS)];
+    let mut cases = rows("expel", EXPEL, expel);
+    cases.extend(rows("wipe", WIPE, wipe));
+    cases.extend(rows("wipe, read", WIPE_AND_READ, &[(&[], HOLDS)]));
+    cases.extend(rows(
+        "slow clock, writes",
+        Bounds {
+            reads: 0,
+            ..SLOW_CLOCK
+        },
+        writes,
+    ));
+    cases.extend(rows("slow clock", SLOW_CLOCK, &[(&[], STALE)]));
+    cases.extend(rows("slow clock, confirmed reads", CONFIRMED, confirmed));
+    cases
 }
 
 /// A process lives and etcd knows it, and assignments are left: then the range can be served again.

@@ -33,6 +33,12 @@ const SPLIT_AGAIN: Bounds = Bounds {
     begins: 2,
     ..SPLIT
 };
+const SPLIT_AND_MOVE: Bounds = Bounds {
+    writes: 3,
+    begins: 2,
+    moves: 1,
+    ..SPLIT
+};
 const SPLIT_PRUNED: Bounds = Bounds {
     writes: 1,
     expiries: 0,
@@ -77,11 +83,21 @@ fn case(
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("split and failover", SPLIT, &[], HOLDS),
+        case("split, move and failover", SPLIT_AND_MOVE, &[], HOLDS),
         case("two splits and failover", SPLIT_AGAIN, &[], HOLDS),
         case("split, three terms", SPLIT_THREE_TERMS, &[], HOLDS),
         case("split, records pruned", SPLIT_PRUNED, &[], HOLDS),
         case("merge and failover", MERGE, &[], HOLDS),
         case("merge after a move, failover", MERGE_APART, &[], HOLDS),
+        case(
+            "merge after a move, two terms",
+            Bounds {
+                terms: 2,
+                ..MERGE_APART
+            },
+            &[],
+            HOLDS,
+        ),
     ];
     cases.extend([
         case(
@@ -172,15 +188,37 @@ pub(crate) fn cases() -> Vec<Case> {
             HOLDS,
         ),
     ]);
+    let tenure: &[Rule] = &[Rule::ChangeNamesTenure];
     cases.extend([
-        recovery("split and failover", SPLIT),
-        recovery("merge and failover", MERGE),
+        recovery(
+            "split and failover, recovery",
+            SPLIT,
+            &[],
+            Expected::Recovers,
+        ),
+        recovery(
+            "split and failover, recovery",
+            SPLIT,
+            tenure,
+            Expected::Stuck,
+        ),
+        recovery(
+            "merge and failover, recovery",
+            MERGE,
+            &[],
+            Expected::Recovers,
+        ),
     ]);
     cases
 }
 
 /// While terms and numbers are left, every key can be served again.
-fn recovery(scenario: &'static str, bounds: Bounds) -> Case {
+fn recovery(
+    scenario: &'static str,
+    bounds: Bounds,
+    without: &'static [Rule],
+    expected: Expected,
+) -> Case {
     let bounds = Bounds {
         writes: 0,
         terms: 3,
@@ -188,14 +226,8 @@ fn recovery(scenario: &'static str, bounds: Bounds) -> Case {
     };
     let relevant =
         move |state: &State| state.counts.terms < bounds.terms && state.newest().0 + 3 < VERSIONS;
-    Case::new(
-        "shape",
-        scenario,
-        &[],
-        Expected::Recovers,
-        move |rules, _| {
-            let model = Shape { bounds, rules };
-            recovers(&model, relevant, |state| model.serves(state))
-        },
-    )
+    Case::new("shape", scenario, without, expected, move |rules, _| {
+        let model = Shape { bounds, rules };
+        recovers(&model, relevant, |state| model.serves(state))
+    })
 }
