@@ -35,7 +35,7 @@ impl Forwarding {
         Some(())
     }
 
-    /// A reply to an attempt that the front has given up reaches nobody.
+    /// A reply to an attempt that the front has given up is dropped.
     fn put_reply(&self, state: &mut State, operation: usize, attempt: usize, reply: Reply) {
         let of = &mut state.operations[operation];
         let awaited = of.stage == Stage::Sent && of.sent == attempt + 1;

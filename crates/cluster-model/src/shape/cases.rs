@@ -64,131 +64,21 @@ const MERGE_APART: Bounds = Bounds {
     ..MERGE
 };
 
-fn case(
-    scenario: &'static str,
-    bounds: Bounds,
-    without: &'static [Rule],
-    expected: Expected,
-) -> Case {
-    Case::new(
-        "shape",
-        scenario,
-        without,
-        expected,
-        move |rules, expected| explore(Shape { bounds, rules }, expected),
-    )
+/// The rules that are removed, and what the exploration must show.
+type Row = (&'static [Rule], Expected);
+
+/// The cases of one scenario.
+fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
+    let run = move |rules, expected| explore(Shape { bounds, rules }, expected);
+    let case = |(without, expected): &Row| Case::new("shape", scenario, without, *expected, run);
+    rows.iter().map(case).collect()
 }
 
 /// All cases of changes of shape.
 pub(crate) fn cases() -> Vec<Case> {
-    let mut cases = vec![
-        case("split and failover", SPLIT, &[], HOLDS),
-        case("split, move and failover", SPLIT_AND_MOVE, &[], HOLDS),
-        case("two splits and failover", SPLIT_AGAIN, &[], HOLDS),
-        case("split, three terms", SPLIT_THREE_TERMS, &[], HOLDS),
-        case("split, records pruned", SPLIT_PRUNED, &[], HOLDS),
-        case("merge and failover", MERGE, &[], HOLDS),
-        case("merge after a move, failover", MERGE_APART, &[], HOLDS),
-        case(
-            "merge after a move, two terms",
-            Bounds {
-                terms: 2,
-                ..MERGE_APART
-            },
-            &[],
-            HOLDS,
-        ),
-    ];
-    cases.extend([
-        case(
-            "split, records pruned",
-            SPLIT_PRUNED,
-            &[Rule::ManagerListsAfterSave],
-            OLD_SAVE,
-        ),
-        case(
-            "split, records pruned",
-            SPLIT_PRUNED,
-            &[Rule::HostListsAfterDecision],
-            DENIED,
-        ),
-        case(
-            "split, three terms",
-            SPLIT_THREE_TERMS,
-            &[Rule::TermConfirmedBeforeSave],
-            DENIED,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::NewestRecordDecides],
-            DENIED,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::DecisionPutIfAbsent],
-            DENIED,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::ThawedAfterUndone],
-            DENIED,
-        ),
-        case("split and failover", SPLIT, &[Rule::NewManagerSaves], LOST),
-        case("split and failover", SPLIT, &[Rule::FirstSaveIsOwn], DENIED),
-        case("split and failover", SPLIT, &[Rule::TermCompared], DENIED),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::AssignedAfterDecision],
-            DENIED,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::KeysInStepBeforeAssigned],
-            DENIED,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::WritesEndBeforeCopy],
-            LOST,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::CopiedBeforeDecision],
-            LOST,
-        ),
-        case(
-            "split and failover",
-            SPLIT,
-            &[Rule::ChangeNamesTenure],
-            DENIED,
-        ),
-        case(
-            "merge after a move, failover",
-            MERGE_APART,
-            &[Rule::ChangeNamesTenure],
-            DENIED,
-        ),
-        case(
-            "merge after a move, failover",
-            MERGE_APART,
-            &[Rule::ChangeOnOneHost],
-            DENIED,
-        ),
-        case(
-            "merge after a move, failover",
-            MERGE_APART,
-            &[Rule::FrozenNotMoved],
-            HOLDS,
-        ),
-    ]);
-    let tenure: &[Rule] = &[Rule::ChangeNamesTenure];
+    let mut cases = split_cases();
+    cases.extend(map_cases());
+    cases.extend(merge_cases());
     cases.extend([
         recovery(
             "split and failover, recovery",
@@ -199,7 +89,7 @@ pub(crate) fn cases() -> Vec<Case> {
         recovery(
             "split and failover, recovery",
             SPLIT,
-            tenure,
+            &[Rule::ChangeNamesTenure],
             Expected::Stuck,
         ),
         recovery(
@@ -209,6 +99,71 @@ pub(crate) fn cases() -> Vec<Case> {
             Expected::Recovers,
         ),
     ]);
+    cases
+}
+
+/// One split, with a failover of the managers and one of the hosts.
+fn split_cases() -> Vec<Case> {
+    let split: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::NewestRecordDecides], DENIED),
+        (&[Rule::DecisionPutIfAbsent], DENIED),
+        (&[Rule::ThawedAfterUndone], DENIED),
+        (&[Rule::NewManagerSaves], LOST),
+        (&[Rule::FirstSaveIsOwn], DENIED),
+        (&[Rule::TermCompared], DENIED),
+        (&[Rule::AssignedAfterDecision], DENIED),
+        (&[Rule::KeysInStepBeforeAssigned], DENIED),
+        (&[Rule::ChangeNamesTenure], DENIED),
+        (&[Rule::WritesEndBeforeCopy], LOST),
+        (&[Rule::CopiedBeforeDecision], LOST),
+    ];
+    let mut cases = rows("split and failover", SPLIT, split);
+    cases.extend(rows(
+        "two splits and failover",
+        SPLIT_AGAIN,
+        &[(&[], HOLDS)],
+    ));
+    cases.extend(rows(
+        "split, move and failover",
+        SPLIT_AND_MOVE,
+        &[(&[], HOLDS)],
+    ));
+    cases
+}
+
+/// Numbers of the map that are used again after pruning, and managers of three terms.
+fn map_cases() -> Vec<Case> {
+    let pruned: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::ManagerListsAfterSave], OLD_SAVE),
+        (&[Rule::HostListsAfterDecision], DENIED),
+    ];
+    let three_terms: &[Row] = &[(&[], HOLDS), (&[Rule::TermConfirmedBeforeSave], DENIED)];
+    let mut cases = rows("split, records pruned", SPLIT_PRUNED, pruned);
+    cases.extend(rows("split, three terms", SPLIT_THREE_TERMS, three_terms));
+    cases
+}
+
+/// A merge, whose right range is moved to the server of the left one first.
+fn merge_cases() -> Vec<Case> {
+    let apart: &[Row] = &[
+        (&[], HOLDS),
+        (&[Rule::ChangeNamesTenure], DENIED),
+        (&[Rule::ChangeOnOneHost], DENIED),
+        (&[Rule::FrozenNotMoved], HOLDS),
+    ];
+    let two_terms = Bounds {
+        terms: 2,
+        ..MERGE_APART
+    };
+    let mut cases = rows("merge and failover", MERGE, &[(&[], HOLDS)]);
+    cases.extend(rows("merge after a move, failover", MERGE_APART, apart));
+    cases.extend(rows(
+        "merge after a move, two terms",
+        two_terms,
+        &[(&[], HOLDS)],
+    ));
     cases
 }
 
