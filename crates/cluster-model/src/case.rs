@@ -6,6 +6,9 @@ use crate::{
     rule::Rules,
 };
 
+/// The rules that are removed, and what the exploration must show.
+pub(crate) type Row = (&'static [Rule], Expected);
+
 /// One row of the table of results.
 pub struct Case {
     /// The model.
@@ -34,6 +37,17 @@ impl Case {
             expected,
             run: Box::new(run),
         }
+    }
+
+    /// The cases of one scenario.
+    pub(crate) fn of_scenario(
+        model: &'static str,
+        scenario: &'static str,
+        rows: &[Row],
+        run: impl Fn(Rules, Expected) -> Outcome + Copy + 'static,
+    ) -> Vec<Self> {
+        let case = |(without, expected): &Row| Self::new(model, scenario, without, *expected, run);
+        rows.iter().map(case).collect()
     }
 
     /// The name: model, scenario and removed rules.

@@ -2,7 +2,7 @@
 
 use crate::{
     Rule,
-    case::Case,
+    case::{Case, Row},
     check::{Expected, explore, recovers},
 };
 
@@ -115,15 +115,9 @@ const RESTARTS: Bounds = Bounds {
     ..NONE
 };
 
-/// The rules that are removed, and what the exploration must show.
-type Row = (&'static [Rule], Expected);
-
-/// The cases of one scenario.
 fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
     let run = move |rules, expected| explore(Ownership { bounds, rules }, expected);
-    let case =
-        |(without, expected): &Row| Case::new("ownership", scenario, without, *expected, run);
-    rows.iter().map(case).collect()
+    Case::of_scenario("ownership", scenario, rows, run)
 }
 
 /// All cases of ownership.

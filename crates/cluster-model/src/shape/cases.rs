@@ -2,7 +2,7 @@
 
 use crate::{
     Rule,
-    case::Case,
+    case::{Case, Row},
     check::{Expected, explore, recovers},
 };
 
@@ -64,14 +64,9 @@ const MERGE_APART: Bounds = Bounds {
     ..MERGE
 };
 
-/// The rules that are removed, and what the exploration must show.
-type Row = (&'static [Rule], Expected);
-
-/// The cases of one scenario.
 fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
     let run = move |rules, expected| explore(Shape { bounds, rules }, expected);
-    let case = |(without, expected): &Row| Case::new("shape", scenario, without, *expected, run);
-    rows.iter().map(case).collect()
+    Case::of_scenario("shape", scenario, rows, run)
 }
 
 /// All cases of changes of shape.
