@@ -37,7 +37,7 @@ fn b5_a_dead_run_does_not_block_migrations() {
     assert!(talk.contains(taken), "{talk}");
     assert!(has_table(&world, "tab2"));
     let (_, data, _) = world.run(&status);
-    assert!(data.contains("\"Who\":\"user "), "{data}");
+    assert!(data.contains("\"who\":\"user "), "{data}");
     assert!(
         data.contains(" at ") && data.contains(", process "),
         "{data}"
