@@ -145,7 +145,7 @@ impl Copy<'_> {
         let status: serde_json::Value =
             serde_json::from_str(&status).context("reading the status")?;
         ensure!(
-            status["State"] == "done" && status["Rows"] == rows,
+            status["state"] == "done" && status["rows"] == rows,
             "{status}, but there are {rows} rows"
         );
         let mut client = Client::connect(self.target.process.addr(), Account::well_known())?;
@@ -157,7 +157,7 @@ impl Copy<'_> {
             seconds,
             rows_per_s: rows as f64 / seconds,
             scaling: 1.0,
-            steps: status["StepsDone"].as_u64().unwrap_or_default(),
+            steps: status["steps_done"].as_u64().unwrap_or_default(),
             server_cores: server_s / seconds,
             worker_cores: workers_s / seconds,
         })

@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
              gave up; {} steps, {seconds:.1} s, checked in {:.1} s",
             lives.iter().map(|life| life.stops).sum::<u64>(),
             lives.iter().map(|life| life.gave_up).sum::<u64>(),
-            status["StepsDone"],
+            status["steps_done"],
             began.elapsed().as_secs_f64() - seconds
         );
         let wanted = WORKERS * self.arguments.worker_kills;
@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
 
     fn check_rows(&self, status: &Value, rows: u64) -> anyhow::Result<()> {
         ensure!(
-            status["Rows"] == rows,
+            status["rows"] == rows,
             "{status}, but there are {rows} rows"
         );
         Ok(())

@@ -86,7 +86,7 @@ impl Toolbox {
     pub(super) fn verified(&self, job: &str) -> anyhow::Result<Value> {
         let text = succeeded(self.fleet(&["status", job, "--verify", "-o", "json"]))?;
         let status: Value = serde_json::from_str(&text).context("reading the status")?;
-        ensure!(status["State"] == "done", "{status}");
+        ensure!(status["state"] == "done", "{status}");
         Ok(status)
     }
 }
