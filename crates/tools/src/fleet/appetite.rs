@@ -10,15 +10,17 @@ pub(super) const FOLLOW_UPS_MAX: usize = 64;
 /// fit into one row of 1 MiB.
 pub(super) const PARTS_MAX: usize = 128;
 
-/// How many further steps a fleet could execute now, given its number of parallel steps and the number of messages,
-/// hidden ones included. A worker that is alone with one step at a time wants none.
+/// How many further steps a running step should supply now, given the fleet's number of parallel steps and the number of
+/// messages, hidden ones included: its share of what the fleet could execute. A worker that is alone with one step at a
+/// time wants none.
 pub(super) fn wanted(loops: u64, messages: u64) -> usize {
     if loops <= 1 {
         return 0;
     }
     // Each running step has a hidden message.
     let full = loops.saturating_mul(1 + WAITING_PER_LOOP);
-    let wanted = full.saturating_sub(messages);
+    let running = messages.clamp(1, loops);
+    let wanted = full.saturating_sub(messages).div_ceil(running);
     usize::try_from(wanted)
         .unwrap_or(usize::MAX)
         .min(FOLLOW_UPS_MAX)
@@ -63,7 +65,9 @@ mod tests {
     #[test]
     fn a_worker_that_is_alone_wants_no_steps() {
         assert_eq!((wanted(0, 0), wanted(1, 0)), (0, 0));
-        assert_eq!((wanted(4, 4), wanted(4, 11), wanted(4, 12)), (8, 1, 0));
+        assert_eq!((wanted(4, 11), wanted(4, 12)), (1, 0));
+        // One step runs, then all: each supplies its share.
+        assert_eq!((wanted(4, 1), wanted(4, 2), wanted(4, 4)), (11, 5, 2));
         assert_eq!(wanted(4, 1_000_000), 0);
         assert_eq!(wanted(u64::MAX, 0), FOLLOW_UPS_MAX);
     }

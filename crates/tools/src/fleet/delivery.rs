@@ -7,7 +7,7 @@ use super::queue::{Delivery, StepQueue};
 use super::step_row::StepResult;
 use super::store::Written;
 use super::worker::{Inner, hidden_for};
-use super::{FleetError, ImportFile, Job, JobKind, StepRow, StepState, Work};
+use super::{FleetError, ImportFile, Job, JobKind, StepRow, StepState, Tally, Work};
 use crate::scan::{Step, execute};
 use crate::source::TableSource;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -143,22 +143,29 @@ impl<Q: StepQueue> Inner<Q> {
                 None => {}
             }
             bytes += page.rows.iter().map(|row| row.json().len()).sum::<usize>();
-            if !page.rows.is_empty() {
-                result.tally += action.take(page.rows).await?;
-            }
             stack.extend(page.steps.into_iter().rev());
             pages += 1;
+            // While the rows are written.
+            let look = async {
+                match stack.len() > 1 && pages % PAGES_BETWEEN_LOOKS == 1 {
+                    true => self.wanted().await,
+                    false => Ok(0),
+                }
+            };
+            let (taken, wanted) = match page.rows.is_empty() {
+                true => (Tally::default(), look.await?),
+                false => tokio::try_join!(action.take(page.rows), look)?,
+            };
+            result.tally += taken;
             let is_full = result.tally.rows >= job.spec.step_rows || bytes >= STEP_BYTES_MAX;
             if is_full || stack.len() > most || self.is_stopped() {
                 pieces = self.wanted().await? + 1;
                 break;
             }
-            if stack.len() > 1 && pages % PAGES_BETWEEN_LOOKS == 1 {
+            if wanted > 0 {
                 // One more, for this worker itself.
-                pieces = self.wanted().await? + 1;
-                if pieces > 1 {
-                    break;
-                }
+                pieces = wanted + 1;
+                break;
             }
         }
         let ended = action.finish().await?;
@@ -199,8 +206,9 @@ impl<Q: StepQueue> Inner<Q> {
         {
             Written::Yes => {
                 let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
-                self.send(ids.collect()).await?;
-                self.remove(delivery).await
+                // In any order: messages that are missing after a crash are sent again.
+                let sent = self.send(ids.collect());
+                tokio::try_join!(sent, self.remove(delivery)).map(drop)
             }
             // Another worker has executed the step, or has failed to: its next receiver reads the row again.
             Written::Lost => {

@@ -176,7 +176,7 @@ fn work_text(work: &Work) -> Result<String, FleetError> {
 mod tests {
     use super::super::ImportFile;
     use super::*;
-    use crate::formats::Format;
+    use crate::formats::InputFormat;
     use crate::scan::{Bounds, Strategy};
 
     fn row() -> StepRow {
@@ -197,7 +197,7 @@ mod tests {
     fn a_step_of_files_is_stored_and_read() {
         let file = ImportFile {
             file: "a/b.csv".to_owned(),
-            format: Format::Csv,
+            format: InputFormat::Csv,
             part: None,
             rows_done: 7,
         };

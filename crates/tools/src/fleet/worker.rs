@@ -17,6 +17,8 @@ pub(super) const ALIVE: Duration = Duration::from_secs(60);
 /// How long a worker waits for a message when there is nothing to do. It looks for the end of the job after each wait, so
 /// this bounds how long it works on an ended job.
 const WAIT: Duration = Duration::from_secs(1);
+/// How long a worker does not read the job's row again while it has steps to execute.
+const JOB_KNOWN: Duration = Duration::from_secs(1);
 /// Messages that a worker sends when it finds open steps without messages: the others follow when these are done.
 const MESSAGES_REBUILT: u32 = 64;
 
@@ -128,11 +130,14 @@ impl<Q: StepQueue> Inner<Q> {
     async fn run_loop(&self) -> Result<Ended, FleetError> {
         // Only after a look at the rows: what was missing may be the message, or the end of the job.
         let mut wait = Duration::ZERO;
+        let (mut job, mut read) = (self.table.job(&self.job).await?, Instant::now());
         loop {
             if self.is_stopped() {
                 return Ok(Ended::Stopped);
             }
-            let job = self.table.job(&self.job).await?;
+            if !wait.is_zero() || read.elapsed() >= JOB_KNOWN {
+                (job, read) = (self.table.job(&self.job).await?, Instant::now());
+            }
             match job.state {
                 JobState::Running => {}
                 JobState::Stopped => return Ok(Ended::Job(job.state)),
