@@ -130,7 +130,7 @@ impl CommandError {
         match self {
             Self::Client(error) if error.code() == Some(ErrorCode::TableNotFound) => {
                 Self::Because {
-                    what: format!("there is no table {name}{remedy}"),
+                    what: format!("table {name} does not exist{remedy}"),
                     source: error.into(),
                 }
             }

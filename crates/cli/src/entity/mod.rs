@@ -71,7 +71,7 @@ fn failed(
 /// The error of a request. That of a missing table names the table.
 fn of_table(error: partita_client::Error, table: &TableClient) -> CommandError {
     let name = table.name();
-    let remedy = format!(", `partita table create {name}` creates it");
+    let remedy = format!("; `partita table create {name}` creates it");
     CommandError::from(error).of_table(name, &remedy)
 }
 

@@ -12,7 +12,7 @@ use partita_tools::formats::explain_entity;
 use partita_tools::transfer::TargetState;
 
 /// What to do if the table does not exist.
-const REMEDY: &str = ", --create-table creates it";
+const REMEDY: &str = "; --create-table creates it";
 
 /// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ impl AccountCommand for AppendCommand {
             let state = TargetState::of(log.table()).await?;
             if state == TargetState::Missing {
                 let name = log.table().name();
-                let what = format!("there is no table {name}{REMEDY}");
+                let what = format!("table {name} does not exist{REMEDY}");
                 return Err(CommandError::usage(what));
             }
         }

@@ -23,7 +23,7 @@ impl AccountCommand for DeleteCommand {
             match connection.service.delete_table(name).await {
                 Ok(()) => deleted += 1,
                 Err(error) if error.is_not_found() => {
-                    message(&format!("there is no table {name}"));
+                    message(&format!("table {name} does not exist"));
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -19,7 +19,7 @@ impl AccountCommand for ShowCommand {
     async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
         let name = &self.table;
         let Some(exact) = exact_name(&connection.service, name).await? else {
-            message(&format!("there is no table {name}"));
+            message(&format!("table {name} does not exist"));
             return progress.finish("0 tables", Outcome::NothingFound);
         };
         let mut fields = vec![("TableName".to_owned(), exact)];

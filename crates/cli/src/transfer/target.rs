@@ -107,7 +107,7 @@ impl TargetArgs {
         let state = TargetState::of(table).await?;
         if state == TargetState::Missing && !self.create_table {
             return Err(CommandError::usage(format!(
-                "there is no target table {name}: --create-table creates it"
+                "the target table {name} does not exist: --create-table creates it"
             )));
         }
         let verb = match self.mode() {

@@ -444,7 +444,7 @@ fn failures_name_their_reason() {
     for (line, expected) in [
         (
             "copy many nothing",
-            "there is no target table nothing: --create-table creates it",
+            "the target table nothing does not exist: --create-table creates it",
         ),
         ("copy many a --create-table", "400 OutOfRangeInput"),
         ("copy nothing other --create-table", "404 TableNotFound"),

@@ -130,7 +130,10 @@ fn the_hottest_partition_is_shown_with_advice() {
 fn the_heat_map_needs_a_known_table_and_time() {
     let world = World::new();
     for (line, expected) in [
-        ("heat --table pets", "TableNotFound: there is no table pets"),
+        (
+            "heat --table pets",
+            "TableNotFound: table pets does not exist",
+        ),
         ("heat --to yesterday", "InvalidQuery: to must be a time"),
         ("heat --last 25h", "from 10s to 24h"),
         ("heat --metric joy", "joy"),

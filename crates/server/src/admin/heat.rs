@@ -221,7 +221,7 @@ fn keys(table: Option<&str>, names: &Names) -> Result<Bounds, Answer> {
             })
         }
         [] => {
-            let message = format!("there is no table {table}");
+            let message = format!("table {table} does not exist");
             Err(Answer::not_found("TableNotFound", message))
         }
         _ => Err(Answer::invalid_query(format!(

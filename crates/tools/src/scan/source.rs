@@ -46,7 +46,7 @@ pub type SourceError = Box<dyn Error + Send + Sync>;
 
 /// The table of a source does not exist. A source returns it as [`SourceError`].
 #[derive(Debug, Error)]
-#[error("there is no table {table} at {endpoint}")]
+#[error("table {table} does not exist at {endpoint}")]
 pub struct NoTable {
     /// The name of the table.
     pub table: String,

@@ -35,7 +35,7 @@ pub enum TransferError {
     #[error("cannot create the target table")]
     Create(#[source] Box<partita_client::Error>),
     /// The table to write does not exist.
-    #[error("there is no target table {0}")]
+    #[error("the target table {0} does not exist")]
     NoTarget(String),
     /// A dry run cannot look at the table that it would write.
     #[error("cannot read the target table")]

@@ -106,7 +106,7 @@ fn b9_dry_runs_look_at_the_target() {
     let import = |flags: &str| format!("import {path} target --dry-run {flags}");
     let talk = refused(&world, &import(""));
     assert!(
-        talk.contains("there is no target table target: --create-table creates it"),
+        talk.contains("the target table target does not exist: --create-table creates it"),
         "{talk}"
     );
     let talk = done(&world, &import("--create-table"));
@@ -145,7 +145,7 @@ fn b9_dry_runs_look_at_the_target() {
     }
     let talk = refused(&world, "log append missing web --dry-run");
     assert!(
-        talk.contains("there is no table missing, --create-table creates it"),
+        talk.contains("table missing does not exist; --create-table creates it"),
         "{talk}"
     );
 }
@@ -157,7 +157,7 @@ fn b10_what_cannot_begin_leaves_nothing() {
     done(&world, "table create some");
     let talk = refused(&world, "copy nosuch2 zz3 --create-table");
     assert!(
-        talk.contains("cannot read the source table: there is no table nosuch2 at http://"),
+        talk.contains("cannot read the source table: table nosuch2 does not exist at http://"),
         "{talk}"
     );
     let bad = files.write("bad.jsonl", "{bad\n");
@@ -166,7 +166,7 @@ fn b10_what_cannot_begin_leaves_nothing() {
 
     for to in ["nos.csv", "nos"] {
         let talk = refused(&world, &format!("export nosuch2 {}", files.path(to)));
-        assert!(talk.contains("there is no table nosuch2 at"), "{talk}");
+        assert!(talk.contains("table nosuch2 does not exist at"), "{talk}");
         assert!(!talk.contains("--resume"), "{talk}");
     }
     // A path that cannot be written, also for root.

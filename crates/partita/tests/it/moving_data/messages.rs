@@ -47,18 +47,21 @@ fn b14_missing_tables_are_named() {
     for (line, expected) in [
         (
             "diff some nosuch",
-            "cannot read the right table: there is no table nosuch at ",
+            "cannot read the right table: table nosuch does not exist at ",
         ),
         (
             "diff nosuch some",
-            "cannot read the left table: there is no table nosuch at ",
+            "cannot read the left table: table nosuch does not exist at ",
         ),
         (
             "copy nosuch some",
-            "cannot read the source table: there is no table nosuch at ",
+            "cannot read the source table: table nosuch does not exist at ",
         ),
-        ("scan nosuch", "error: there is no table nosuch at "),
-        ("partitions nosuch", "error: there is no table nosuch at "),
+        ("scan nosuch", "error: table nosuch does not exist at "),
+        (
+            "partitions nosuch",
+            "error: table nosuch does not exist at ",
+        ),
     ] {
         let talk = refused(&world, line);
         assert!(
@@ -70,7 +73,7 @@ fn b14_missing_tables_are_named() {
     }
     let (code, _, talk) = world.run_on("log append nosuch web", "line\n");
     assert_eq!(code, 2);
-    let expected = "error: there is no table nosuch, --create-table creates it: ";
+    let expected = "error: table nosuch does not exist; --create-table creates it: ";
     assert!(talk.contains(expected), "{talk}");
     for line in [
         "entity get nosuch p r",
@@ -80,13 +83,19 @@ fn b14_missing_tables_are_named() {
         "entity delete nosuch p r --yes",
     ] {
         let talk = refused(&world, line);
-        let expected = "there is no table nosuch, `partita table create nosuch` creates it: ";
+        let expected = "table nosuch does not exist; `partita table create nosuch` creates it: ";
         assert!(talk.contains(expected), "{line}: {talk}");
     }
     let talk = refused(&world, "table rename nosuch other");
-    assert!(talk.contains("error: there is no table nosuch: "), "{talk}");
+    assert!(
+        talk.contains("error: table nosuch does not exist: "),
+        "{talk}"
+    );
     let talk = refused(&world, "log tail nosuch web");
-    assert!(talk.contains("error: there is no table nosuch: "), "{talk}");
+    assert!(
+        talk.contains("error: table nosuch does not exist: "),
+        "{talk}"
+    );
 }
 
 /// B15: a file that cannot be read is named, also when only its content cannot be.
