@@ -30,6 +30,15 @@ const SOURCE: &str = "packages";
 /// Time between two looks at the workers.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// A server whose processor time grows by less than this share of a core over [`IDLE_FOR`] is idle.
+const IDLE_CORES: f64 = 0.05;
+
+/// See [`IDLE_CORES`].
+const IDLE_FOR: Duration = Duration::from_secs(2);
+
+/// How long the server may take to remove the rows of a dropped copy.
+const IDLE_WITHIN: Duration = Duration::from_secs(900);
+
 /// One copy.
 #[derive(Clone, Debug, Serialize)]
 pub struct FleetFigures {
@@ -136,6 +145,7 @@ struct Copy<'a> {
 impl Copy<'_> {
     fn run(&self, rows: u64, workers: u32) -> anyhow::Result<FleetFigures> {
         let table = "copied";
+        self.wait_until_idle()?;
         let job = self.succeeded(&["run", "copy", SOURCE, table])?;
         let job = job.trim();
         let server_s = self.target.process.cpu_s()?;
@@ -161,6 +171,25 @@ impl Copy<'_> {
             server_cores: server_s / seconds,
             worker_cores: workers_s / seconds,
         })
+    }
+
+    /// Waits until the server does nothing more: after the drop of the last copy it removes the rows, and then compacts
+    /// them, which would slow the next copy.
+    fn wait_until_idle(&self) -> anyhow::Result<()> {
+        let begun = Instant::now();
+        loop {
+            let before_s = self.target.process.cpu_s()?;
+            park_for(IDLE_FOR);
+            let cores = (self.target.process.cpu_s()? - before_s) / IDLE_FOR.as_secs_f64();
+            if cores < IDLE_CORES {
+                return Ok(());
+            }
+            ensure!(
+                begun.elapsed() < IDLE_WITHIN,
+                "the server still uses {cores:.2} cores, {} s after a copy was dropped",
+                IDLE_WITHIN.as_secs()
+            );
+        }
     }
 
     /// Works on a job with this many processes. Returns the seconds until the first of them has seen the end of the job,

@@ -49,10 +49,10 @@ pub use host::{
     RangeChange, RangeReport, ReplacedReport, ReportDetail,
 };
 pub use map::{
-    ChangeRecord, Checksum, CoverageError, Epoch, Fault, Finding, KeptServing, KeptVersion,
-    LockError, MapContents, MapError, MapRecord, MapStore, ObjectMapStore, PartitionMap,
-    RangeRecord, RebuildError, Route, Served, ServingRecord, Severity, StoreCheck, StoreContents,
-    TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm, key_text, rebuild,
+    ChangeRecord, Checksum, Epoch, Fault, Finding, KeptServing, KeptVersion, LockError,
+    MapContents, MapError, MapRecord, MapStore, NotServed, ObjectMapStore, OverlapError,
+    PartitionMap, RangeRecord, RebuildError, Route, Served, ServingRecord, Severity, StoreCheck,
+    StoreContents, TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm, key_text, rebuild,
 };
 pub use pins::{PinRecords, PinRecordsError};
 pub use watch::{StoreLoad, rate};

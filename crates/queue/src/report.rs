@@ -60,7 +60,7 @@ impl Service {
         if keys.is_empty() {
             return Ok(None);
         }
-        let range = self.storage().route(&start).range;
+        let range = self.storage().route(&start)?.range;
         let mut scan = range.engine().scan(keys, ScanHint::page(1)).await?;
         let rows = scan.next(1, CHUNK_BYTES).await?;
         let Some((_, row)) = rows.get(0) else {

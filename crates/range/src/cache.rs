@@ -5,25 +5,53 @@
 //! are released; an earlier read that is still running then cannot cache its older row. So the cache never holds a row
 //! older than the last acknowledged write. Writes do not add rows to the cache, because loading data would evict rows
 //! that are read.
+//!
+//! *Tenures*: each row belongs to the tenure in which it was read. A tenure is the time during which a process serves a
+//! range without interruption. Between two tenures other processes may write, so a row from an earlier tenure must not
+//! be found, and a read that began in an earlier tenure must not cache its row in a later one.
 
 use bytes::Bytes;
 use partita_engine::ReadError;
 use partita_rt::hash::RandomState;
-use quick_cache::Weighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{Equivalent, Weighter};
 
 /// The estimated memory of a cached row beyond its key and its value, in bytes: the slot in the hash table, the links
-/// of the eviction list, two `Bytes` handles.
-const ENTRY_BYTES: usize = 160;
+/// of the eviction list, two `Bytes` handles, the tenure.
+const ENTRY_BYTES: usize = 168;
 /// The assumed size of a row in bytes, which determines the initial capacity of the cache's hash table.
 const TYPICAL_ROW_BYTES: u64 = 1024;
 
 #[derive(Debug, Clone)]
 struct ByBytes;
 
-impl Weighter<Bytes, Bytes> for ByBytes {
-    fn weight(&self, key: &Bytes, value: &Bytes) -> u64 {
-        (key.len() + value.len() + ENTRY_BYTES) as u64
+impl Weighter<RowKey, Bytes> for ByBytes {
+    fn weight(&self, row: &RowKey, value: &Bytes) -> u64 {
+        (row.key.len() + value.len() + ENTRY_BYTES) as u64
+    }
+}
+
+/// The number of a tenure, unique in the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Tenure(pub(crate) u64);
+
+/// A row of a tenure.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RowKey {
+    tenure: Tenure,
+    key: Bytes,
+}
+
+/// A [`RowKey`] to look up, without a handle of its own.
+#[derive(Hash)]
+struct Wanted<'k> {
+    tenure: Tenure,
+    key: &'k Bytes,
+}
+
+impl Equivalent<RowKey> for Wanted<'_> {
+    fn equivalent(&self, row: &RowKey) -> bool {
+        self.tenure == row.tenure && *self.key == row.key
     }
 }
 
@@ -31,7 +59,7 @@ impl Weighter<Bytes, Bytes> for ByBytes {
 #[derive(Debug)]
 pub(crate) struct EntityCache {
     /// Not the standard hasher, which is five times slower: each write hashes its key four times here.
-    rows: Cache<Bytes, Bytes, ByBytes, RandomState>,
+    rows: Cache<RowKey, Bytes, ByBytes, RandomState>,
 }
 
 impl EntityCache {
@@ -44,8 +72,8 @@ impl EntityCache {
     }
 
     /// The row, if it is cached.
-    pub(crate) fn get(&self, key: &Bytes) -> Option<Bytes> {
-        self.rows.get(key)
+    pub(crate) fn get(&self, tenure: Tenure, key: &Bytes) -> Option<Bytes> {
+        self.rows.get(&Wanted { tenure, key })
     }
 
     /// Returns the row; on a miss, reads and caches it. Readers of the same missing row wait for the first reader.
@@ -53,6 +81,7 @@ impl EntityCache {
     /// before the row is read.
     pub(crate) async fn get_or_read<F>(
         &self,
+        tenure: Tenure,
         key: &Bytes,
         is_current: impl FnOnce() -> bool,
         read: F,
@@ -60,7 +89,12 @@ impl EntityCache {
     where
         F: AsyncFnOnce() -> Result<Option<Bytes>, ReadError>,
     {
-        match self.rows.get_value_or_guard_async(key).await {
+        let key = key.clone();
+        match self
+            .rows
+            .get_value_or_guard_async(&RowKey { tenure, key })
+            .await
+        {
             Ok(row) => Ok(Some(row)),
             Err(placeholder) => {
                 let is_current = is_current();
@@ -76,19 +110,19 @@ impl EntityCache {
     }
 
     /// Updates the row after a write became durable.
-    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
+    pub(crate) fn set(&self, tenure: Tenure, key: Bytes, row: Option<Bytes>) {
         let Some(row) = row else {
-            return self.forget(&key);
+            return self.forget(tenure, &key);
         };
-        if let Err((key, _)) = self.rows.replace(key, row, true) {
+        if let Err((row, _)) = self.rows.replace(RowKey { tenure, key }, row, true) {
             // Removes the placeholder of a running read, which could otherwise cache an older version.
-            self.forget(&key);
+            self.forget(tenure, &row.key);
         }
     }
 
     /// Removes a row.
-    pub(crate) fn forget(&self, key: &Bytes) {
-        self.rows.remove(key);
+    pub(crate) fn forget(&self, tenure: Tenure, key: &Bytes) {
+        self.rows.remove(&Wanted { tenure, key });
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
@@ -133,9 +167,11 @@ mod tests {
         }
     }
 
+    const TENURE: Tenure = Tenure(1);
+
     async fn read(cache: &EntityCache, key: u32, row: Bytes) -> Bytes {
         let key = Bytes::copy_from_slice(&key.to_be_bytes());
-        let found = cache.get_or_read(&key, || true, async || Ok(Some(row)));
+        let found = cache.get_or_read(TENURE, &key, || true, async || Ok(Some(row)));
         found.await.unwrap().unwrap()
     }
 
@@ -150,7 +186,10 @@ mod tests {
         drop(block);
         assert_eq!(row, [7; 10].as_slice());
         assert_eq!(Arc::strong_count(&alive), 1, "the block is gone");
-        assert_eq!(cache.get(&Bytes::from_static(&[0, 0, 0, 1])), Some(row));
+        assert_eq!(
+            cache.get(TENURE, &Bytes::from_static(&[0, 0, 0, 1])),
+            Some(row)
+        );
         assert_eq!(cache.stats().bytes, 4 + 10 + ENTRY_BYTES as u64);
     }
 
@@ -170,7 +209,7 @@ mod tests {
         // A row that grows is counted with its new size.
         let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
         for length in [10, 30_000] {
-            cache.set(last.clone(), Some(vec![2; length].into()));
+            cache.set(TENURE, last.clone(), Some(vec![2; length].into()));
             assert!(cache.stats().bytes <= BYTES_MAX);
         }
         let none = EntityCache::new(0);

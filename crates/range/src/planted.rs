@@ -18,9 +18,9 @@ impl EntityCache {
         Self(cache::EntityCache::new(if is_off { 0 } else { bytes_max }))
     }
 
-    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
+    pub(crate) fn set(&self, tenure: cache::Tenure, key: Bytes, row: Option<Bytes>) {
         if !is_active("cache-keeps-old") {
-            self.0.set(key, row);
+            self.0.set(tenure, key, row);
         }
     }
 }

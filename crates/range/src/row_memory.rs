@@ -1,17 +1,19 @@
-//! The entity cache of a process, shared by all its ranges.
+//! The entity cache of a process, and the part of it that belongs to a range.
 
-use crate::cache::CacheStats;
 #[cfg(not(feature = "planted-bugs"))]
 use crate::cache::EntityCache;
+use crate::cache::{CacheStats, Tenure};
 #[cfg(feature = "planted-bugs")]
 use crate::planted::EntityCache;
+use bytes::Bytes;
+use partita_engine::ReadError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The entity cache, shared by all ranges of a process.
-///
-/// Keys are unique over the whole key space, so the ranges that a split or merge creates reuse the cached rows of the
-/// old ranges.
 pub struct RowMemory {
-    pub(crate) cache: EntityCache,
+    cache: EntityCache,
+    last_tenure: AtomicU64,
 }
 
 impl RowMemory {
@@ -20,6 +22,7 @@ impl RowMemory {
     pub fn new(cache_bytes_max: u64) -> Self {
         Self {
             cache: EntityCache::new(cache_bytes_max),
+            last_tenure: AtomicU64::new(0),
         }
     }
 
@@ -34,5 +37,61 @@ impl Default for RowMemory {
     /// 64 MiB, for about 50,000 rows of 1 KiB.
     fn default() -> Self {
         Self::new(64 << 20)
+    }
+}
+
+/// The cached rows of one tenure of a range. A clone is of the same tenure: keys are unique over the whole key space,
+/// so the ranges that a split or merge creates continue with the cached rows of the old ranges.
+#[derive(Clone)]
+pub(crate) struct CachedRows {
+    memory: Arc<RowMemory>,
+    tenure: Tenure,
+}
+
+impl CachedRows {
+    /// Begins a tenure, without rows.
+    pub(crate) fn begin(memory: Arc<RowMemory>) -> Self {
+        let tenure = Tenure(memory.last_tenure.fetch_add(1, Ordering::Relaxed) + 1);
+        Self { memory, tenure }
+    }
+
+    /// The row, if it is cached.
+    pub(crate) fn get(&self, key: &Bytes) -> Option<Bytes> {
+        self.memory.cache.get(self.tenure, key)
+    }
+
+    /// See [`EntityCache::get_or_read`](crate::cache::EntityCache::get_or_read).
+    pub(crate) async fn get_or_read<F>(
+        &self,
+        key: &Bytes,
+        is_current: impl FnOnce() -> bool,
+        read: F,
+    ) -> Result<Option<Bytes>, ReadError>
+    where
+        F: AsyncFnOnce() -> Result<Option<Bytes>, ReadError>,
+    {
+        let cache = &self.memory.cache;
+        cache.get_or_read(self.tenure, key, is_current, read).await
+    }
+
+    /// Updates the row after a write became durable.
+    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
+        self.memory.cache.set(self.tenure, key, row);
+    }
+
+    /// Removes a row.
+    pub(crate) fn forget(&self, key: &Bytes) {
+        self.memory.cache.forget(self.tenure, key);
+    }
+
+    /// Whether both are of the same tenure.
+    pub(crate) fn is_same_tenure(&self, other: &Self) -> bool {
+        self.tenure == other.tenure
+    }
+
+    /// Statistics of the whole cache.
+    #[cfg(test)]
+    pub(crate) fn stats(&self) -> CacheStats {
+        self.memory.cache_stats()
     }
 }

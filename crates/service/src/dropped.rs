@@ -165,7 +165,7 @@ impl Dropped {
         storage: &Storage,
         at: Bytes,
     ) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        let range = storage.route(&at).range;
+        let range = storage.route(&at)?.range;
         let keys = KeyRange::half_open(at, self.records.end());
         let mut scan = range.scan(keys, ScanHint::walk()).await?;
         let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;

@@ -1,6 +1,6 @@
 //! The errors that every service can answer when storage fails or refuses an operation.
 
-use partita_cluster::LockError;
+use partita_cluster::{LockError, NotServed};
 use partita_engine::{ReadError, Refusal, WriteError};
 use partita_model::{KeyError, StoredError};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Busy {
 /// Why a request was not executed now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyReason {
-    /// The range of the keys is being split or merged.
+    /// The range of the keys is being split, merged or moved, or no server serves it at the moment.
     RangeInTransit,
     /// The commit pipeline or the disk is full, flushes are too slow, the data is closed or being reopened, or the
     /// request waited too long for admission.
@@ -144,6 +144,12 @@ impl From<LockError> for Error {
             retry_after: RETRY_AFTER,
             detail: error.to_string().into(),
         })
+    }
+}
+
+impl From<NotServed> for Error {
+    fn from(error: NotServed) -> Self {
+        LockError::from(error).into()
     }
 }
 

@@ -72,8 +72,11 @@ impl Storage {
     }
 
     /// The range of a key, for one read.
-    pub fn route(&self, key: &Bytes) -> Route {
-        self.map.route(key)
+    ///
+    /// # Errors
+    /// [`Error::Busy`]: no range of this process has the key.
+    pub fn route(&self, key: &Bytes) -> Result<Route, Error> {
+        Ok(self.map.route(key)?)
     }
 
     /// A row, as of the last durable write.
@@ -81,7 +84,7 @@ impl Storage {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
-        Ok(self.map.route(key).range.get(key).await?)
+        Ok(self.route(key)?.range.get(key).await?)
     }
 
     /// Locks the keys of a write. All keys must belong to one range.
@@ -126,6 +129,8 @@ impl Storage {
             rows: usize::try_from(rows).unwrap_or(usize::MAX),
             ..RequestStats::default()
         };
-        self.route(key).range.note(key, Access::Throttled, done);
+        if let Ok(route) = self.map.route(key) {
+            route.range.note(key, Access::Throttled, done);
+        }
     }
 }

@@ -71,7 +71,7 @@ impl<'a> RowWalk<'a> {
 }
 
 async fn snapshot(storage: &Storage, at: Bytes, end: &Bytes) -> Result<Open, Error> {
-    let route = storage.route(&at);
+    let route = storage.route(&at)?;
     let end = route.end().unwrap_or(end).min(end).clone();
     let keys = KeyRange::half_open(at, end);
     let scan = route.range.scan(keys, ScanHint::walk()).await?;
@@ -96,7 +96,7 @@ pub async fn remove_keys<E: From<Error>>(
 ) -> Result<usize, E> {
     let (mut rest, mut removed) = (keys, 0);
     while let Some(first) = rest.first() {
-        let route = storage.route(first);
+        let route = storage.route(first)?;
         let count = rest.partition_point(|key| route.range.bounds().contains(key));
         let (here, behind) = rest.split_at(count);
         // The lock fails if the range was split after the look-up; then the caller retries.

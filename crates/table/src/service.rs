@@ -90,8 +90,8 @@ impl Service {
         &self.storage.map
     }
 
-    pub(crate) fn route(&self, key: &Bytes) -> Route {
-        self.storage.route(key)
+    pub(crate) fn route(&self, key: &Bytes) -> Result<Route, Error> {
+        Ok(self.storage.route(key)?)
     }
 
     /// A row, as of the last durable write.

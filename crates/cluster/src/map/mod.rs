@@ -25,7 +25,7 @@ pub use checksum::Checksum;
 pub use contents::{KeptServing, KeptVersion, MapContents, StoreContents};
 pub use finding::{Fault, Finding, Severity, Trace};
 pub use partition_map::{
-    CoverageError, Epoch, LockError, PartitionMap, Route, Served, TRANSIT_WAIT,
+    Epoch, LockError, NotServed, OverlapError, PartitionMap, Route, Served, TRANSIT_WAIT,
 };
 pub use rebuild::{RebuildError, rebuild};
 pub use record::{ChangeRecord, MapRecord, RangeRecord, check_starts};

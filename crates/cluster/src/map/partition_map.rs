@@ -37,10 +37,15 @@ impl Served {
     }
 }
 
-/// The ranges have a gap or an overlap.
+/// Two ranges of a process have a key in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the ranges do not cover every key exactly once")]
-pub struct CoverageError;
+#[error("two ranges overlap")]
+pub struct OverlapError;
+
+/// No range of this process has the key: another process may serve it, or no process does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no range of this server has the key")]
+pub struct NotServed;
 
 /// Why the keys of a write were not locked. Nothing was locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -51,13 +56,16 @@ pub enum LockError {
     /// The keys are in more than one range.
     #[error("the keys lie in more than one range")]
     CrossRange,
+    /// No range of this process has the keys.
+    #[error(transparent)]
+    NotServed(#[from] NotServed),
 }
 
-/// The map from each key to exactly one range.
+/// The map from each key to the range of this process that serves it, if one does. A process that is alone serves every
+/// key.
 #[derive(Debug)]
 pub struct PartitionMap {
-    /// The ranges in key order: the first begins with the empty key, each ends where the next begins, the last has no
-    /// end. Empty before the host has opened its ranges.
+    /// The ranges in key order, without overlaps.
     ranges: ArcSwap<Vec<Served>>,
     /// Notified when ranges are replaced, and when a frozen range accepts writes again.
     notify: watch::Sender<()>,
@@ -84,37 +92,27 @@ impl PartitionMap {
     /// A map of these ranges, in any order.
     ///
     /// # Errors
-    /// [`CoverageError`] when they do not cover every key exactly once.
-    pub fn new(ranges: Vec<Served>) -> Result<Self, CoverageError> {
-        let map = Self::unopened();
+    /// [`OverlapError`].
+    pub fn new(ranges: Vec<Served>) -> Result<Self, OverlapError> {
+        let map = Self::default();
         map.replace(&[], ranges)?;
         Ok(map)
     }
 
-    /// A map before its ranges are open, for the host only: [`PartitionMap::route`] needs ranges.
-    pub(crate) fn unopened() -> Self {
-        Self {
-            ranges: ArcSwap::default(),
-            notify: watch::Sender::new(()),
-        }
-    }
-
     /// The range of a key.
     ///
-    /// # Panics
-    /// Never once the ranges are open: the first begins before every key.
-    #[must_use]
-    pub fn route(&self, key: &[u8]) -> Route {
+    /// # Errors
+    /// [`NotServed`]. Never in a process that serves every key.
+    pub fn route(&self, key: &[u8]) -> Result<Route, NotServed> {
         let ranges = self.ranges.load();
         let after = ranges.partition_point(|served| served.start().as_ref() <= key);
-        let served = after
-            .checked_sub(1)
-            .and_then(|at| ranges.get(at))
-            .expect("the first range begins at the empty key");
-        Route {
+        let before = after.checked_sub(1).and_then(|at| ranges.get(at));
+        let served = before.filter(|served| served.range.bounds().contains(key));
+        let served = served.ok_or(NotServed)?;
+        Ok(Route {
             range: Arc::clone(&served.range),
             epoch: served.epoch,
-        }
+        })
     }
 
     /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit,
@@ -158,7 +156,7 @@ impl PartitionMap {
         first: &[u8],
         keys: &[K],
     ) -> Result<Result<Locked, InTransit>, LockError> {
-        let range = self.route(first).range;
+        let range = self.route(first)?.range;
         let bounds = range.bounds();
         // The range was found by the first key. Nearly every write has only that key.
         if keys
@@ -177,12 +175,8 @@ impl PartitionMap {
         self.ranges.load_full()
     }
 
-    /// Replaces the `old` ranges by `new`.
-    pub(crate) fn replace(
-        &self,
-        old: &[Arc<Range>],
-        new: Vec<Served>,
-    ) -> Result<(), CoverageError> {
+    /// Replaces the `old` ranges by `new`, as seen by readers at one instant. One caller at a time.
+    pub(crate) fn replace(&self, old: &[Arc<Range>], new: Vec<Served>) -> Result<(), OverlapError> {
         let mut ranges = self.ranges.load_full().as_ref().clone();
         ranges.retain(|served| !old.iter().any(|gone| gone.id() == served.range.id()));
         ranges.extend(new);
@@ -197,17 +191,24 @@ impl PartitionMap {
     }
 }
 
-fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, CoverageError> {
+impl Default for PartitionMap {
+    /// A map without ranges.
+    fn default() -> Self {
+        Self {
+            ranges: ArcSwap::default(),
+            notify: watch::Sender::new(()),
+        }
+    }
+}
+
+fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, OverlapError> {
     ranges.sort_by(|a, b| a.start().cmp(b.start()));
-    let first = ranges.first().ok_or(CoverageError)?;
-    let last = ranges.last().ok_or(CoverageError)?;
-    let joined = ranges
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.end() == Some(b.start())));
-    if first.start().is_empty() && last.end().is_none() && joined {
+    let ends_before = |a: &Served, b: &Served| a.end().is_some_and(|end| end <= b.start());
+    let mut pairs = ranges.windows(2);
+    if pairs.all(|pair| matches!(pair, [a, b] if ends_before(a, b))) {
         Ok(ranges)
     } else {
-        Err(CoverageError)
+        Err(OverlapError)
     }
 }
 
@@ -243,7 +244,7 @@ mod tests {
     fn each_key_has_one_range() {
         let map = three();
         let route = |key: &str| {
-            let route = map.route(key.as_bytes());
+            let route = map.route(key.as_bytes()).unwrap();
             (route.range.id().0, route.end().cloned())
         };
         assert_eq!(route(""), (1, Some("m".into())));
@@ -254,23 +255,35 @@ mod tests {
     }
 
     #[test]
-    fn gaps_and_overlaps_are_refused() {
+    fn overlaps_are_refused() {
         for ranges in [
-            vec![],
-            vec![served(1, "a", None)],
-            vec![served(1, "", Some("a"))],
             vec![served(1, "", None), served(2, "", None)],
-            vec![served(1, "", Some("a")), served(2, "b", None)],
             vec![served(1, "", Some("c")), served(2, "b", None)],
+            vec![served(1, "b", None), served(2, "c", Some("d"))],
         ] {
-            assert_eq!(PartitionMap::new(ranges).unwrap_err(), CoverageError);
+            assert_eq!(PartitionMap::new(ranges).unwrap_err(), OverlapError);
         }
+    }
+
+    #[tokio::test]
+    async fn keys_of_no_range_are_not_served() {
+        let map = PartitionMap::new(vec![served(2, "m", Some("p")), served(1, "b", Some("d"))]);
+        let map = map.unwrap();
+        for key in ["", "a", "d", "lz", "p", "z"] {
+            assert_eq!(map.route(key.as_bytes()).unwrap_err(), NotServed, "{key}");
+            let refused = map.lock(&[key]).await.unwrap_err();
+            assert_eq!(refused, LockError::NotServed(NotServed), "{key}");
+        }
+        for (key, range) in [("b", 1), ("cz", 1), ("m", 2), ("oz", 2)] {
+            assert_eq!(map.route(key.as_bytes()).unwrap().range.id().0, range);
+        }
+        assert_eq!(PartitionMap::default().route(b"a").unwrap_err(), NotServed);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_write_waits_for_a_range_in_transit_for_a_limited_time() {
         let map = three();
-        let old = map.route(b"n").range;
+        let old = map.route(b"n").unwrap().range;
         old.freeze().await;
         let began = Instant::now();
         let refused = map.lock_at_once(&["n"]).await;
@@ -286,7 +299,7 @@ mod tests {
         };
         let (locked, ()) = tokio::join!(map.lock(&["n"]), changing);
         locked.unwrap();
-        assert_eq!(map.route(b"n").range.id(), RangeId(4));
+        assert_eq!(map.route(b"n").unwrap().range.id(), RangeId(4));
     }
 
     #[tokio::test]

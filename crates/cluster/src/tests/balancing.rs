@@ -55,7 +55,7 @@ impl Watched {
                     rows: 1,
                     ..RequestStats::default()
                 };
-                let route = self.cluster.map().route(&key);
+                let route = self.cluster.map().route(&key).unwrap();
                 route.range.note(&key, access, stats);
             }
             self.windows += 1;

@@ -146,7 +146,7 @@ async fn readers_of_a_replaced_range_continue() {
     let disk = Disk::default();
     let cluster = disk.open().await;
     fill(&cluster, 0..10).await;
-    let before = cluster.map().route(&key(3)).range;
+    let before = cluster.map().route(&key(3)).unwrap().range;
     cluster.split(RangeId(1), Some(partition(5))).await.unwrap();
     put(&cluster, 3, "second").await.unwrap();
     assert_eq!(before.engine().health(), Health::Healthy);
@@ -159,6 +159,27 @@ async fn readers_of_a_replaced_range_continue() {
     while engine.health() != Health::Closed {
         tokio::task::yield_now().await;
     }
+}
+
+/// A split and a merge go on with the rows that the old ranges have cached.
+#[tokio::test]
+async fn cached_rows_survive_a_change() {
+    let disk = Disk::default();
+    let cluster = disk.open().await;
+    fill(&cluster, 0..10).await;
+    let hits = || cluster.memory().cache_stats().hits;
+    let read = async || {
+        let route = cluster.map().route(&key(3)).unwrap();
+        route.range.get(&key(3)).await.unwrap().unwrap();
+    };
+    read().await;
+    let split = cluster.split(RangeId(1), Some(partition(5))).await.unwrap();
+    let before = hits();
+    read().await;
+    assert_eq!(hits(), before + 1, "after the split");
+    cluster.merge(split.left, split.right).await.unwrap();
+    read().await;
+    assert_eq!(hits(), before + 2, "after the merge");
 }
 
 /// After a kill at any step of a split or merge, the next start serves every row, the ranges cover the key space
@@ -403,7 +424,13 @@ async fn writes_blocked_by_an_unrecorded_change_are_refused_in_time() {
     let began = tokio::time::Instant::now();
     assert_eq!(put(&cluster, 3, "x").await, Err(LockError::InTransit));
     assert_eq!(began.elapsed(), TRANSIT_WAIT);
-    let read = cluster.map().route(&key(3)).range.get(&key(3)).await;
+    let read = cluster
+        .map()
+        .route(&key(3))
+        .unwrap()
+        .range
+        .get(&key(3))
+        .await;
     assert_eq!(read.unwrap().unwrap(), "first", "reads go on");
 }
 
@@ -454,7 +481,14 @@ async fn writers_continue_while_ranges_change() {
     assert_eq!(seen.len(), 200);
     while let Some(written) = writers.join_next().await {
         for (key, value) in written.unwrap() {
-            let row = cluster.map().route(&key).range.get(&key).await.unwrap();
+            let row = cluster
+                .map()
+                .route(&key)
+                .unwrap()
+                .range
+                .get(&key)
+                .await
+                .unwrap();
             assert_eq!(row.unwrap(), value);
         }
     }

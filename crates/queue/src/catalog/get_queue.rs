@@ -44,7 +44,7 @@ impl Service {
     pub(crate) async fn header(&self, queue: &Queue) -> Result<Header, Error> {
         let key = queue.space.header();
         // Directly from the engine: the header changes with every write, so it would be cached in vain.
-        let range = self.storage().route(&key).range;
+        let range = self.storage().route(&key)?.range;
         Header::decode(range.engine().get(&key).await?.as_deref())
     }
 }

@@ -78,7 +78,7 @@ impl Service {
         mut visit: impl FnMut(Queue) -> bool + Send,
     ) -> Result<(), Error> {
         // All queues are in one range, because a split never divides the catalog.
-        let range = self.storage().route(&KeyKind::QUEUE.start()).range;
+        let range = self.storage().route(&KeyKind::QUEUE.start())?.range;
         let mut scan = range.scan(keys, ScanHint::page(CHUNK_ROWS)).await?;
         loop {
             let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;

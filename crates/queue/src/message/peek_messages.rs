@@ -29,7 +29,7 @@ impl Service {
         self.charge(queue, count)?;
         let (now, space) = (self.now(), &queue.space);
         let header_key = space.header();
-        let range = self.storage().route(&header_key).range;
+        let range = self.storage().route(&header_key)?.range;
         let header = range.engine().get(&header_key).await?;
         let first = Header::decode(header.as_deref())?.first;
         let keys = KeyRange::half_open(

@@ -63,7 +63,7 @@ impl Locked {
     /// [`ReadError`].
     pub async fn read(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
         // A row that is not cached is not added to the cache, because it is about to change.
-        let row = match self.range.memory.cache.get(key) {
+        let row = match self.range.rows.get(key) {
             Some(row) => Some(row),
             None => self.range.engine.get(key).await?,
         };
@@ -79,8 +79,8 @@ impl Locked {
     /// [`ReadError`].
     pub async fn read_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, ReadError> {
         // Rows that are not cached are not added to the cache, because they are about to change.
-        let cache = &self.range.memory.cache;
-        let mut rows: Vec<_> = keys.iter().map(|key| cache.get(key)).collect();
+        let cached = &self.range.rows;
+        let mut rows: Vec<_> = keys.iter().map(|key| cached.get(key)).collect();
         let is_missing = |(_, row): &(&Bytes, &mut Option<Bytes>)| row.is_none();
         let missing = keys.iter().zip(&mut rows).filter(is_missing);
         let (missing, places): (Vec<Bytes>, Vec<_>) =
@@ -150,7 +150,7 @@ impl Locked {
         let Self {
             range, locks, pass, ..
         } = self;
-        let memory = Arc::clone(&range.memory);
+        let cached = range.rows.clone();
         let writes = batch.writes().to_vec();
         permit.submit(
             batch,
@@ -158,8 +158,8 @@ impl Locked {
                 pass.note(&writes, result);
                 for write in writes {
                     match result {
-                        Ok(()) => memory.cache.set(write.key, write.value),
-                        Err(_) => memory.cache.forget(&write.key),
+                        Ok(()) => cached.set(write.key, write.value),
+                        Err(_) => cached.forget(&write.key),
                     }
                 }
                 drop(locks);

@@ -11,6 +11,7 @@ use crate::gate::Gate;
 use crate::lock_table::LockTable;
 #[cfg(feature = "planted-bugs")]
 use crate::planted::LockTable;
+use crate::row_memory::CachedRows;
 use bytes::Bytes;
 use partita_engine::{
     Batch, Engine, KeyRange, RangeId, ReadError, Scan, ScanHint, Write, WriteError,
@@ -38,7 +39,7 @@ pub struct Range {
     bounds: Bounds,
     engine: Arc<dyn Engine>,
     locks: Arc<LockTable>,
-    memory: Arc<RowMemory>,
+    rows: CachedRows,
     heat: Heat,
     gate: Arc<Gate>,
     /// Dropped with the range, which closes the receiver.
@@ -64,7 +65,8 @@ impl fmt::Debug for Range {
 }
 
 impl Range {
-    /// A range that serves the rows of `engine` between these bounds.
+    /// A range that serves the rows of `engine` between these bounds. Begins a tenure: no row that `memory` cached
+    /// before is used.
     #[must_use]
     pub fn new(
         id: RangeId,
@@ -79,11 +81,26 @@ impl Range {
             bounds,
             engine,
             locks: LockTable::new(),
-            memory,
+            rows: CachedRows::begin(memory),
             heat: Heat::new(Instant::now()),
             gate: Arc::default(),
             _alive: None,
         }
+    }
+
+    /// Continues the tenure of the ranges that a split or merge replaces by this range, so that their cached rows stay
+    /// valid. Only for ranges that replace all of `old` in the same process, without a write by another process between.
+    /// Ranges of different tenures cannot be continued; then this range keeps its own.
+    #[must_use]
+    pub fn continuing(mut self, old: &[Arc<Self>]) -> Self {
+        if let Some((first, others)) = old.split_first()
+            && others
+                .iter()
+                .all(|other| other.rows.is_same_tenure(&first.rows))
+        {
+            self.rows = first.rows.clone();
+        }
+        self
     }
 
     /// Sets a sender that is dropped with the range: its receiver is closed when the last reader ends.
@@ -187,13 +204,12 @@ impl Range {
     }
 
     async fn find(&self, key: &Bytes) -> Result<Option<Bytes>, ReadError> {
-        if let Some(row) = self.memory.cache.get(key) {
+        if let Some(row) = self.rows.get(key) {
             return Ok(Some(row));
         }
         // Not cached if the range is frozen: it may already be replaced, and the new range may have written a newer
         // row.
-        self.memory
-            .cache
+        self.rows
             .get_or_read(
                 key,
                 || !self.is_frozen(),

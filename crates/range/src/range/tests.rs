@@ -30,12 +30,12 @@ async fn a_commit_is_readable_and_updates_the_cache() {
     let locked = lock(&range, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), None);
     locked.commit(put("k", "v")).await.unwrap();
-    assert_eq!(range.memory.cache_stats().rows, 0, "no row was read");
+    assert_eq!(range.rows.stats().rows, 0, "no row was read");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
-    let hits = range.memory.cache_stats().hits;
+    let hits = range.rows.stats().hits;
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("w".into()));
-    assert_eq!(range.memory.cache_stats().hits, hits + 1);
+    assert_eq!(range.rows.stats().hits, hits + 1);
     let locked = lock(&range, "k").await;
     let mut batch = Batch::new();
     batch.delete("k".into());
@@ -49,7 +49,7 @@ async fn a_read_fills_the_cache() {
     let done = range.engine().reserve(100).await.unwrap();
     done.submit(put("k", "v"), Box::new(|_| ()));
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
-    assert_eq!(range.memory.cache_stats().rows, 1);
+    assert_eq!(range.rows.stats().rows, 1);
 }
 
 #[tokio::test]
@@ -60,10 +60,10 @@ async fn reads_of_a_frozen_range_are_not_cached() {
     range.freeze().await;
     // Another range may have replaced this one and hold a newer row.
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
-    assert_eq!(range.memory.cache_stats().rows, 0);
+    assert_eq!(range.rows.stats().rows, 0);
     range.thaw();
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
-    assert_eq!(range.memory.cache_stats().rows, 1);
+    assert_eq!(range.rows.stats().rows, 1);
 }
 
 #[tokio::test]
@@ -74,10 +74,10 @@ async fn a_row_read_before_a_write_is_not_cached() {
         .commit(put("k", "old"))
         .await
         .unwrap();
-    range.memory.cache.forget(&"k".into());
+    range.rows.forget(&"k".into());
     let (resume, resumed) = oneshot::channel::<()>();
     let key = Bytes::from("k");
-    let mut read = pin!(range.memory.cache.get_or_read(
+    let mut read = pin!(range.rows.get_or_read(
         &key,
         || true,
         async || {
@@ -159,6 +159,50 @@ async fn the_drop_signal_fires_when_the_last_reference_is_dropped() {
     ));
     drop(reader);
     assert!(gone.await.is_err());
+}
+
+/// A range of the same memory and the same rows.
+fn again(range: &Range, memory: &Arc<RowMemory>) -> Range {
+    let engine = Arc::clone(range.engine());
+    Range::new(RangeId(2), Bounds::all(), engine, Arc::clone(memory))
+}
+
+#[tokio::test]
+async fn a_later_tenure_finds_no_row_of_an_earlier_one() {
+    let memory = Arc::new(RowMemory::default());
+    let first = Arc::new(again(&range(), &memory));
+    lock(&first, "k").await.commit(put("k", "v")).await.unwrap();
+    assert_eq!(first.get(&"k".into()).await.unwrap(), Some("v".into()));
+    // Another process served the range and wrote.
+    let done = first.engine().reserve(100).await.unwrap();
+    done.submit(put("k", "w"), Box::new(|_| ()));
+    let later = Arc::new(again(&first, &memory));
+    assert_eq!(later.get(&"k".into()).await.unwrap(), Some("w".into()));
+    let locked = lock(&later, "k").await;
+    assert_eq!(locked.read(&"k".into()).await.unwrap(), Some("w".into()));
+    // A read of the earlier tenure that ends late does not fill the cache of the later one.
+    later.rows.forget(&"k".into());
+    let key = Bytes::from("k");
+    let late = first
+        .rows
+        .get_or_read(&key, || true, async || Ok(Some("old".into())));
+    late.await.unwrap();
+    assert_eq!(later.get(&"k".into()).await.unwrap(), Some("w".into()));
+}
+
+#[tokio::test]
+async fn a_replacement_continues_with_the_cached_rows_of_one_tenure() {
+    let memory = Arc::new(RowMemory::default());
+    let old = Arc::new(again(&range(), &memory));
+    lock(&old, "k").await.commit(put("k", "v")).await.unwrap();
+    old.get(&"k".into()).await.unwrap();
+    let child = again(&old, &memory).continuing(&[Arc::clone(&old)]);
+    assert_eq!(child.rows.get(&"k".into()), Some("v".into()));
+    let of_another_tenure = Arc::new(again(&old, &memory));
+    for parents in [vec![], vec![old, of_another_tenure]] {
+        let merged = again(&child, &memory).continuing(&parents);
+        assert_eq!(merged.rows.get(&"k".into()), None);
+    }
 }
 
 proptest! {

@@ -307,7 +307,7 @@ mod tests {
     /// Counts `times` reads of one partition in its range.
     fn read(cluster: &Cluster, partition: &str, times: u64) {
         let key = TableSpace::new("account", TableId(1)).partition(partition);
-        let route = cluster.map().route(&key);
+        let route = cluster.map().route(&key).unwrap();
         for _ in 0..times {
             route
                 .range

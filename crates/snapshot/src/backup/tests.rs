@@ -9,7 +9,7 @@ use bytes::Bytes;
 use object_store::ObjectStore;
 use partita_cluster::Cluster;
 use partita_cluster::test_world::rows;
-use partita_engine::Batch;
+use partita_engine::{Batch, RangeId};
 use partita_model::{DateTime, TableId, TableSpace};
 use partita_rt::{Clock as _, Place, SystemClock};
 
@@ -36,12 +36,14 @@ fn value(number: u32) -> Bytes {
     words.flat_map(u64::to_le_bytes).collect::<Vec<_>>().into()
 }
 
+fn range_of(cluster: &Cluster, key: &[u8]) -> RangeId {
+    cluster.map().route(key).unwrap().range.id()
+}
+
 async fn put(cluster: &Cluster, numbers: std::ops::Range<u32>) {
     for number in numbers.clone().step_by(50) {
         let keys: Vec<Bytes> = (number..(number + 50).min(numbers.end)).map(key).collect();
-        for keys in keys
-            .chunk_by(|a, b| cluster.map().route(a).range.id() == cluster.map().route(b).range.id())
-        {
+        for keys in keys.chunk_by(|a, b| range_of(cluster, a) == range_of(cluster, b)) {
             let locked = cluster.map().lock(keys).await.unwrap();
             let mut batch = Batch::new();
             for (at, key) in keys.iter().enumerate() {
@@ -69,10 +71,7 @@ impl World {
             // On a busy machine a change can time out and be rolled back.
             while store
                 .cluster
-                .split(
-                    store.cluster.map().route(&cut).range.id(),
-                    Some(cut.clone()),
-                )
+                .split(range_of(&store.cluster, &cut), Some(cut.clone()))
                 .await
                 .is_err()
             {}

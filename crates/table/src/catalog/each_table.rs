@@ -18,7 +18,7 @@ impl Service {
         let start = KeyKind::TABLE.start();
         let end = KeyKind::TABLE.end();
         // All tables are in one range, because a split never divides the catalog.
-        let range = self.route(&start).range;
+        let range = self.route(&start)?.range;
         let keys = KeyRange::half_open(start, end);
         let mut scan = range.scan(keys, ScanHint::walk()).await?;
         loop {

@@ -68,7 +68,7 @@ impl Service {
         }
         let range = KeyRange::half_open(start.clone(), end.into());
         let mut scan = self
-            .route(&start)
+            .route(&start)?
             .range
             .scan(range, ScanHint::page(top))
             .await?;

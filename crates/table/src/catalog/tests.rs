@@ -143,7 +143,7 @@ impl Rig {
 
     /// Writes a row directly to the engine, without checks.
     async fn store(&self, key: bytes::Bytes, value: impl Into<bytes::Bytes>) {
-        let range = self.service.route(&key).range;
+        let range = self.service.route(&key).unwrap().range;
         let mut batch = Batch::new();
         batch.put(key, value.into());
         let permit = range.engine().reserve(batch.bytes()).await.unwrap();

@@ -204,7 +204,7 @@ impl<'a> PageReader<'a> {
 
     async fn read_span(&mut self, span: &EntityRange) -> Result<Option<Bytes>, Error> {
         let (start, end) = (span.start.key(self.space), span.end.key(self.space));
-        let route = self.service.route(&start);
+        let route = self.service.route(&start)?;
         if *self.range.get_or_insert(route.range.id()) != route.range.id() {
             return Ok(Some(start));
         }

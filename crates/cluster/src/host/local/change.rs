@@ -84,7 +84,7 @@ impl LocalHost {
             Err(why) => return Err(rolled_back(why)),
         };
         let followers: Vec<Follower> = old.iter().map(Range::follow).collect();
-        let opened = match self.create(change).await {
+        let opened = match self.create(change, &old).await {
             Ok(opened) => opened,
             Err(failed) => {
                 drop(followers);
@@ -119,9 +119,13 @@ impl LocalHost {
     }
 
     /// Step 4: clones and opens the new ranges.
-    async fn create(&self, change: &RangeChange) -> Result<Vec<OpenRange>, CreateFailed> {
+    async fn create(
+        &self,
+        change: &RangeChange,
+        old: &[Arc<Range>],
+    ) -> Result<Vec<OpenRange>, CreateFailed> {
         // Clones in parallel, and waits for all of them even if one fails: only a finished clone can be rolled back.
-        let creating = change.new.iter().map(|new| self.create_one(new));
+        let creating = change.new.iter().map(|new| self.create_one(new, old));
         let (mut opened, mut failed) = (Vec::new(), None);
         for created in join_all(creating).await {
             match (created, &failed) {
@@ -139,7 +143,11 @@ impl LocalHost {
         }
     }
 
-    async fn create_one(&self, new: &NewRange) -> Result<OpenRange, CreateFailed> {
+    async fn create_one(
+        &self,
+        new: &NewRange,
+        old: &[Arc<Range>],
+    ) -> Result<OpenRange, CreateFailed> {
         let creating = async {
             let cloned = self
                 .parts
@@ -147,7 +155,7 @@ impl LocalHost {
                 .clone_parts(new.spec.id, &new.parts)
                 .await;
             cloned.map_err(ChangeRefused::failed)?;
-            let opened = self.open_range(&new.spec).await;
+            let opened = self.open_range(&new.spec, old).await;
             opened.map_err(ChangeRefused::failed)
         };
         match timeout(CREATE_MAX, creating).await {

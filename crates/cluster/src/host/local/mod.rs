@@ -70,7 +70,7 @@ impl LocalHost {
     pub fn new(parts: LocalHostParts) -> Self {
         Self {
             parts,
-            map: Arc::new(PartitionMap::unopened()),
+            map: Arc::new(PartitionMap::default()),
             released: Mutex::default(),
             collected: Mutex::default(),
             replaced: Mutex::default(),
@@ -107,13 +107,18 @@ impl LocalHost {
         self.range(id).ok_or(ChangeRefused::NoSuchRange(id))
     }
 
-    /// Opens the database of a range.
-    async fn open_range(&self, spec: &RangeSpec) -> Result<OpenRange, OpenError> {
+    /// Opens the database of a range, which replaces `old`, if these are ranges of this host.
+    async fn open_range(
+        &self,
+        spec: &RangeSpec,
+        old: &[Arc<Range>],
+    ) -> Result<OpenRange, OpenError> {
         let engine = self.parts.engines.open(spec.id).await?;
         let (alive, released) = oneshot::channel();
         let memory = Arc::clone(&self.parts.memory);
-        let range =
-            Range::new(spec.id, spec.bounds.clone(), engine, memory).with_drop_signal(alive);
+        let range = Range::new(spec.id, spec.bounds.clone(), engine, memory)
+            .continuing(old)
+            .with_drop_signal(alive);
         let served = Served {
             epoch: spec.epoch,
             range: Arc::new(range),
@@ -131,7 +136,7 @@ impl LocalHost {
         }
         self.map
             .replace(old, served)
-            .expect("a checked record covers every key exactly once");
+            .expect("the ranges of a checked record do not overlap");
     }
 
     /// Closes the database of a replaced range once the range is dropped.
@@ -177,7 +182,7 @@ impl Host for LocalHost {
         let mut opened = Vec::with_capacity(assignments.len());
         for assignment in &assignments {
             let range = assignment.range.id;
-            let open = self.open_range(&assignment.range).await;
+            let open = self.open_range(&assignment.range, &[]).await;
             opened.push(open.map_err(|source| HostError::Open { range, source })?);
         }
         self.parts.engines.drop_unknown().await;

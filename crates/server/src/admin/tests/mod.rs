@@ -89,7 +89,7 @@ impl Heated {
         let service = &status.open().unwrap().service;
         let key = service.partition_start(&account, &table, partition);
         let key = key.await.unwrap();
-        let route = status.cluster().unwrap().map().route(&key);
+        let route = status.cluster().unwrap().map().route(&key).unwrap();
         for _ in 0..times {
             let done = partita_range::RequestStats {
                 rows: 1,

@@ -182,7 +182,7 @@ impl Service {
     async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
         let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
         while let Some((first, _)) = rest.first() {
-            let route = self.route(first);
+            let route = self.route(first)?;
             let count = rest.partition_point(|(key, _)| route.range.bounds().contains(key));
             drop(route);
             let (here, later) = rest.split_at(count);

@@ -342,7 +342,7 @@ async fn the_write_that_publishes_the_table_is_retried() {
 async fn publishing_waits_for_a_range_in_transit() {
     let world = World::new().await;
     let (snapshot, _) = world.snapshot_with(3).await;
-    let range = world.cluster.map().route(b"").range;
+    let range = world.cluster.map().route(b"").unwrap().range;
     // All rows are written, and the table is about to be published.
     let freeze = |_: Restored| {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());

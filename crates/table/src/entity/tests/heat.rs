@@ -25,7 +25,7 @@ fn clock() -> ManualClock {
 
 /// The counts since the last call.
 fn window(service: &Service) -> Window {
-    let range = service.route(&bytes::Bytes::new()).range;
+    let range = service.route(&bytes::Bytes::new()).unwrap().range;
     range.heat().roll(Instant::now())
 }
 
