@@ -7,14 +7,12 @@ use partita_rt::{Clock, Tasks};
 
 use crate::lease::{Gate, Timing, keep};
 use crate::record::{
-    Expulsion, Life, MANAGER, ManagerRecord, Owner, ServerInfo, ServerRecord, encode, expelled_key,
-    server_key,
+    Expulsion, Life, Owner, ServerInfo, ServerRecord, encode, expelled_key, server_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
 };
 use crate::state_dir::{StateDir, StateDirError};
-use crate::term::{Election, Term};
 
 /// What a life is made of.
 #[derive(Debug)]
@@ -160,37 +158,6 @@ impl Member {
     /// The comparison that this life has its lease.
     pub(crate) fn alive(&self) -> Compare {
         Compare::HasLease(server_key(&self.owner.name), self.owner.life.0)
-    }
-
-    /// Stands for election: becomes the manager if there is none. To wait for the end of a term, watch
-    /// [`Table::manager`](crate::Table::manager).
-    ///
-    /// # Errors
-    /// [`RegistryError`]; can be repeated, and [`RegistryError::LeaseEnded`] if the life is over.
-    pub async fn stand(&self) -> Result<Election, RegistryError> {
-        let record = ManagerRecord {
-            owner: self.owner.clone(),
-        };
-        let lease = Some(self.owner.life.0);
-        let transaction = Transaction {
-            compares: vec![
-                Compare::CreatedAt(MANAGER.to_owned(), Revision(0)),
-                self.alive(),
-            ],
-            changes: vec![Operation::Put(MANAGER.to_owned(), encode(&record), lease)],
-            otherwise: vec![MANAGER.to_owned()],
-        };
-        match self.registry.commit(transaction).await? {
-            Outcome::Committed(term) => Ok(Election::Elected(Term::new(self, term))),
-            Outcome::Refused(read) => match read.into_iter().next().flatten() {
-                // An earlier attempt succeeded, whose answer was lost.
-                Some(holder) if holder.lease == lease => {
-                    Ok(Election::Elected(Term::new(self, holder.create_revision)))
-                }
-                Some(holder) => Ok(Election::Held(holder.create_revision)),
-                None => Err(RegistryError::LeaseEnded),
-            },
-        }
     }
 
     /// Expels another server: ends its lease although it may be alive. The manager assigns its ranges after it has waited

@@ -20,7 +20,7 @@ pub const TTL: Duration = Duration::from_secs(1);
 /// How long an event may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Checks a registry that is empty and that nobody else uses.
+/// Checks a registry that is empty and that no other client uses.
 ///
 /// # Panics
 /// When the registry is not correct.

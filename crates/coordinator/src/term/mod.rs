@@ -7,6 +7,7 @@
 //! - The life was expelled. Its key `expelled/LIFE` blocks assignments until [`Term::settle`] has waited.
 //! - The range has no key: it is new, or the registry was wiped. The term waits from the moment that it read that there is no key.
 
+mod election;
 mod placement;
 
 use std::collections::BTreeMap;
@@ -27,16 +28,8 @@ use crate::registry::{
 };
 use crate::routes::{Stored, Table};
 
+pub use election::Election;
 pub use placement::{ASSIGN_MAX, Placement, Seen};
-
-/// What became of an election.
-#[derive(Debug)]
-pub enum Election {
-    /// This life is the manager.
-    Elected(Term),
-    /// Another life is, in this term.
-    Held(Revision),
-}
 
 /// The term of this life as manager. It may be over without being noticed: then all calls are refused.
 #[derive(Debug)]
@@ -83,7 +76,7 @@ pub enum TermError {
 }
 
 impl Term {
-    pub(crate) fn new(member: &Member, number: Revision) -> Self {
+    fn new(member: &Member, number: Revision) -> Self {
         Self {
             registry: Arc::clone(&member.registry),
             clock: Arc::clone(&member.clock),

@@ -63,7 +63,7 @@ impl Placement {
     }
 
     /// The key after the assignment. `logs` of a range that is served names its owner, of one that is opened those whose
-    /// replay was not finished, of a released one nobody.
+    /// replay was not finished, of a released one none.
     fn record(&self) -> RangeRecord {
         RangeRecord {
             shape: self.shape().clone(),

@@ -50,9 +50,7 @@ async fn the_gate_closes_before_the_lease_ends() {
     assert!(cut_at.elapsed() <= TTL);
     // It hears of it when it is connected again, and never serves again.
     a.link.cut(false);
-    tokio::time::timeout(LONG, a.member.gate().over())
-        .await
-        .unwrap();
+    a.over().await;
     assert!(!a.member.gate().opened(LONG).await);
 }
 
@@ -75,9 +73,7 @@ async fn a_life_is_over_when_its_key_is_gone() {
     let a = world.join("a").await;
     world.memory.wipe();
     let wiped_at = Instant::now();
-    tokio::time::timeout(LONG, a.member.gate().over())
-        .await
-        .unwrap();
+    a.over().await;
     assert!(!a.member.gate().is_open());
     assert!(wiped_at.elapsed() <= a.member.timing().keep_alive_every());
     let lease = a.life().0;
@@ -149,7 +145,7 @@ async fn a_process_joins_again_after_its_life() {
     let world = World::new();
     let a = world.join("a").await;
     world.memory.wipe();
-    a.member.gate().over().await;
+    a.over().await;
     let old = a.life();
     let again = world.try_join("a", a.member.end()).await.unwrap();
     assert_ne!(again.life(), old);

@@ -1,5 +1,6 @@
 //! Assignment, activation and release of ranges: rules I2 to I4.
 
+use partita_coordinator::registry::{Operation, Transaction};
 use partita_coordinator::{
     Assignment, OwnershipError, RangeId, RangeState, Registry as _, RegistryError, Seen, TermError,
 };
@@ -157,7 +158,7 @@ async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
     world.served(&term, 1, &a).await;
     a.link.cut(true);
     world.memory.wipe();
-    b.member.gate().over().await;
+    b.over().await;
     let b = world.try_join("b", b.member.end()).await.unwrap();
     let term = b.elected().await;
     let after_wipe = Seen::Absent {
@@ -284,4 +285,12 @@ async fn the_first_assignment_waits_once_for_each_range() {
     // The time that was waited for one range does not count for another.
     let other = term.assign(&[placement(2, absent(), &a)]).await;
     assert!(matches!(other, Err(TermError::TooEarly(RangeId(2), _))));
+    // Nor for the same range, when its key was there since.
+    let delete = Transaction {
+        changes: vec![Operation::Delete("ranges/1".to_owned())],
+        ..Transaction::default()
+    };
+    world.memory.commit(delete).await.unwrap();
+    let again = term.assign(&[placement(1, absent(), &a)]).await;
+    assert!(matches!(again, Err(TermError::TooEarly(RANGE, _))));
 }

@@ -155,6 +155,12 @@ impl Process {
         self.owner().life
     }
 
+    /// Waits until the life is over.
+    pub(crate) async fn over(&self) {
+        let over = tokio::time::timeout(LONG, self.member.gate().over());
+        over.await.expect("the life goes on");
+    }
+
     pub(crate) async fn elected(&self) -> Term {
         match self.member.stand().await.unwrap() {
             Election::Elected(term) => term,
