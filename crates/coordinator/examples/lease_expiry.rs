@@ -109,11 +109,15 @@ fn print(what: &str, mut times: Vec<Duration>) {
 
 /// One holder lives for a while, and dies between two keepalives.
 async fn death(registry: Arc<dyn Registry>, key: String, ttl: Duration) -> (Duration, Death) {
+    let mut random = Rng::with_seed(partita_rt::random::u64());
+    // etcd looks for expired leases every 500 ms. A round begins when the one before was noticed, so without this pause
+    // all deaths would have the same distance from its next look.
+    tokio::time::sleep(Duration::from_secs(1).mul_f64(random.f64())).await;
     let granted = registry.grant(ttl).await.unwrap();
     let created = put(&*registry, &key, Some(granted.lease)).await;
     let every = granted.ttl / 4;
     let mut kept_at = Instant::now();
-    let lives = every * 2 + every.mul_f64(Rng::with_seed(partita_rt::random::u64()).f64());
+    let lives = every * 2 + every.mul_f64(random.f64());
     let end = Instant::now() + lives;
     loop {
         let sent_at = Instant::now();

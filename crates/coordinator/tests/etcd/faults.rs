@@ -9,7 +9,7 @@ use partita_coordinator::{
 };
 use partita_rt::Tasks;
 
-use crate::members::{LONG, RANGE, absent, assign, elected, join, served, when};
+use crate::members::{LONG, RANGE, absent, assign, elected, join, served, when, when_elected};
 use crate::process::{Etcd, answers, registry};
 
 async fn put(registry: &dyn Registry, key: &str) -> Result<(), RegistryError> {
@@ -153,12 +153,7 @@ async fn a_watch_ends_with_a_compaction_and_the_table_goes_on() {
     let event = tokio::time::timeout(LONG, late.next()).await.unwrap();
     assert_eq!(event, WatchEvent::Compacted);
     let term = elected(&a).await;
-    when(&routes, |table| {
-        table
-            .manager()
-            .is_some_and(|manager| manager.created == term.number())
-    })
-    .await;
+    when_elected(&routes, &term).await;
 }
 
 /// etcd stands still for longer than the TTL: the gate closes in time, and another server takes over or the life goes on,

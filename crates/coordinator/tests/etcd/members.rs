@@ -73,3 +73,12 @@ pub(crate) async fn when(routes: &Routes, accept: impl FnMut(&Table) -> bool) ->
     let table = routes.wait_for(LONG, accept).await;
     table.expect("the table does not change as expected")
 }
+
+/// Waits until the table shows the term.
+pub(crate) async fn when_elected(routes: &Routes, term: &Term) {
+    let elected = |table: &Table| {
+        let manager = table.manager();
+        manager.is_some_and(|manager| manager.created == term.number())
+    };
+    when(routes, elected).await;
+}

@@ -8,7 +8,7 @@ use partita_coordinator::{EtcdConfig, EtcdRegistry, Registry as _, RegistryError
 use partita_rt::Tasks;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::members::{elected, join, when};
+use crate::members::{elected, join, when, when_elected};
 use crate::process::{Etcd, answers, registry};
 
 /// Writes a certificate and its key, signed by the authority, for this host.
@@ -107,10 +107,5 @@ async fn another_member_answers_when_one_dies() {
     etcds[0].kill();
     answers(&registry).await;
     let term = elected(&a).await;
-    when(&routes, |table| {
-        table
-            .manager()
-            .is_some_and(|manager| manager.created == term.number())
-    })
-    .await;
+    when_elected(&routes, &term).await;
 }

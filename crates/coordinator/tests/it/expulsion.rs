@@ -5,14 +5,12 @@ use std::time::Duration;
 use partita_coordinator::{Expulsion, Registry as _, RegistryError, Seen, TermError};
 use tokio::time::Instant;
 
-use crate::world::{TTL, World, placement};
+use crate::world::{TTL, World, placement, two};
 
 /// Rule `WaitsForDeadline`: the expelled server may not hear of it and answer until its gate closes.
 #[tokio::test(start_paused = true)]
 async fn ranges_of_an_expelled_server_wait_until_its_gate_is_closed() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     world.served(&term, 1, &a).await;
     a.member.gate().confirm(TTL).await;
     a.link.cut(true);

@@ -5,7 +5,7 @@ use partita_coordinator::{
     Assignment, OwnershipError, RangeId, RangeState, Registry as _, RegistryError, Seen, TermError,
 };
 
-use crate::world::{TTL, World, absent, placement};
+use crate::world::{TTL, World, absent, placement, two};
 
 const RANGE: RangeId = RangeId(1);
 
@@ -66,9 +66,7 @@ async fn the_logs_of_a_dead_owner_are_kept_until_one_serves() {
 /// Rule `OldOwnerGone`.
 #[tokio::test(start_paused = true)]
 async fn a_range_of_a_living_owner_is_not_assigned() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     world.served(&term, 1, &a).await;
     let take = placement(1, Seen::Key(world.key(1).await), &b);
     let refused = term.assign(std::slice::from_ref(&take)).await;
@@ -80,9 +78,7 @@ async fn a_range_of_a_living_owner_is_not_assigned() {
 /// Rule `OldLifeNotName`: a restarted process has the name of its predecessor.
 #[tokio::test(start_paused = true)]
 async fn the_range_of_an_earlier_life_is_assigned() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, _b, term) = two().await;
     world.served(&term, 1, &a).await;
     drop(a);
     let again = world.join("a").await;
@@ -93,9 +89,7 @@ async fn the_range_of_an_earlier_life_is_assigned() {
 /// Rule `AssignmentComparesRevision`: a transaction that is repeated, or decided on old news, changes nothing.
 #[tokio::test(start_paused = true)]
 async fn a_range_that_changed_is_not_assigned() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let tenure = world.served(&term, 1, &a).await;
     a.member.release(&tenure).await.unwrap();
     let take = placement(1, Seen::Key(world.key(1).await), &b);
@@ -113,9 +107,7 @@ async fn a_range_that_changed_is_not_assigned() {
 
 #[tokio::test(start_paused = true)]
 async fn a_range_is_not_assigned_to_a_life_that_is_over() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let tenure = world.served(&term, 1, &b).await;
     b.member.release(&tenure).await.unwrap();
     world.memory.revoke(a.life().0).await.unwrap();
@@ -127,9 +119,7 @@ async fn a_range_is_not_assigned_to_a_life_that_is_over() {
 /// All ranges of an assignment, or none.
 #[tokio::test(start_paused = true)]
 async fn ranges_are_assigned_together() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let of_a = world.served(&term, 1, &a).await;
     world.served(&term, 2, &b).await;
     a.member.release(&of_a).await.unwrap();
@@ -152,9 +142,7 @@ async fn ranges_are_assigned_together() {
 /// Rule `WaitsForDeadline` in an empty registry: the last owner may still answer.
 #[tokio::test(start_paused = true)]
 async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     world.served(&term, 1, &a).await;
     a.link.cut(true);
     world.memory.wipe();
@@ -185,9 +173,7 @@ async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
 /// Rule `ActivationComparesRevision`.
 #[tokio::test(start_paused = true)]
 async fn an_assignment_that_was_superseded_is_not_activated() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let tenure = world.served(&term, 1, &b).await;
     b.member.release(&tenure).await.unwrap();
     let late = world.assign(&term, 1, &a).await;
@@ -211,9 +197,7 @@ async fn an_assignment_that_was_superseded_is_not_activated() {
 /// Rule `ActivationComparesLease`: the newest assignment, but the life is over.
 #[tokio::test(start_paused = true)]
 async fn a_life_that_is_over_activates_nothing() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let tenure = world.served(&term, 1, &b).await;
     b.member.release(&tenure).await.unwrap();
     let assignment = world.assign(&term, 1, &a).await;

@@ -2,7 +2,7 @@
 
 use partita_coordinator::{RangeId, RangeState, Registry as _, TermError};
 
-use crate::world::{World, shape};
+use crate::world::{shape, two};
 
 const LEFT: RangeId = RangeId(2);
 const RIGHT: RangeId = RangeId(3);
@@ -13,9 +13,7 @@ fn halves() -> [(RangeId, partita_coordinator::RangeShape); 2] {
 
 #[tokio::test(start_paused = true)]
 async fn a_split_and_a_merge_keep_the_owner() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     let parent = world.served(&term, 1, &a).await;
     let old = [(parent.range, world.key(1).await)];
     let revision = term.replace(&old, &halves(), 7).await.unwrap();
@@ -41,9 +39,7 @@ async fn a_split_and_a_merge_keep_the_owner() {
 
 #[tokio::test(start_paused = true)]
 async fn keys_that_changed_are_not_replaced() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, _b, term) = two().await;
     let parent = world.served(&term, 1, &a).await;
     let seen = [(parent.range, world.key(1).await)];
     a.member.release(&parent).await.unwrap();
@@ -62,9 +58,7 @@ async fn keys_that_changed_are_not_replaced() {
 
 #[tokio::test(start_paused = true)]
 async fn ranges_of_two_owners_are_not_merged() {
-    let world = World::new();
-    let (a, b) = (world.join("a").await, world.join("b").await);
-    let term = b.elected().await;
+    let (world, a, b, term) = two().await;
     world.served(&term, 2, &a).await;
     world.served(&term, 3, &b).await;
     let old = [(LEFT, world.key(2).await), (RIGHT, world.key(3).await)];

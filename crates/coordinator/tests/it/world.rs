@@ -169,6 +169,14 @@ impl Process {
     }
 }
 
+/// Two processes, of which the second is the manager.
+pub(crate) async fn two() -> (World, Process, Process, Term) {
+    let world = World::new();
+    let (a, b) = (world.join("a").await, world.join("b").await);
+    let term = b.elected().await;
+    (world, a, b, term)
+}
+
 pub(crate) fn shape(start: &[u8], end: Option<&[u8]>) -> RangeShape {
     RangeShape {
         epoch: 1,
