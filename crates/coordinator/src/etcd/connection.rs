@@ -23,8 +23,11 @@ use super::messages;
 /// How long connecting to a member may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
-/// Bytes that etcd may send before they are read, for a stream and for the connection. A listing of 3,000 ranges is 1 MB.
-const WINDOW: u32 = 4 << 20;
+/// Bytes that etcd may send on a stream before they are read. A listing of 3,000 ranges is 1 MB.
+const STREAM_WINDOW: u32 = 4 << 20;
+
+/// The same for the connection: more, so that a watch that is read slowly does not hold back keepalives.
+const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
 
 /// A connection. Clones share it.
 #[derive(Clone, Debug)]
@@ -84,8 +87,8 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let (sender, connection) = h2::client::Builder::new()
-            .initial_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .enable_push(false)
             .handshake(stream)
             .await

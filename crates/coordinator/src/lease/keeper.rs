@@ -10,6 +10,9 @@ use crate::registry::{Registry, RegistryError};
 /// The pause after a keepalive that was not answered.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The least time between keepalives, however many reads wait for one: 500 a second.
+const GAP: Duration = Duration::from_millis(2);
+
 /// Keeps the lease of a life alive, until the life is over. Ends the life when the registry says that the lease is gone.
 pub(crate) async fn keep(
     registry: Arc<dyn Registry>,
@@ -21,6 +24,7 @@ pub(crate) async fn keep(
     let key = server_key(&name);
     let mut pause = timing.keep_alive_every();
     let mut failing = false;
+    let mut not_before = tokio::time::Instant::now();
     while !gate.is_over() {
         if failing {
             // Also when a caller waits, so that a registry that is down is not flooded.
@@ -28,10 +32,12 @@ pub(crate) async fn keep(
         } else {
             // The pause is over when it is over; a caller only shortens it.
             let _ = tokio::time::timeout(pause, gate.wanted()).await;
+            tokio::time::sleep_until(not_before).await;
         }
         if gate.is_over() {
             return;
         }
+        not_before = tokio::time::Instant::now() + GAP;
         let sent = gate.sent();
         match renew(&*registry, &key, life).await {
             Ok(Some(ttl)) => {

@@ -89,3 +89,13 @@ async fn a_life_that_is_over_is_not_elected() {
     assert_eq!(refused, RegistryError::LeaseEnded);
     assert!(world.table().await.manager().is_none());
 }
+
+/// A wipe leaves the lease, but the life is over.
+#[tokio::test(start_paused = true)]
+async fn a_life_without_its_key_is_not_elected() {
+    let world = World::new();
+    let a = world.join("a").await;
+    world.memory.wipe();
+    let refused = a.member.stand().await.unwrap_err();
+    assert_eq!(refused, RegistryError::LeaseEnded);
+}

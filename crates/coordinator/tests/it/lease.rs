@@ -96,6 +96,20 @@ async fn reads_are_confirmed_only_while_the_registry_answers() {
     assert!(!a.member.gate().confirm(Duration::from_secs(1)).await);
 }
 
+/// However many reads wait, and however quick the registry is.
+#[tokio::test(start_paused = true)]
+async fn confirmed_reads_do_not_flood_the_registry() {
+    let world = World::new();
+    let a = world.join("a").await;
+    let began = Instant::now();
+    for _ in 0..100 {
+        let gate = a.member.gate();
+        let both = tokio::join!(gate.confirm(LONG), gate.confirm(LONG));
+        assert_eq!(both, (true, true));
+    }
+    assert!(began.elapsed() >= Duration::from_millis(190));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_name_has_one_life() {
     let world = World::new();
