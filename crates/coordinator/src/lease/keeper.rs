@@ -10,8 +10,8 @@ use crate::registry::{Registry, RegistryError};
 /// The pause after a keepalive that was not answered.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The least time between keepalives, however many reads wait for one: 500 a second.
-const GAP: Duration = Duration::from_millis(2);
+/// The least time between keepalives, however many reads wait for one: 1,000 a second.
+const GAP: Duration = Duration::from_millis(1);
 
 /// Keeps the lease of a life alive, until the life is over. Ends the life when the registry says that the lease is gone.
 pub(crate) async fn keep(

@@ -1,5 +1,6 @@
 //! Terms of managers.
 
+use partita_coordinator::registry::{Operation, Transaction};
 use partita_coordinator::{Election, Registry as _, RegistryError, Seen, TermError};
 
 use crate::world::{TTL, World, placement};
@@ -98,4 +99,21 @@ async fn a_life_without_its_key_is_not_elected() {
     world.memory.wipe();
     let refused = a.member.stand().await.unwrap_err();
     assert_eq!(refused, RegistryError::LeaseEnded);
+}
+
+/// The life is the same, so only the number tells the terms apart.
+#[tokio::test(start_paused = true)]
+async fn an_earlier_term_of_the_same_life_is_over() {
+    let world = World::new();
+    let a = world.join("a").await;
+    let first = a.elected().await;
+    let delete = Transaction {
+        changes: vec![Operation::Delete("manager".to_owned())],
+        ..Transaction::default()
+    };
+    world.memory.commit(delete).await.unwrap();
+    let second = a.elected().await;
+    assert!(!first.confirm().await.unwrap());
+    assert_eq!(first.settle(a.life(), TTL).await, Err(TermError::Over));
+    assert!(second.number() > first.number());
 }
