@@ -19,6 +19,11 @@ pub trait Clock: Debug + Send + Sync + 'static {
     /// A reading of the monotonic clock. Never smaller than an earlier reading.
     fn monotonic(&self) -> Instant;
 
+    /// The time since the machine started, including the time that it was suspended. Never smaller than an earlier
+    /// reading. For deadlines that other machines rely on, such as that of a lease: the monotonic clock stands still
+    /// while a machine sleeps, so a process that wakes up would take its lease for valid.
+    fn boot(&self) -> Duration;
+
     /// The processor time that all threads of this process have used.
     fn processor(&self) -> Duration;
 }
@@ -40,6 +45,17 @@ impl Clock for SystemClock {
         Instant::now()
     }
 
+    fn boot(&self) -> Duration {
+        // Elsewhere, the monotonic clock already counts the time that the machine sleeps.
+        #[cfg(target_os = "linux")]
+        let id = rustix::time::ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let id = rustix::time::ClockId::Monotonic;
+        let passed = rustix::time::clock_gettime(id);
+        // The conversion cannot fail, because the value is never negative.
+        passed.try_into().unwrap_or_default()
+    }
+
     fn processor(&self) -> Duration {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         // The conversion cannot fail, because the value is never negative.
@@ -52,6 +68,7 @@ impl Clock for SystemClock {
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     time: Arc<Mutex<(SystemTime, Instant)>>,
+    boot: Arc<Mutex<Duration>>,
     processor: Arc<Mutex<Duration>>,
 }
 
@@ -62,15 +79,17 @@ impl ManualClock {
     pub fn new(now: SystemTime) -> Self {
         Self {
             time: Arc::new(Mutex::new((now, Instant::now()))),
+            boot: Arc::default(),
             processor: Arc::default(),
         }
     }
 
-    /// Moves both wall time and monotonic time forward.
+    /// Moves wall time, monotonic time and the time since the start forward.
     pub fn advance(&self, by: Duration) {
         let mut time = self.time.lock();
         time.0 += by;
         time.1 += by;
+        *self.boot.lock() += by;
     }
 
     /// Adds processor time.
@@ -95,6 +114,10 @@ impl Clock for ManualClock {
         self.time.lock().1
     }
 
+    fn boot(&self) -> Duration {
+        *self.boot.lock()
+    }
+
     fn processor(&self) -> Duration {
         *self.processor.lock()
     }
@@ -110,7 +133,7 @@ pub struct ShiftedClock {
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Shift {
-    /// Time added to both the wall time and the monotonic time.
+    /// Time added to all times but the processor's.
     passed: Duration,
     /// Time added to the wall time only.
     ahead: Duration,
@@ -126,7 +149,7 @@ impl ShiftedClock {
         clock
     }
 
-    /// Moves both wall time and monotonic time forward.
+    /// Moves wall time, monotonic time and the time since the start forward.
     pub fn advance(&self, by: Duration) {
         self.shift.lock().passed += by;
     }
@@ -146,6 +169,10 @@ impl Clock for ShiftedClock {
 
     fn monotonic(&self) -> Instant {
         SystemClock.monotonic() + self.shift.lock().passed
+    }
+
+    fn boot(&self) -> Duration {
+        SystemClock.boot() + self.shift.lock().passed
     }
 
     fn processor(&self) -> Duration {
@@ -168,6 +195,7 @@ mod tests {
         shared.advance(Duration::from_millis(5));
         assert_eq!(clock.now(), start + Duration::from_millis(5));
         assert_eq!(clock.monotonic() - before, Duration::from_millis(5));
+        assert_eq!(clock.boot(), Duration::from_millis(5));
 
         shared.set_wall(start);
         assert_eq!(clock.now(), start);
@@ -191,5 +219,7 @@ mod tests {
     fn the_system_clock_is_after_2023() {
         assert!(SystemClock.now() > SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
         assert!(SystemClock.monotonic() <= SystemClock.monotonic());
+        let booted = SystemClock.boot();
+        assert!(booted > Duration::ZERO && booted <= SystemClock.boot());
     }
 }

@@ -89,6 +89,22 @@ impl Network for MachineNetwork {
     }
 }
 
+/// Connects to a port of `host`, an address or a name: tries each address of the name. Not simulated, so only for parts
+/// that a simulation replaces. Cancel safe.
+///
+/// # Errors
+/// Those of the operating system, for the last address.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the only place that opens real connections"
+)]
+pub async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port)).await?;
+    // Small messages, each of which the peer waits for.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -174,6 +190,14 @@ mod tests {
         let mut bytes = [0; 4];
         stream.read_exact(&mut bytes).await.unwrap();
         assert_eq!(&bytes, b"ping");
+    }
+
+    #[tokio::test]
+    async fn connect_finds_a_listener_by_name() {
+        let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
+        let port = listener.address().unwrap().port();
+        let (accepted, client) = tokio::join!(listener.accept(), connect("localhost", port));
+        echoes(accepted.unwrap().0, client.unwrap()).await;
     }
 
     /// With the standard library's queue of 128 connections, each further client would wait for a second.

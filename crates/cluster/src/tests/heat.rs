@@ -25,6 +25,10 @@ impl Clock for TestClock {
         tokio::time::Instant::now().into_std()
     }
 
+    fn boot(&self) -> Duration {
+        self.0.elapsed()
+    }
+
     fn processor(&self) -> Duration {
         self.0.elapsed() / 2
     }

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use super::Error;
 
-/// The held locks; released when dropped.
+/// The held locks of a directory; released when dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     /// `None` on a file system that cannot lock directories.
     _directory: Option<File>,
     /// `None` if the file is missing and must not be created.
@@ -21,8 +21,11 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks the directory.
-    pub(super) fn take(directory: &Path) -> Result<Self, Error> {
+    /// Locks the directory, which must exist. Blocking: some file operations.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when another process has locked it, else [`Error::Io`].
+    pub fn take(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("lock");
         let locked = lock_directory(directory)?;
         let mut file = OpenOptions::new()

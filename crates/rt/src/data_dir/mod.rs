@@ -30,7 +30,7 @@ use object_store::local::LocalFileSystem;
 pub use building::Building;
 pub use closed::{ClosedDataDir, StoredFile};
 pub use error::Error;
-use lock::Lock;
+pub use lock::Lock;
 use open_files::OpenFiles;
 
 use crate::store_layer::Layered;

@@ -18,6 +18,10 @@ impl Clock for SimulatedClock {
         SystemClock.monotonic()
     }
 
+    fn boot(&self) -> Duration {
+        SystemClock.boot()
+    }
+
     fn processor(&self) -> Duration {
         Duration::ZERO
     }
