@@ -58,11 +58,7 @@ impl<'a> ForwardedAnswer<'a> {
     /// # Errors
     /// [`DecodeError`].
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut input = Reader::new(bytes);
-        let version = input.byte("version")?;
-        if version != VERSION {
-            return Err(DecodeError::Version(version));
-        }
+        let mut input = Reader::new(bytes, VERSION)?;
         let answer = match input.byte("kind of answer")? {
             0 => Self::Answered {
                 status: input.u16("status")?,

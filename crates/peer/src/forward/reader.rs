@@ -32,8 +32,13 @@ pub enum DecodeError {
 pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
+    /// A reader behind the version, which must be `version`.
+    pub(super) fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
+        let mut input = Self(bytes);
+        match input.byte("version")? {
+            found if found == version => Ok(input),
+            other => Err(DecodeError::Version(other)),
+        }
     }
 
     /// Checks that everything was read.

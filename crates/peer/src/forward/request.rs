@@ -135,11 +135,7 @@ impl<'a> ForwardedRequest<'a> {
     /// # Errors
     /// [`DecodeError`].
     pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut input = Reader::new(bytes);
-        let version = input.byte("version")?;
-        if version != VERSION {
-            return Err(DecodeError::Version(version));
-        }
+        let mut input = Reader::new(bytes, VERSION)?;
         let request = Self {
             service: match input.byte("service")? {
                 0 => ServiceId::Table,

@@ -15,7 +15,7 @@ use tokio_rustls::client::TlsStream;
 use super::connect_error::{ConnectError, Target};
 use super::greeting::{Greeting, read_greeting};
 use super::settings::{
-    CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_BUFFER_BYTES, STREAM_WINDOW_BYTES, Settings,
+    ANSWER_WINDOW_BYTES, CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_BUFFER_BYTES, Settings,
 };
 
 /// A connection, which must be polled for its requests to progress.
@@ -58,7 +58,7 @@ async fn open(
         }
     }
     let opened = Builder::new()
-        .initial_window_size(STREAM_WINDOW_BYTES)
+        .initial_window_size(ANSWER_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES_MAX)
         // Before the server has said so itself: all servers have the same limit.

@@ -7,7 +7,8 @@ use h2::client::{ResponseFuture, SendRequest};
 use h2::{PingPong, SendStream};
 use http::{Method, Request, Uri, Version};
 use parking_lot::Mutex;
-use partita_rt::Tasks;
+use partita_rt::{Shutdown, Tasks};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::connect::Driver;
@@ -28,6 +29,8 @@ pub(super) struct Link {
 struct Usage {
     places_max: u32,
     state: Mutex<State>,
+    /// Notified when the last request has ended.
+    is_unused: Notify,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,10 @@ impl Drop for InFlight {
         let mut state = self.0.state.lock();
         state.in_flight -= 1;
         state.idle_since = Instant::now();
+        if state.in_flight == 0 {
+            drop(state);
+            self.0.is_unused.notify_waiters();
+        }
     }
 }
 
@@ -69,6 +76,22 @@ impl Usage {
 
     fn close(&self) {
         self.state.lock().is_closed = true;
+    }
+
+    /// Waits for the shutdown of this process and for the last request, and closes the connection for further ones.
+    async fn shut_down(&self, shutdown: Shutdown) {
+        shutdown.requested().await;
+        loop {
+            let unused = self.is_unused.notified();
+            {
+                let mut state = self.state.lock();
+                if state.in_flight == 0 {
+                    state.is_closed = true;
+                    return;
+                }
+            }
+            unused.await;
+        }
     }
 
     /// Waits until the connection has been unused for the time limit, and closes it for further requests.
@@ -105,10 +128,15 @@ impl Link {
                 idle_since: Instant::now(),
                 is_closed: false,
             }),
+            is_unused: Notify::new(),
         });
         let pings = driver.ping_pong();
-        let driving = drive(driver, pings, Arc::clone(&usage), settings.clone());
-        tasks.spawn("connection to a peer", driving);
+        let driving = Driving {
+            usage: Arc::clone(&usage),
+            settings: settings.clone(),
+            shutdown: tasks.shutdown(),
+        };
+        tasks.spawn("connection to a peer", driving.drive(driver, pings));
         let mut opening = Request::new(());
         *opening.method_mut() = Method::POST;
         *opening.uri_mut() = Uri::from_static("https://peer/");
@@ -146,18 +174,29 @@ impl Link {
     }
 }
 
-/// Drives a connection until it ends, is idle, or the peer is dead. Requests without an answer then fail.
-async fn drive(driver: Driver, pings: Option<PingPong>, usage: Arc<Usage>, settings: Settings) {
-    let (interval, patience) = (settings.ping_interval, settings.ping_timeout);
-    let dead = heartbeat(pings, interval, patience, || usage.is_used());
-    tokio::select! {
-        ended = driver => {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a connection to a peer broke");
+/// What a driver of a connection needs.
+struct Driving {
+    usage: Arc<Usage>,
+    settings: Settings,
+    shutdown: Shutdown,
+}
+
+impl Driving {
+    /// Drives a connection until it ends, is idle, or the peer is dead. Requests without an answer then fail.
+    async fn drive(self, driver: Driver, pings: Option<PingPong>) {
+        let (usage, settings) = (&self.usage, &self.settings);
+        let (interval, patience) = (settings.ping_interval, settings.ping_timeout);
+        let dead = heartbeat(pings, interval, patience, || usage.is_used());
+        tokio::select! {
+            ended = driver => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection to a peer broke");
+                }
             }
+            () = dead => tracing::warn!("a peer does not answer pings: its requests are given up"),
+            () = usage.idle(settings) => {}
+            () = usage.shut_down(self.shutdown) => {}
         }
-        () = dead => tracing::warn!("a peer does not answer pings: its requests are given up"),
-        () = usage.idle(&settings) => {}
+        usage.close();
     }
-    usage.close();
 }

@@ -32,7 +32,8 @@ pub(super) struct Shared {
 }
 
 impl Peers {
-    /// Peers that are reached over a network. Connections are tasks of `tasks`.
+    /// Peers that are reached over a network. Connections are tasks of `tasks`; after its shutdown they close with their
+    /// last request, so shut it down after the fronts have ended.
     #[must_use]
     pub fn new(
         identity: Arc<Identity>,

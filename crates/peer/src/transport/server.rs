@@ -19,7 +19,7 @@ use super::greeting::greet;
 use super::heartbeat::heartbeat;
 use super::serve::{Handler, serve};
 use super::settings::{
-    CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_BUFFER_BYTES, STREAM_WINDOW_BYTES, Settings,
+    CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_BUFFER_BYTES, REQUEST_WINDOW_BYTES, Settings,
 };
 use crate::key::{Identity, KeyError, ServerName, name_of};
 
@@ -126,7 +126,7 @@ impl Server {
         let name = name.ok_or_else(|| io::Error::other("the certificate has no server name"))?;
         greet(&mut stream).await?;
         let connection = Builder::new()
-            .initial_window_size(STREAM_WINDOW_BYTES)
+            .initial_window_size(REQUEST_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_frame_size(FRAME_BYTES_MAX)
             .max_concurrent_streams(self.settings.streams_max)

@@ -47,11 +47,15 @@ impl Default for Settings {
     }
 }
 
-/// How much of a message may be in flight before its receiver takes it.
-pub(super) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
+/// How much of a request may be in flight before the server takes it: a whole batch.
+pub(super) const REQUEST_WINDOW_BYTES: u32 = 4 << 20;
 
-/// How much of all messages of a connection may be in flight.
-pub(super) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// How much of an answer may be in flight before the client takes it. A small part of the connection's window, so that
+/// clients of a front that read slowly do not stop the answers of others.
+pub(super) const ANSWER_WINDOW_BYTES: u32 = 256 << 10;
+
+/// How much of all messages of a connection may be in flight in one direction.
+pub(super) const CONNECTION_WINDOW_BYTES: u32 = 32 << 20;
 
 /// The largest frame: a page of 1 MiB has 16 frames.
 pub(super) const FRAME_BYTES_MAX: u32 = 64 << 10;

@@ -68,6 +68,19 @@ async fn a_request_that_is_given_up_is_dropped_by_the_peer() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_shuts_down_closes_with_its_last_request() {
+    let pair = Pair::start(patient()).await;
+    pair.send("before").await.unwrap().unwrap();
+    let sending = pair.send("wait");
+    pair.handler.wait_for(b"wait").await;
+    pair.client_tasks.shut_down();
+    pair.handler.may_answer.0.add_permits(1);
+    assert_eq!(sending.await.unwrap().unwrap().head, "a sent wait");
+    let unfinished = pair.client_tasks.drain(Duration::from_secs(60)).await;
+    assert_eq!(unfinished, Vec::<&str>::new());
+}
+
 /// The answer to a request under way arrives; a later request is not processed, and can go elsewhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_shuts_down_answers_what_it_has_begun() {
