@@ -4,21 +4,19 @@
 //! cargo run --release -p partita-peer --example hop [ROUNDS]
 //! ```
 //!
-//! It starts itself as the owner. Processor time of both processes is what counts; the time on the clock depends on
+//! `TOKIO_WORKER_THREADS=1` gives each process one thread. It starts itself as the owner. Processor time of both processes is what counts; the time on the clock depends on
 //! what else runs.
 
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures::StreamExt as _;
-use futures::stream;
 use partita_peer::forward::{
     Access, ForwardedAnswer, ForwardedRequest, Grant, RangeId, Scheme, ServiceId, Tenure,
 };
@@ -121,29 +119,48 @@ async fn owner_time(peer: &Peer) -> Result<Duration, Failure> {
     Ok(Duration::from_nanos(u64::from_le_bytes(*bytes)))
 }
 
-async fn measure(
-    peer: &Peer,
-    target: &str,
+/// The latencies of one client that sends one request after the other.
+async fn client(peer: Peer, load: Load) -> Result<Vec<Duration>, Failure> {
+    let mut latencies = Vec::with_capacity(load.each);
+    for _ in 0..load.each {
+        let sent = Instant::now();
+        send(&peer, load.class, load.target).await?;
+        latencies.push(sent.elapsed());
+    }
+    Ok(latencies)
+}
+
+/// What is measured: the clients, and the requests of each.
+#[derive(Clone, Copy)]
+struct Load {
+    target: &'static str,
     class: Class,
-    at_once: usize,
-    count: usize,
-) -> Result<(), Failure> {
+    clients: usize,
+    each: usize,
+}
+
+async fn measure(peer: &Peer, tasks: &Tasks, load: Load) -> Result<(), Failure> {
     let owner = owner_time(peer).await?;
     let (front, began) = (SystemClock.processor(), Instant::now());
-    let sending = stream::iter(0..count).map(|_| async {
-        let sent = Instant::now();
-        send(peer, class, target).await.map(|_| sent.elapsed())
-    });
-    let results: Vec<_> = sending.buffer_unordered(at_once).collect().await;
+    let clients: Vec<_> = (0..load.clients)
+        .map(|_| tasks.spawn("client", client(peer.clone(), load)))
+        .collect();
+    let mut latencies = Vec::new();
+    for client in clients {
+        latencies.extend(client.await??);
+    }
     let wall = began.elapsed();
     let front = SystemClock.processor() - front;
     let owner = owner_time(peer).await? - owner;
-    let mut latencies = results.into_iter().collect::<Result<Vec<_>, _>>()?;
     latencies.sort();
+    let count = latencies.len();
     let each = |time: Duration| time.as_secs_f64() * 1e6 / count as f64;
     let percentile = |share: usize| latencies[(count - 1) * share / 100].as_secs_f64() * 1e6;
+    let Load {
+        target, clients, ..
+    } = load;
     println!(
-        "{target:<6} {at_once:>3} at once: front {:6.1} µs, owner {:6.1} µs, both {:6.1} µs of processor; p50 {:7.0} µs, \
+        "{target:<6} {clients:>3} at once: front {:6.1} µs, owner {:6.1} µs, both {:6.1} µs of processor; p50 {:7.0} µs, \
          p99 {:7.0} µs; {:8.0} a second",
         each(front),
         each(owner),
@@ -181,21 +198,25 @@ async fn own(key: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn front(key: &Path, owner: &mut Child, rounds: usize) -> Result<(), Failure> {
-    let mut address = String::new();
-    let output = owner.stdout.take().ok_or("no output of the owner")?;
-    BufReader::new(output).read_line(&mut address)?;
-    let network = Arc::new(MachineNetwork);
-    let settings = Settings::default();
-    let peers = Peers::new(identity(key, "front")?, network, settings, Tasks::new());
+/// Sends requests to the owner that has printed its address.
+async fn front(key: PathBuf, address: String, rounds: usize) -> Result<(), Failure> {
+    let (tasks, network) = (Tasks::new(), Arc::new(MachineNetwork));
+    let identity = identity(&key, "front")?;
+    let peers = Peers::new(identity, network, Settings::default(), tasks.clone());
     let peer = peers.peer(&ServerName::new("owner")?, &address.trim().parse()?)?;
-    measure(&peer, "/warm", Class::Small, 64, 20_000).await?;
+    let load = |target, class, clients, count: usize| Load {
+        target,
+        class,
+        clients,
+        each: count / clients,
+    };
+    measure(&peer, &tasks, load("/warm", Class::Small, 64, 20_000)).await?;
     for _ in 0..rounds {
-        for at_once in [1, 16, 64] {
-            measure(&peer, "/get", Class::Small, at_once, 40_000).await?;
+        for clients in [1, 16, 64] {
+            measure(&peer, &tasks, load("/get", Class::Small, clients, 40_000)).await?;
         }
-        for at_once in [1, 8] {
-            measure(&peer, "/page", Class::Bulk, at_once, 1000).await?;
+        for clients in [1, 8] {
+            measure(&peer, &tasks, load("/page", Class::Bulk, clients, 1000)).await?;
         }
     }
     Ok(())
@@ -222,10 +243,18 @@ fn main() -> Result<(), Failure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let measured = runtime.block_on(front(&key, &mut owner, rounds));
+    let mut address = String::new();
+    let output = owner.stdout.take().ok_or("no output of the owner")?;
+    BufReader::new(output).read_line(&mut address)?;
+    // A task, as in a server: the main thread is not one of the runtime's.
+    let measuring = Tasks::new();
+    let measured = runtime.block_on(async {
+        let front = front(key, address, rounds);
+        measuring.spawn("front", front).await
+    });
     // Closing its input ends the owner.
     drop(owner.stdin.take());
     owner.wait()?;
     std::fs::remove_dir_all(&home)?;
-    measured
+    measured?
 }

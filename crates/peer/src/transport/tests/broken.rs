@@ -25,6 +25,20 @@ async fn a_cut_before_the_answer_is_unknown() {
     );
 }
 
+/// The peer does not say whether it was executed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panic_of_the_handler_is_unknown_and_ends_one_request() {
+    let pair = Pair::start(patient()).await;
+    let other = pair.send("wait");
+    pair.handler.wait_for(b"wait").await;
+    for class in [Class::Small, Class::Bulk] {
+        let panicked = pair.peer().send(class, b"panic", Bytes::new()).await;
+        assert!(is_unknown(&panicked), "{panicked:?}");
+    }
+    pair.handler.may_answer.0.add_permits(1);
+    assert!(other.await.unwrap().is_ok(), "over the same connection");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_in_the_middle_of_an_answer_breaks_its_body() {
     let (pair, proxy) = through_proxy().await;

@@ -44,7 +44,7 @@ fn identity(key: &ClusterKey, server: &str, clock: Arc<dyn Clock>) -> Arc<Identi
 }
 
 /// Answers with the request. Words of the head change that:
-/// - `refuse` refuses; `wait` answers when the test allows it; `page` answers with a MiB in pieces.
+/// - `panic` panics; `refuse` refuses; `wait` answers when the test allows it; `page` answers with a MiB in pieces.
 #[derive(Debug, Default)]
 struct TestHandler {
     /// How often the handler has seen each head.
@@ -120,6 +120,7 @@ impl Handler for TestHandler {
         let head = request.head.clone();
         *self.seen.lock().entry(head.clone()).or_default() += 1;
         self.has_seen.notify_waiters();
+        assert!(!head.starts_with(b"panic"), "planted");
         if head.starts_with(b"wait") {
             self.may_answer.0.acquire().await.unwrap().forget();
         }
