@@ -5,6 +5,7 @@
 //! | [`server`] | `serve`, `check`, `connect`, `status`, `hot`, `heat`, `ranges`: a Partita server and its health |
 //! | [`admin`] | `admin split` …: actions on a range |
 //! | [`config`] | `config show` |
+//! | [`cluster`] | `cluster key` |
 //! | [`table`], [`entity`], [`log`] | tables, single entities, partitions used as logs |
 //! | [`queue`] | queues of an account, and their messages |
 //! | [`rows`] | `scan`, `count`, `partitions`, `purge`, `explain`: many rows of one table |
@@ -30,6 +31,7 @@ mod admin;
 mod args;
 mod argv0;
 mod backup;
+mod cluster;
 mod command;
 mod command_line;
 mod config;

@@ -1,6 +1,6 @@
 //! The network: listeners and connections, real or simulated.
 //!
-//! A server takes its listeners from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the
+//! A server takes its listeners and its connections to peers from a [`Network`]. [`MachineNetwork`] opens TCP sockets. A simulation implements the
 //! traits itself and makes its connections with [`simulated`].
 
 use std::fmt::Debug;
@@ -16,10 +16,13 @@ use tokio_util::either::Either;
 /// The future that an operation of the network returns.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// Opens listeners.
+/// Opens listeners and connections.
 pub trait Network: Debug + Send + Sync + 'static {
     /// Listens on a port of `host`, an address or a name; port 0 picks a free port.
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Box<dyn Listener>>;
+
+    /// Connects to a port of `host`, an address or a name. Has no time limit of its own: drop the future to give up.
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Stream>;
 }
 
 /// Accepts connections.
@@ -87,6 +90,23 @@ impl Network for MachineNetwork {
             Err(failed)
         })
     }
+
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the only place that opens real sockets"
+    )]
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Stream> {
+        Box::pin(async move {
+            let stream = TcpStream::connect((host, port)).await?;
+            send_at_once(&stream);
+            Ok(Either::Left(stream))
+        })
+    }
+}
+
+/// Each write is a whole request or response, so Nagle's algorithm would only delay it.
+fn send_at_once(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
 }
 
 /// Connects to a port of `host`, an address or a name: tries each address of the name. Not simulated, so only for parts
@@ -125,8 +145,7 @@ impl Listener for TcpListener {
     fn accept(&self) -> Answer<'_, (Stream, SocketAddr)> {
         Box::pin(async move {
             let (stream, peer) = Self::accept(self).await?;
-            // Each write is a whole response, so Nagle's algorithm would only delay it.
-            let _ = stream.set_nodelay(true);
+            send_at_once(&stream);
             Ok((Either::Left(stream), peer))
         })
     }
@@ -174,6 +193,18 @@ mod tests {
         let (stream, peer, client) = connected("127.0.0.1").await;
         assert_eq!(client.local_addr().unwrap(), peer);
         echoes(stream, client).await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_opened_and_accepted() {
+        let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
+        let port = listener.address().unwrap().port();
+        let connecting = MachineNetwork.connect("127.0.0.1", port);
+        let (accepted, client) = tokio::join!(listener.accept(), connecting);
+        echoes(accepted.unwrap().0, client.unwrap()).await;
+        drop(listener);
+        let refused = MachineNetwork.connect("127.0.0.1", port).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     #[tokio::test]

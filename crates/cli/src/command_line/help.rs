@@ -10,7 +10,7 @@ const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The commands in the order of their use, by group.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Serve", &["serve", "check", "config"]),
+    ("Serve", &["serve", "check", "config", "cluster"]),
     (
         "Data",
         &[

@@ -11,8 +11,8 @@ use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdm
 use crate::progress::message;
 use crate::remedy::remedy;
 use crate::{
-    admin, backup, config, entity, fleet, log, migrate, queue, rows, server, snapshot, stress,
-    table, transfer,
+    admin, backup, cluster, config, entity, fleet, log, migrate, queue, rows, server, snapshot,
+    stress, table, transfer,
 };
 use clap::{ArgAction, FromArgMatches as _, Parser};
 use completions::CompletionsCommand;
@@ -65,6 +65,9 @@ commands! {
         /// Settings of the server
         #[command(subcommand)]
         Config(config::ConfigCommand),
+        /// The servers of a cluster
+        #[command(subcommand)]
+        Cluster(cluster::ClusterCommand),
         /// Tables of an account
         #[command(subcommand)]
         Table(table::TableCommand),

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use partita_rt::net::{Answer, Listener, Network, Stream, simulated};
-use turmoil::net::TcpListener;
+use turmoil::net::{TcpListener, TcpStream};
 
 /// The network of the host that is running.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,10 @@ impl Network for SimulatedNetwork {
             let listener = TcpListener::bind((host, port)).await?;
             Ok(Box::new(SimulatedListener(listener)) as Box<dyn Listener>)
         })
+    }
+
+    fn connect<'a>(&'a self, host: &'a str, port: u16) -> Answer<'a, Stream> {
+        Box::pin(async move { Ok(simulated(TcpStream::connect((host, port)).await?)) })
     }
 }
 

@@ -1,0 +1,11 @@
+//! `partita cluster`: what a cluster of servers needs.
+
+mod key;
+
+use crate::command::commands;
+
+commands! {
+    pub(crate) enum ClusterCommand {
+        Key(key::KeyCommand),
+    }
+}
