@@ -69,7 +69,9 @@ impl<C: AccountCommand> Command for OnAccount<C> {
     fn run(self) -> CommandResult {
         let connection = Connection::new(&self.flags)?;
         let progress = Progress::new(&connection.traffic);
-        block_on(self.command.run(connection, progress))
+        let profile = connection.profile.clone();
+        let ended = block_on(self.command.run(connection, progress));
+        ended.map_err(|error| error.on_profiles([profile]))
     }
 }
 
@@ -77,7 +79,9 @@ impl<C: QueueAccountCommand> Command for OnQueues<C> {
     fn run(self) -> CommandResult {
         let connection = QueueConnection::new(&self.flags)?;
         let progress = Progress::new(&connection.traffic);
-        block_on(self.command.run(connection, progress))
+        let profile = connection.profile.clone();
+        let ended = block_on(self.command.run(connection, progress));
+        ended.map_err(|error| error.on_profiles([profile]))
     }
 }
 

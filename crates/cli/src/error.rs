@@ -138,6 +138,39 @@ impl CommandError {
         }
     }
 
+    /// Names the profiles of the accounts, if the error came from a request: the wrong account is then easy to see.
+    pub(crate) fn on_profiles<const N: usize>(self, profiles: [Option<String>; N]) -> Self {
+        let mut names: Vec<String> = profiles.into_iter().flatten().collect();
+        names.dedup();
+        if names.is_empty() || self.client_error().is_none() {
+            return self;
+        }
+        Self::Because {
+            what: names.join(" and "),
+            source: Box::new(self),
+        }
+    }
+
+    /// The error of the client among the causes.
+    pub(crate) fn client_error(&self) -> Option<&partita_client::Error> {
+        if let Self::Client(error) = self {
+            return Some(error);
+        }
+        let mut next = self.source();
+        while let Some(error) = next {
+            // A command's error hides the client's: it passes on the cause of that one.
+            if let Some(found) = error.downcast_ref().and_then(Self::client_error) {
+                return Some(found);
+            }
+            let boxed = || Some(&**error.downcast_ref::<Box<partita_client::Error>>()?);
+            if let Some(found) = error.downcast_ref().or_else(boxed) {
+                return Some(found);
+            }
+            next = error.source();
+        }
+        None
+    }
+
     /// Whether the reader of the output closed it, as `head` does: not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

@@ -8,6 +8,9 @@
 //! | [`cluster`] | `cluster key` |
 //! | [`table`], [`entity`], [`log`] | tables, single entities, partitions used as logs |
 //! | [`queue`] | queues of an account, and their messages |
+//! | [`service`], [`policy`] | settings of a service; stored access policies, for [`table`] and [`queue`] |
+//! | [`sas`] | shared access signatures |
+//! | [`profile`] | accounts by name |
 //! | [`rows`] | `scan`, `count`, `partitions`, `purge`, `explain`: many rows of one table |
 //! | [`transfer`] | `copy`, `diff`, `export`, `import`: whole tables |
 //! | [`fleet`] | `fleet run` …: work on rows by many worker processes |
@@ -42,15 +45,19 @@ mod lines;
 mod log;
 mod migrate;
 mod output;
+mod policy;
 mod prelude;
+mod profile;
 mod progress;
 mod queue;
 mod remedy;
 mod resume;
 mod rows;
+mod sas;
 mod scan_session;
 mod screen;
 mod server;
+mod service;
 mod signals;
 mod snapshot;
 mod stress;

@@ -2,13 +2,12 @@
 
 use crate::error::CommandError;
 use partita_client::{ConnectionFault, ErrorCode};
-use std::error::Error;
 
 /// What the user can change; `None` where the message already says it, or no remedy is known.
 pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
     // The message of an admin error says what to do if no server answers.
     let is_admin = matches!(error, CommandError::Admin(_));
-    let client = client_error(error);
+    let client = error.client_error();
     let fault = match client {
         Some(client) => ConnectionFault::of(client),
         None => ConnectionFault::of(error),
@@ -38,20 +37,4 @@ pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
     (client?.code() == Some(ErrorCode::AuthenticationFailed)).then_some(
         "the account name, the key or the signature is wrong, or the clocks of both machines differ by more than 15m; check --account, --key, --sas or the connection string, and compare with `partita connect`",
     )
-}
-
-/// The error of the client among the causes.
-fn client_error(error: &CommandError) -> Option<&partita_client::Error> {
-    if let CommandError::Client(error) = error {
-        return Some(error);
-    }
-    let mut next = error.source();
-    while let Some(error) = next {
-        let boxed = || Some(&**error.downcast_ref::<Box<partita_client::Error>>()?);
-        if let Some(found) = error.downcast_ref().or_else(boxed) {
-            return Some(found);
-        }
-        next = error.source();
-    }
-    None
 }

@@ -1,6 +1,7 @@
 //! The flag `--admin`: the URL of Partita's admin port.
 
-use super::connection::{LOCAL_ADMIN_PORT, variable};
+use super::connection::LOCAL_ADMIN_PORT;
+use super::place::variable;
 use crate::progress::Progress;
 use partita_tools::admin::{AdminError, AdminOptions, AdminPort};
 use partita_tools::source::Traffic;

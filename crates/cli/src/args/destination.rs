@@ -1,7 +1,8 @@
 //! The connection of the second table, for commands that work on two.
 
 use super::ConnectionArgs;
-use super::connection::{self, Connection, PlaceFlags};
+use super::connection::Connection;
+use super::place::{Environment, PlaceFlags};
 use crate::error::CommandError;
 use partita_client::ServiceKind;
 
@@ -9,6 +10,9 @@ use partita_client::ServiceKind;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Connection of the second table, if it is in another account")]
 pub(crate) struct DestinationArgs {
+    /// Profile of the account, from `partita profile add`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["to_connection_string", "to_endpoint", "to_account", "to_key", "to_sas"])]
+    to_profile: Option<String>,
     /// Connection string [env: AZURE_STORAGE_CONNECTION_STRING_TO] [default: the same account]
     #[arg(long, value_name = "STRING", conflicts_with_all = ["to_endpoint", "to_account", "to_key", "to_sas"])]
     to_connection_string: Option<String>,
@@ -26,8 +30,6 @@ pub(crate) struct DestinationArgs {
     to_sas: Option<String>,
 }
 
-const VARIABLE: &str = "AZURE_STORAGE_CONNECTION_STRING_TO";
-
 impl DestinationArgs {
     /// The connection of the second table. Its requests are counted with those of the first.
     pub(crate) fn open(
@@ -35,7 +37,7 @@ impl DestinationArgs {
         args: &ConnectionArgs,
         first: &Connection,
     ) -> Result<Connection, CommandError> {
-        match self.place_flags().place(connection::variable(VARIABLE))? {
+        match self.place_flags().place(&Environment::of_second())? {
             Some(place) => Connection::open(place, args, &first.traffic, |_| {}),
             None => Ok(first.clone()),
         }
@@ -45,6 +47,7 @@ impl DestinationArgs {
         PlaceFlags {
             service: ServiceKind::Table,
             prefix: "to-",
+            profile: self.to_profile.as_deref(),
             string: self.to_connection_string.as_deref(),
             endpoint: self.to_endpoint.as_deref(),
             account: self.to_account.as_deref(),

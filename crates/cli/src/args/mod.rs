@@ -8,16 +8,20 @@ mod choice;
 pub(crate) mod connection;
 pub(crate) mod destination;
 mod filter;
+mod place;
 pub(crate) mod scanning;
 pub(crate) mod settings;
+mod validity;
 
 pub(crate) use admin_port::AdminPortArgs;
 pub(crate) use choice::choice;
 pub(crate) use connection::{ConnectionArgs, QueueConnectionArgs};
 pub(crate) use destination::DestinationArgs;
 pub(crate) use filter::{FilterArgs, NeededFilterArgs};
+pub(crate) use place::{Place, PlaceFlags};
 pub(crate) use scanning::{ResumableScanArgs, ResumeArgs, ScanArgs};
 pub(crate) use settings::SettingsArgs;
+pub(crate) use validity::ValidityArgs;
 
 use crate::error::CommandError;
 use crate::progress::Progress;

@@ -11,6 +11,9 @@ use crate::progress::message;
 /// The id of `--config`, which is not a setting.
 const CONFIG: &str = "config";
 
+/// Variables of the toolbox, which are not settings of the server either.
+const OF_TOOLS: [&str; 3] = ["PARTITA_ADMIN", "PARTITA_COMPLETE_WAIT", "PARTITA_PROFILE"];
+
 /// The settings on a command line. Azurite's flags without effect are accepted and hidden.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SettingsArgs {
@@ -42,7 +45,8 @@ impl SettingsArgs {
     /// The layers of flags, environment and settings file.
     fn layers(self) -> Result<Layers, config::Error> {
         let variables = std::env::vars_os()
-            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)));
+            .filter_map(|(name, text)| Some((name.into_string().ok()?, text.into_string().ok()?)))
+            .filter(|(name, _)| !OF_TOOLS.contains(&&**name));
         let mut layers = Layers::default().environment(variables);
         for (setting, text) in self.defaults {
             layers = layers.default_of(setting, text);

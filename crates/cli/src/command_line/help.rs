@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The commands in the order of their use, by group.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Serve", &["serve", "check", "config", "cluster"]),
     (
         "Data",
@@ -35,11 +35,12 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &["status", "hot", "heat", "ranges", "explain", "stress"],
     ),
     ("Act", &["admin"]),
+    ("Access", &["profile", "sas", "service"]),
     ("Set up", &["connect", "completions", "man", "help"]),
 ];
 
 /// Flags that `-h` shows although their group has many more.
-const SHORT: [&str; 13] = [
+const SHORT: [&str; 14] = [
     "admin",
     "admin-port",
     "accounts",
@@ -49,6 +50,7 @@ const SHORT: [&str; 13] = [
     "jobs",
     "location",
     "prefix",
+    "profile",
     "queue-port",
     "resume",
     "table-port",

@@ -11,8 +11,8 @@ use crate::command::{Command as _, CommandError, CommandResult, OnAccount, OnAdm
 use crate::progress::message;
 use crate::remedy::remedy;
 use crate::{
-    admin, backup, cluster, config, entity, fleet, log, migrate, queue, rows, server, snapshot,
-    stress, table, transfer,
+    admin, backup, cluster, config, entity, fleet, log, migrate, profile, queue, rows, sas, server,
+    service, snapshot, stress, table, transfer,
 };
 use clap::{ArgAction, FromArgMatches as _, Parser};
 use completions::CompletionsCommand;
@@ -80,6 +80,12 @@ commands! {
         /// Queues of an account, and their messages
         #[command(subcommand)]
         Queue(queue::QueueCommand),
+        /// Settings of an account's services: logging, metrics, CORS
+        #[command(subcommand)]
+        Service(service::ServiceCommand),
+        /// Shared access signatures: rights on a table, a queue or an account, in a text
+        #[command(subcommand)]
+        Sas(sas::SasCommand),
         Scan(OnAccount<rows::scan::ScanCommand>),
         Count(OnAccount<rows::count::CountCommand>),
         Partitions(OnAccount<rows::partitions::PartitionsCommand>),
@@ -111,6 +117,9 @@ commands! {
         Snapshot(snapshot::SnapshotCommand),
         Backup(backup::BackupCommand),
         Restore(backup::restore::RestoreCommand),
+        /// Accounts by name, with their credentials, in a file that only you can read
+        #[command(subcommand)]
+        Profile(profile::ProfileCommand),
         Completions(CompletionsCommand),
         Man(ManCommand),
     }
@@ -118,6 +127,9 @@ commands! {
 
 /// Runs the command line of the process. Errors are reported on stderr; returns the exit code.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    if let Some(code) = completions::answer(&arguments) {
+        return code;
+    }
     exit_code(match Argv0::of(&arguments) {
         Argv0::Partita => {
             let matches = help::command().get_matches_from(arguments);

@@ -77,7 +77,9 @@ impl<C: RunOnFleet> Command for OnFleet<C> {
             first,
         };
         let progress = Progress::new(&fleet.first.traffic);
-        block_on(self.command.run(fleet, progress))
+        let profiles = [&fleet.first, &fleet.second].map(|it| it.profile.clone());
+        let ended = block_on(self.command.run(fleet, progress));
+        ended.map_err(|error| error.on_profiles(profiles))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `partita queue list|create|delete|show|put|get|peek|clear|move|dead`: queues of an account, and their messages.
+//! `partita queue list|create|delete|show|put|get|peek|clear|move|dead|policy`: queues of an account, and their messages.
 //!
 //! A message is deleted only after it was printed, or put into another queue. So a command that is interrupted loses no
 //! message; others receive it again when its visibility timeout ends.
@@ -15,6 +15,7 @@ mod move_messages;
 mod new_message;
 mod peek;
 mod poison;
+mod policy;
 mod put;
 mod show;
 
@@ -28,6 +29,9 @@ commands! {
         Put(OnQueues<put::PutCommand>), Get(OnQueues<get::GetCommand>), Peek(OnQueues<peek::PeekCommand>),
         Clear(OnQueues<clear::ClearCommand>), Move(OnQueues<move_messages::MoveCommand>),
         Dead(OnQueues<dead::DeadCommand>),
+        /// Stored access policies, from which shared access signatures get their terms
+        #[command(subcommand)]
+        Policy(policy::PolicyCommand),
     }
 }
 

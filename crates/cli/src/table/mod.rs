@@ -1,9 +1,10 @@
-//! `partita table create|list|delete|show|set|rename|truncate`: tables of an account. `set`, `rename` and `truncate`
+//! `partita table create|list|delete|show|set|rename|truncate|policy`: tables of an account. `set`, `rename` and `truncate`
 //! need a Partita server, as they are not operations of the Table service.
 
 mod create;
 mod delete;
 mod list;
+mod policy;
 mod rename;
 mod set;
 mod show;
@@ -20,6 +21,9 @@ commands! {
         Delete(OnAccount<delete::DeleteCommand>), Show(OnAccount<show::ShowCommand>),
         Set(OnAccount<set::SetCommand>), Rename(OnAccount<rename::RenameCommand>),
         Truncate(OnAccount<truncate::TruncateCommand>),
+        /// Stored access policies, from which shared access signatures get their terms
+        #[command(subcommand)]
+        Policy(policy::PolicyCommand),
     }
 }
 

@@ -46,7 +46,9 @@ impl<C: TwoTablesCommand> Command for OnTwoTables<C> {
         let first = Connection::new(connection)?;
         let second = to.open(connection, &first)?;
         let progress = Progress::new(&first.traffic);
-        block_on(self.command.run(first, second, progress))
+        let profiles = [first.profile.clone(), second.profile.clone()];
+        let ended = block_on(self.command.run(first, second, progress));
+        ended.map_err(|error| error.on_profiles(profiles))
     }
 }
 

@@ -5,8 +5,10 @@
     reason = "a failed test panics; the lint exempts test functions only, not their helpers"
 )]
 
+mod access;
 mod bulk;
 mod commands;
+mod completions;
 mod connect;
 mod damage;
 mod damaged_store;
@@ -21,6 +23,7 @@ mod moving_data;
 mod operate;
 mod pages;
 mod process;
+mod profiles;
 mod proxy;
 mod queue_commands;
 mod request;

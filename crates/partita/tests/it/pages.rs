@@ -68,6 +68,7 @@ impl Shell {
             .env("AZURE_STORAGE_CONNECTION_STRING", &self.connection)
             .env("PARTITA_ADMIN", self.server.admin())
             .env("XDG_STATE_HOME", self.home.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.home.path().join("config"))
             .stdin(Stdio::null())
             .output()
             .unwrap();

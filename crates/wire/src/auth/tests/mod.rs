@@ -5,7 +5,7 @@ mod bearer;
 use super::*;
 use crate::table::TableSas;
 use crate::testing::{ACCOUNT, KEY, caller, code, credentials, key, time};
-use crate::{ErrorCode, Query, Version};
+use crate::{ErrorCode, Query, ServiceKind, Version};
 
 #[test]
 fn keys_are_base64() {
@@ -91,4 +91,39 @@ fn requests_without_credentials_are_challenged_since_2019_12_12() {
         ErrorCode::MissingCredentials
     );
     assert_eq!(ErrorCode::MissingCredentials.status(), 401);
+}
+
+#[test]
+fn an_account_signature_is_for_the_services_that_it_names() {
+    let terms = AccountSasTerms {
+        permissions: "rl".to_owned(),
+        resource_types: "sco".to_owned(),
+        terms: SasTerms {
+            expiry: Some(time("2024-01-02T04:00:00Z")),
+            ..SasTerms::default()
+        },
+    };
+    let services = [ServiceKind::Queue, ServiceKind::Table];
+    let token = terms.sign_for(ACCOUNT, &key(), &services);
+    assert!(token.contains("ss=qt&"), "{token}");
+    let sas = AccountSas::parse(Query::new(&token)).unwrap();
+    let keys = AccountKeys::new(key(), None);
+    for service in services {
+        assert!(sas.verify(ACCOUNT, &keys, service, &caller()).is_ok());
+    }
+    assert_eq!(
+        code(sas.verify(ACCOUNT, &keys, ServiceKind::Blob, &caller())),
+        ErrorCode::AuthorizationServiceMismatch
+    );
+    // The signature of an expired one is still valid.
+    let late = Caller {
+        now: time("2025-01-01"),
+        ..caller()
+    };
+    assert!(
+        sas.verify(ACCOUNT, &keys, ServiceKind::Table, &late)
+            .is_err()
+    );
+    assert!(sas.check_signature(ACCOUNT, &keys).is_ok());
+    assert!(sas.check_signature("other", &keys).is_err());
 }
