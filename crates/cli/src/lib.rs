@@ -20,9 +20,9 @@
 //!
 //! Commands do everything that concerns a terminal: flags, output formats, confirmation, progress. Their algorithms are
 //! in `partita-tools` and `partita-server`. Modules that commands share: [`command`] (how commands run), [`args`]
-//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`lines`] (stdin), [`units`]
-//! (how numbers are written), [`error`] (errors and exit codes), [`remedy`]
-//! (what to do about an error).
+//! (shared flags), [`output`] (stdout), [`progress`] (stderr), [`screen`] (the terminal), [`lines`] (stdin), [`new_file`]
+//! (files that flags name), [`units`] (how numbers are written), [`error`] (errors and exit codes), [`remedy`] (what to
+//! do about an error).
 //!
 //! All commands keep these promises:
 //! - stdout has data, stderr has messages. The last message has counts, requests, bytes and time.
@@ -44,6 +44,7 @@ mod fleet;
 mod lines;
 mod log;
 mod migrate;
+mod new_file;
 mod output;
 mod policy;
 mod prelude;

@@ -20,35 +20,8 @@ pub(crate) fn many(number: u64, one: &str, several: &str) -> String {
     format!("{} {noun}", count(number))
 }
 
-/// A number of bytes: `512 B`, `35.1 MiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut units = UNITS.iter();
-    let mut unit = units.next();
-    // A value that rounds up to 1024 gets the next unit.
-    while value >= 1023.95 {
-        let Some(next) = units.next() else { break };
-        unit = Some(next);
-        value /= 1024.0;
-    }
-    format!("{value:.1} {}", unit.copied().unwrap_or_default())
-}
-
-/// A rate per second: with one decimal below 10, else a whole number.
-pub(crate) fn rate(per_second: f64) -> String {
-    if per_second > 0.0 && per_second < 9.95 {
-        format!("{per_second:.1}")
-    } else {
-        count(per_second.round() as u64)
-    }
-}
-
-// A latency with its unit: `850 µs`, `12.3 ms`, `1.25 s`.
-pub(crate) use partita_tools::stress::display::latency;
+// A size (`35.1 MiB`), a latency (`850 µs`, `12.3 ms`, `1.25 s`), and a rate with one decimal below 10.
+pub(crate) use partita_tools::stress::display::{bytes, latency, rate};
 
 /// A duration in whole seconds, exactly, such as `30d`, `1d 12h` or `1m 30s`.
 pub(crate) fn duration(duration: Duration) -> String {
@@ -110,6 +83,19 @@ pub(crate) fn seconds_within(
     }
 }
 
+/// A parser of sizes within `range`, in the syntax of the server's settings: `1KiB`, `4 MiB`, or a number of bytes.
+pub(crate) fn size_within(
+    range: std::ops::RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let size = partita_server::config::parse_bytes(text);
+        size.filter(|size| range.contains(size)).ok_or_else(|| {
+            let [from, to] = [*range.start(), *range.end()].map(bytes);
+            format!("expected a size from {from} to {to}, such as 512, 1KiB or 4MiB")
+        })
+    }
+}
+
 /// A time: a date-time, or a duration before now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
@@ -146,22 +132,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_one_decimal_and_a_binary_unit() {
-        for (number, text) in [
-            (0, "0 B"),
-            (1023, "1023 B"),
-            (1024, "1.0 KiB"),
-            (36_805_018, "35.1 MiB"),
-            (1_048_570, "1.0 MiB"),
-            (1_073_741_824 / 10 * 25, "2.5 GiB"),
-            (u64::MAX, "16.0 EiB"),
-        ] {
-            assert_eq!(bytes(number), text);
-        }
-        assert_eq!(
-            (rate(0.0), rate(5.55), rate(12_345.6)),
-            ("0".into(), "5.5".into(), "12,346".into())
-        );
+    fn numbers_of_things_have_separators() {
+        assert_eq!(many(1, "row", "rows"), "1 row");
         assert_eq!(many(27_004, "row", "rows"), "27,004 rows");
     }
 
@@ -215,6 +187,22 @@ mod tests {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse("4s").unwrap_err().contains("from 5s to 1d"));
+    }
+
+    #[test]
+    fn sizes_of_flags_have_binary_units_or_are_bytes() {
+        let parse = size_within(0..=32_768);
+        assert_eq!(
+            (parse("512"), parse("1KiB"), parse("32 KiB"), parse("7B")),
+            (Ok(512), Ok(1024), Ok(32_768), Ok(7))
+        );
+        for text in ["33KiB", "1kb", "1.5KiB", "-1", ""] {
+            let refused = parse(text).unwrap_err();
+            assert!(
+                refused.contains("from 0 B to 32.0 KiB"),
+                "{text}: {refused}"
+            );
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Latency histograms with few buckets, small enough for many partitions or a day of windows.
 
+use super::latency::Latency;
 use std::ops::AddAssign;
 
 /// The number of buckets: one below 16 µs, then two per doubling; the last bucket includes all latencies of 8.4 s and
@@ -101,6 +102,16 @@ impl CoarseLatency {
             p50_us: self.percentile_us(0.5),
             p99_us: self.percentile_us(0.99),
         }
+    }
+}
+
+impl From<&Latency> for CoarseLatency {
+    fn from(latency: &Latency) -> Self {
+        let mut coarse = Self::new();
+        for bucket in latency.buckets() {
+            coarse.add(bucket.from_us, bucket.count);
+        }
+        coarse
     }
 }
 

@@ -6,18 +6,19 @@
 //! every 10 s.
 //!
 //! Results:
-//! - [`Window`]: counts and latencies of the closed window, and of its hottest partitions. Each request is in exactly
-//!   one window.
+//! - [`Window`]: counts and latencies of the closed window, of its hottest partitions, and of its key buckets. Each
+//!   request is in exactly one window.
 //! - [`Heat::hot_partitions`]: the partitions with the most load, with error bounds.
 //! - [`Heat::split_point`]: the key at which a split would balance the observed load, if any.
 //! - [`Heat::growth`]: the growth pattern of each table: at one end, or spread over its keys.
 //!
-//! Memory of each range: counters 14 KiB; sketch at most 120 KiB; samples at most 208 KiB, of which 192 KiB are keys;
-//! growth at most nine keys for each of 16 tables. A range without requests holds only the counters.
+//! Memory of each range: counters 14 KiB; sketch at most 120 KiB; samples at most 224 KiB, of which 192 KiB are keys;
+//! growth at most nine keys for each of 16 tables; key buckets at most 64 keys and 16 KiB. A range without requests holds only the counters.
 //!
 //! This crate does not read a clock and does not start tasks; the caller passes the time to `roll`.
 
 mod bounds;
+mod buckets;
 mod coarse_latency;
 mod counters;
 mod growth;
@@ -29,15 +30,17 @@ mod split_advice;
 mod top_partitions;
 mod window;
 
+use buckets::Buckets;
 use counters::Counters;
 use growth::Growth;
-use load_sample::LoadSample;
+use load_sample::{ClosedSample, LoadSample};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use top_partitions::{Took, TopPartitions};
 
 pub use bounds::Bounds;
+pub use buckets::{BUCKETS_MAX, KeyBucket};
 pub(crate) use coarse_latency::{COARSE_BUCKETS, coarse_percentile_us};
 pub use coarse_latency::{CoarseLatency, CoarsePercentiles};
 pub use growth::{Pattern, TableGrowth};
@@ -69,6 +72,15 @@ struct Profile {
     top: TopPartitions,
     sample: LoadSample,
     growth: Growth,
+    buckets: Buckets,
+}
+
+/// What a profile knows about a closed window.
+struct ClosedProfile {
+    began: Instant,
+    partitions: Vec<PartitionWindow>,
+    sample: ClosedSample,
+    buckets: Buckets,
 }
 
 impl Heat {
@@ -84,6 +96,7 @@ impl Heat {
                 top: TopPartitions::default(),
                 sample: LoadSample::new(),
                 growth: Growth::default(),
+                buckets: Buckets::new(),
             }),
         }
     }
@@ -121,17 +134,22 @@ impl Heat {
     /// Closes the window at `now`, on the monotonic clock, and begins the next. A concurrent request is counted in
     /// exactly one of them.
     pub fn roll(&self, now: Instant) -> Window {
-        let (began, partitions) = {
+        let closed = {
             let mut profile = self.profile.lock();
             self.shift.store(0, Ordering::Relaxed);
             profile.roll(now)
         };
         let (counts, latency) = self.counters.drain();
+        // Without the lock, so that requests do not wait for the sorting.
+        let sampled = closed.sample.by_partition();
+        let (sampled, next) = closed.buckets.divide(&sampled, closed.sample.unit());
+        self.profile.lock().buckets.replace(next);
         Window {
-            elapsed: now.saturating_duration_since(began),
+            elapsed: now.saturating_duration_since(closed.began),
+            buckets: buckets::exact(sampled, &counts, &CoarseLatency::from(&latency)),
             counts,
             latency,
-            partitions,
+            partitions: closed.partitions,
         }
     }
 
@@ -167,19 +185,24 @@ impl Profile {
         let activity = activity(request, requests);
         let latency = latency(request, requests);
         self.top.add(request.partition, load, activity, latency);
-        self.sample.add(request.partition, load);
+        self.sample
+            .add(request.partition, request.table_bytes, load);
+        self.buckets.add(request.partition, load, activity, latency);
         if request.access == Access::Insert {
             self.growth.insert(request.table(), request.partition);
         }
     }
 
-    /// Begins a window. Returns the start and the hottest partitions of the previous window.
-    fn roll(&mut self, now: Instant) -> (Instant, Vec<PartitionWindow>) {
+    /// Begins a window, and returns the previous one.
+    fn roll(&mut self, now: Instant) -> ClosedProfile {
         self.notes = 0;
-        let partitions = self.top.fade(PARTITIONS_MAX);
-        self.sample.roll();
         self.growth.roll();
-        (std::mem::replace(&mut self.window_began, now), partitions)
+        ClosedProfile {
+            began: std::mem::replace(&mut self.window_began, now),
+            partitions: self.top.fade(PARTITIONS_MAX),
+            sample: self.sample.roll(),
+            buckets: self.buckets.close(),
+        }
     }
 }
 

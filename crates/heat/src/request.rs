@@ -47,8 +47,11 @@ impl Request<'_> {
 
     /// The table prefix of the partition.
     pub(super) fn table(&self) -> &[u8] {
-        self.partition
-            .get(..self.table_bytes)
-            .unwrap_or(self.partition)
+        table_prefix(self.partition, self.table_bytes)
     }
+}
+
+/// The first `table_bytes` bytes of a partition.
+pub(super) fn table_prefix(partition: &[u8], table_bytes: usize) -> &[u8] {
+    partition.get(..table_bytes).unwrap_or(partition)
 }

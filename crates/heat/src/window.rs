@@ -1,5 +1,6 @@
 //! The counts and latencies of a closed window.
 
+use super::buckets::KeyBucket;
 use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
@@ -112,6 +113,8 @@ pub struct Window {
     pub latency: Latency,
     /// The partitions with the most demand, in descending order; at most [`PARTITIONS_MAX`].
     pub partitions: Vec<PartitionWindow>,
+    /// The key buckets with requests, in key order. Their counts add up to `counts`. Empty if no request was sampled.
+    pub buckets: Vec<KeyBucket>,
 }
 
 /// The maximum number of partitions in a window.

@@ -229,6 +229,7 @@ mod tests {
             },
             latency: Latency::default(),
             partitions: Vec::new(),
+            buckets: Vec::new(),
         };
         let range = RangeWindow {
             bounds: Bounds::default(),

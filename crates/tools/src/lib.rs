@@ -6,6 +6,7 @@
 //! - [`split_points`]: the PartitionKeys at which a server's ranges begin.
 //! - [`purge`]: deletes of many rows, in as few requests as possible.
 //! - [`fleet`]: work on the rows of a table by many worker processes.
+//! - [`heat`]: heat maps as text and as pages.
 //! - [`formats`]: rows as files: CSV, JSON lines, Parquet.
 //! - [`migrate`]: versioned changes of tables, run once each.
 //! - [`stress`]: load on a table, its metrics, and a verdict on the table's keys.
@@ -15,6 +16,8 @@ pub mod admin;
 mod batching;
 pub mod fleet;
 pub mod formats;
+pub mod heat;
+mod html;
 pub mod migrate;
 mod named_enum;
 pub mod purge;

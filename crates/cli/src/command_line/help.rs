@@ -2,6 +2,7 @@
 //! two examples for each command. The manual pages have the text of `--help`.
 
 use super::CommandLine;
+use crate::screen::{self, wrap};
 use clap::{Arg, Command, CommandFactory as _};
 use std::fmt::Write as _;
 
@@ -57,10 +58,14 @@ const SHORT: [&str; 14] = [
     "tls",
 ];
 
-/// The whole command line with its help texts.
+/// Width of help texts where the width of the terminal is not known.
+const WIDTH: usize = 80;
+
+/// The whole command line with its help texts, as wide as the terminal.
 pub(super) fn command() -> Command {
-    let command = described(CommandLine::command(), "");
-    let groups = groups(&command);
+    let width = screen::size().map_or(WIDTH, |(columns, _)| columns);
+    let command = described(CommandLine::command().term_width(width), "");
+    let groups = groups(&command, width);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{groups}\nOptions:\n{{options}}{{after-help}}"
     ))
@@ -75,7 +80,7 @@ fn described(command: Command, path: &str) -> Command {
         let gap = if long.is_empty() { "" } else { "\n\n" };
         let _ = write!(long, "{gap}Examples:");
         for example in &examples {
-            let _ = write!(long, "\n  {example}");
+            let _ = write!(long, "\n  {}", continued(example));
         }
     }
     let names: Vec<String> = command
@@ -114,8 +119,31 @@ fn examples(path: &str) -> impl Iterator<Item = &'static str> {
     lines.take_while(move |line| found && line.starts_with("partita "))
 }
 
+/// A command in lines that fit: a shell joins lines that end in a backslash.
+fn continued(example: &str) -> String {
+    const LINE_MAX: usize = WIDTH - 4;
+    let mut text = String::new();
+    let mut width = 0;
+    for word in example.split(' ') {
+        if width + word.len() > LINE_MAX && !is_quoted(&text) {
+            text.push_str("\\\n      ");
+            width = 6;
+        }
+        text.push_str(word);
+        text.push(' ');
+        width += word.len() + 1;
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Whether a quotation is open at the end of a text.
+fn is_quoted(text: &str) -> bool {
+    !text.matches('"').count().is_multiple_of(2)
+}
+
 /// The commands of each group, a line for each.
-fn groups(command: &Command) -> String {
+fn groups(command: &Command, width: usize) -> String {
     let mut text = String::new();
     for (group, names) in GROUPS {
         let _ = writeln!(text, "\n{group}:");
@@ -123,7 +151,9 @@ fn groups(command: &Command) -> String {
             let found = command.find_subcommand(name);
             let about = found.and_then(Command::get_about).map(ToString::to_string);
             let about = about.unwrap_or_else(|| "Show the help of a command".to_owned());
-            let _ = writeln!(text, "  {name:<13}{about}");
+            for line in wrap(&format!("  {name:<13}{about}"), width.max(40), 15) {
+                let _ = writeln!(text, "{line}");
+            }
         }
     }
     text
@@ -132,6 +162,7 @@ fn groups(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_width::UnicodeWidthStr as _;
 
     /// The words of a line, as a shell splits them.
     fn words(line: &str) -> Vec<String> {
@@ -174,6 +205,40 @@ mod tests {
             .lines()
             .filter(|line| !line.starts_with("partita "));
         assert!(titles.all(|title| known.iter().any(|path| path == title)));
+    }
+
+    /// The texts of a command and its subcommands, `-h` and `--help`.
+    fn each_help(command: &mut Command, take: &mut dyn FnMut(&str)) {
+        take(&command.render_help().to_string());
+        take(&command.render_long_help().to_string());
+        let commands = command.get_subcommands_mut();
+        commands.for_each(|command| each_help(command, take));
+    }
+
+    #[test]
+    fn help_is_80_columns_wide_where_the_terminal_is_unknown() {
+        let mut command = command();
+        command.build();
+        let mut count = 0;
+        each_help(&mut command, &mut |text| {
+            for line in text.lines() {
+                assert!(line.width() <= 80, "{line}\n{text}");
+            }
+            count += 1;
+        });
+        assert!(count > 100, "{count}");
+    }
+
+    #[test]
+    fn long_examples_continue_on_the_next_line() {
+        let example = format!(
+            "partita scan people --filter \"{}\" --jobs 8",
+            "a b ".repeat(20)
+        );
+        let text = continued(&example);
+        assert!(text.ends_with("\\\n      --jobs 8"), "{text}");
+        assert_eq!(text.replace("\\\n      ", ""), example);
+        assert_eq!(continued("partita scan people"), "partita scan people");
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub(crate) enum Field<'a> {
     Count(u64),
     /// A number of bytes.
     Bytes(u64),
+    /// An estimated number of bytes.
+    AboutBytes(u64),
+    /// A number of processor cores.
+    Cores(f64),
     /// A number of things a second.
     Rate(f64),
     /// A number of bytes a second.
@@ -64,7 +68,11 @@ impl<'a> Field<'a> {
         match self {
             Self::Plain(value) => value,
             Self::Rate(value) | Self::ByteRate(value) => ValueRef::Double(tenths(value)),
-            Self::Count(measure) | Self::Bytes(measure) | Self::Latency(measure) => number(measure),
+            Self::Cores(value) => ValueRef::Double(value),
+            Self::Count(measure)
+            | Self::Bytes(measure)
+            | Self::AboutBytes(measure)
+            | Self::Latency(measure) => number(measure),
         }
     }
 
@@ -74,6 +82,8 @@ impl<'a> Field<'a> {
             Self::Plain(_) => None,
             Self::Count(number) => Some(count(number)),
             Self::Bytes(number) => Some(bytes(number)),
+            Self::AboutBytes(number) => Some(format!("~{}", bytes(number))),
+            Self::Cores(value) => Some(format!("{value:.2}")),
             Self::Rate(value) => Some(format!("{}/s", rate(value))),
             Self::ByteRate(value) => Some(format!("{}/s", bytes(value.round() as u64))),
             Self::Latency(us) => Some(latency(us)),

@@ -28,15 +28,28 @@ pub(super) struct Layout {
     columns: Vec<(usize, Align)>,
     /// Whether texts that are wider than their column are truncated, so that no line is wider than the terminal.
     is_bounded: bool,
+    /// The number of columns that do not fit, the last ones.
+    hidden: usize,
 }
 
 impl Layout {
-    /// Columns as wide as their widest text, the widest of them narrowed until a line fits into `line_width`.
+    /// Columns as wide as their widest text, the widest of them narrowed until a line fits into `line_width`. The last
+    /// columns are left out if they do not fit.
     pub(super) fn new(mut columns: Vec<(usize, Align)>, line_width: Option<usize>) -> Self {
         let all = |columns: &[(usize, Align)]| {
             let texts: usize = columns.iter().map(|(width, _)| width).sum();
             texts + GAP.len() * columns.len().saturating_sub(1)
         };
+        let hidden = line_width.map_or(0, |line_width| {
+            let narrow = columns.iter().map(|(width, _)| (*width).min(WIDTH_MIN));
+            let ends = narrow.scan(0, |end, width| {
+                *end += width + GAP.len();
+                Some(*end)
+            });
+            let fitting = ends.take_while(|end| *end <= line_width + GAP.len());
+            columns.len() - fitting.count().max(1).min(columns.len())
+        });
+        columns.truncate(columns.len() - hidden);
         while let Some(line_width) = line_width {
             let Some(excess) = all(&columns).checked_sub(line_width).filter(|it| *it > 0) else {
                 break;
@@ -50,7 +63,13 @@ impl Layout {
         Self {
             columns,
             is_bounded: line_width.is_some(),
+            hidden,
         }
+    }
+
+    /// The number of columns that do not fit into a line.
+    pub(super) const fn hidden(&self) -> usize {
+        self.hidden
     }
 
     /// One line, without its end.
@@ -114,7 +133,8 @@ mod tests {
         assert!(narrow.iter().all(|line| line.width() <= 32), "{narrow:?}");
         assert!(narrow[1].contains('…') && narrow[1].ends_with("1234567"));
         assert!(narrow[0].ends_with("        N"), "{narrow:?}");
-        // If no column can be narrowed, lines are longer than the terminal.
-        assert_eq!(align(&rows, &aligns, 3)[1].width(), 3 + 2 + 8 + 2 + 7);
+        // Columns that do not fit are left out.
+        assert_eq!(align(&rows, &aligns, 20)[1], "p    a text …");
+        assert_eq!(align(&rows, &aligns, 3), ["Key", "p"]);
     }
 }

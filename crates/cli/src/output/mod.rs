@@ -43,6 +43,13 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The flag with this value.
+    pub(crate) const fn of(format: Format) -> Self {
+        Self {
+            output: Some(format),
+        }
+    }
+
     /// The format: the flag's, else a table on a terminal, else JSON lines.
     pub(crate) fn format(self) -> Format {
         self.output.unwrap_or_else(|| {
@@ -212,4 +219,4 @@ pub(crate) fn to_json(document: &impl Serialize) -> Result<String, CommandError>
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -75,12 +75,20 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Reports how many rows have properties that were not shown, unless the user named the columns.
+    /// Reports what was not shown: columns that do not fit, and, unless the user named the columns, rows with properties
+    /// that have none.
     pub(super) fn report_hidden(&self) {
         if self.rows_with_hidden > 0 && !self.are_named {
             let rows = many(self.rows_with_hidden, "row has", "rows have");
             message(&format!(
                 "{rows} properties without a column; --output jsonl shows them"
+            ));
+        }
+        let hidden = self.layout.hidden() as u64;
+        if hidden > 0 {
+            let columns = many(hidden, "column does", "columns do");
+            message(&format!(
+                "{columns} not fit into the terminal; --output jsonl shows them"
             ));
         }
     }

@@ -37,6 +37,21 @@ fn written(
     Ok(String::from_utf8(bytes).unwrap())
 }
 
+/// The lines of a table on a terminal of this width.
+pub(crate) fn lines_of_table(
+    width: usize,
+    rows: impl FnOnce(&mut Output) -> Result<(), CommandError>,
+) -> Vec<String> {
+    let kept = Kept::default();
+    let to = Box::new(kept.clone());
+    let mut output = Output::new(Format::Table, Shape::Rows, None, Some(width), to);
+    rows(&mut output).unwrap();
+    output.finish().unwrap();
+    let bytes = kept.0.lock().unwrap().clone();
+    let text = String::from_utf8(bytes).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
 fn entities() -> Vec<Entity> {
     let mut first = Entity::new("p", "1");
     first.insert("Age", 42).insert("Text", "a,\"b\"\n");

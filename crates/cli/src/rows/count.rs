@@ -1,6 +1,7 @@
 //! `partita count TABLE`: counts rows by reading their keys.
 
 use crate::args::{FilterArgs, ResumableScanArgs};
+use crate::output::Format;
 use crate::prelude::*;
 use crate::scan_session::ScanSpec;
 use partita_tools::scan::{Emit, Order};
@@ -12,6 +13,9 @@ pub(crate) struct CountCommand {
     table: String,
     #[command(flatten)]
     filter: FilterArgs,
+    /// Output format [default: the number alone]
+    #[arg(long, short, value_name = "FORM")]
+    output: Option<Format>,
     #[command(flatten)]
     scan: ResumableScanArgs,
 }
@@ -34,7 +38,15 @@ impl AccountCommand for CountCommand {
         }
         let rows = session.state;
         progress.bar.hide();
-        output::print(&rows.to_string())?;
+        match self.output {
+            None => output::print(&rows.to_string())?,
+            Some(format) => OutputArgs::of(format).write(Shape::Single, |output| {
+                output.record(&[
+                    ("table", Field::text(&self.table)),
+                    ("rows", Field::count(rows)),
+                ])
+            })?,
+        }
         progress.finish_count(rows, "row", "rows")
     }
 }

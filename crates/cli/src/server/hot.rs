@@ -51,6 +51,7 @@ fn write_partition(
     let rate = |rate: Option<f64>| Field::Rate(rate.unwrap_or_default());
     let byte_rate = |rate: Option<f64>| Field::ByteRate(rate.unwrap_or_default());
     let latency = |us: Option<u64>| Field::Latency(us.unwrap_or_default());
+    // The last columns are left out on a narrow terminal.
     output.record(&[
         ("table", Field::text(&table)),
         ("PartitionKey", Field::text(&partition_key)),
@@ -58,13 +59,13 @@ fn write_partition(
         ("share_percent", Field::tenths(hot.share * 100.0)),
         ("reads", rate(rates.reads_per_second)),
         ("writes", rate(rates.writes_per_second)),
+        ("p99_us", latency(hot.latency.p99_us)),
+        ("split", Field::text(split_word(hot, splits))),
+        ("throttled", rate(rates.throttled_per_second)),
+        ("p50_us", latency(hot.latency.p50_us)),
         ("rows", rate(rates.rows_per_second)),
         ("bytes_in", byte_rate(rates.bytes_in_per_second)),
         ("bytes_out", byte_rate(rates.bytes_out_per_second)),
-        ("throttled", rate(rates.throttled_per_second)),
-        ("p50_us", latency(hot.latency.p50_us)),
-        ("p99_us", latency(hot.latency.p99_us)),
-        ("split", Field::text(split_word(hot, splits))),
         ("account", Field::text(&account)),
     ])
 }
@@ -139,7 +140,9 @@ fn split_command(range: u64, at: &NamedKey, admin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::tests::lines_of_table;
     use partita_wire::admin::{GrowthAdvice, GrowthPattern};
+    use unicode_width::UnicodeWidthStr as _;
 
     fn people() -> NamedKey {
         NamedKey {
@@ -156,6 +159,24 @@ mod tests {
             advice,
             at: Some(people()),
             share: Some(0.416),
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let json = include_str!("../../../wire/src/admin/golden/hot.json");
+        let mut hot: Hot = serde_json::from_str(json).unwrap();
+        for partition in &mut hot.partitions {
+            partition.partition = Some(people());
+            partition.rates.bytes_in_per_second = Some(123_456_789.0);
+        }
+        for width in [60, 80, 120] {
+            let lines = lines_of_table(width, |output| {
+                let mut partitions = hot.partitions.iter();
+                partitions.try_for_each(|it| write_partition(it, &hot.splits, output))
+            });
+            assert!(lines.len() > 1 && lines[0].trim_start().starts_with("table"));
+            assert!(lines.iter().all(|line| line.width() <= width), "{lines:#?}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! A run: prepares its table, loads rows, runs the operations, and writes the report.
 
 use super::live::LivePage;
+use super::report;
 use super::run_args::{ResultArgs, RunCommand, SampleSource};
 use super::run_table::RunTable;
-use super::{files, report};
+use crate::new_file;
 use crate::output::Format;
 use crate::prelude::*;
 use crate::screen::{self, Screen};
@@ -56,7 +57,7 @@ async fn run(args: RunCommand) -> CommandResult {
     let traffic = Arc::new(Traffic::default());
     let mut progress = Progress::new(&traffic);
     for path in [&args.result.report, &args.result.html] {
-        files::check_writable(path.as_ref(), &args.result.confirm, &mut progress)?;
+        new_file::check_writable(path.as_ref(), &args.result.confirm, &mut progress)?;
     }
     // Two clients: the retries of the load do not count against the run's retry budget.
     let loading = Connection::tuned(&args.connection, &traffic, |options| {
@@ -293,8 +294,8 @@ fn finish(
     report: &Report,
     progress: Progress,
 ) -> CommandResult {
-    files::write(args.report.as_ref(), || report.to_json())?;
-    files::write(args.html.as_ref(), || html(report))?;
+    new_file::write(args.report.as_ref(), || report.to_json())?;
+    new_file::write(args.html.as_ref(), || html(report))?;
     report::print(output, report)?;
     if report.is_interrupted {
         message("the run was interrupted before its end");

@@ -2,7 +2,7 @@
 
 use crate::args::{ConnectionArgs, choice};
 use crate::prelude::*;
-use crate::units::{parse_duration, parse_duration_above_zero};
+use crate::units::{parse_duration, parse_duration_above_zero, size_within};
 use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
 use partita_client::Guid;
@@ -68,8 +68,8 @@ pub(super) struct KeyArgs {
     /// Rows to load before the run, up to 1,000,000,000
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(0..=1_000_000_000), default_value_t = 10_000)]
     rows: u64,
-    /// Bytes of text in a row, 0 to 32,768
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(0..=ROW_BYTES_MAX), default_value_t = 1024)]
+    /// Text in a row, up to 32KiB
+    #[arg(long, value_name = "SIZE", value_parser = size_within(0..=ROW_BYTES_MAX), default_value = "1KiB")]
     row_bytes: u64,
     /// Seed: the same seed gives the same keys and operations
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -386,7 +386,7 @@ mod tests {
             ("--duration 0s", "a duration above 0"),
             ("--mix eat", "unknown operation \"eat\""),
             ("--batch-rows 101", "101 is not in"),
-            ("--row-bytes 40000", "40000 is not in"),
+            ("--row-bytes 40000", "from 0 B to 32.0 KiB"),
         ] {
             let refused = run(flags).map(|_| ()).unwrap_err();
             assert!(refused.contains(expected), "{flags}: {refused}");

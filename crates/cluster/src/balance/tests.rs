@@ -50,6 +50,7 @@ impl World {
             },
             latency: Latency::new(),
             partitions: Vec::new(),
+            buckets: Vec::new(),
         }
     }
 

@@ -95,7 +95,9 @@ impl Engine for SlateEngine {
     fn file_layout(&self) -> FileLayout {
         let database = self.open.database();
         database.map_or_else(FileLayout::default, |database| {
-            file_layout::of(&database.db.manifest())
+            file_layout::of(&database.db.manifest(), |view| {
+                database.reader.visible_share(view)
+            })
         })
     }
 

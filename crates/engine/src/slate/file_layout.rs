@@ -8,11 +8,19 @@ use slatedb::manifest::SsTableView;
 
 use crate::{FileLayout, KeyRange};
 
-pub(super) fn of(manifest: &VersionedManifest) -> FileLayout {
+/// The layout of a manifest's files. `share` returns the share of a file's blocks that the database shows, if it is known;
+/// otherwise the bytes of a file that is shown in part are estimated from its first and last key.
+pub(super) fn of(
+    manifest: &VersionedManifest,
+    share: impl Fn(&SsTableView) -> Option<f64>,
+) -> FileLayout {
     let mut files_by_key = Vec::new();
     let (mut bytes, mut files) = (0, 0);
     for view in manifest.all_sst_views() {
-        let (first, visible_bytes) = visible(view);
+        let (first, mut visible_bytes) = visible(view);
+        if let Some(share) = view.visible_range().and_then(|_| share(view)) {
+            visible_bytes = (view.estimate_size() as f64 * share) as u64;
+        }
         files += 1;
         bytes += visible_bytes;
         files_by_key.push((first, visible_bytes));

@@ -1,6 +1,6 @@
 //! The load of a range or partition over a period, small enough to be stored for a day.
 
-use crate::{CoarseLatency, Counts, PartitionWindow, Window};
+use crate::{CoarseLatency, Counts, KeyBucket, PartitionWindow, Window};
 
 /// Counts and latencies that can be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,14 +16,18 @@ impl LoadSum {
         if window.counts.is_idle() {
             return None;
         }
-        let mut latency = CoarseLatency::new();
-        for bucket in window.latency.buckets() {
-            latency.add(bucket.from_us, bucket.count);
-        }
         Some(Box::new(Self {
             counts: window.counts,
-            latency,
+            latency: CoarseLatency::from(&window.latency),
         }))
+    }
+
+    /// The load of a key bucket.
+    pub(super) fn of_bucket(bucket: &KeyBucket) -> Box<Self> {
+        Box::new(Self {
+            counts: bucket.counts,
+            latency: bucket.latency.clone(),
+        })
     }
 
     /// The load of a partition's window.

@@ -1,8 +1,9 @@
 //! The heat map: times across, keys down.
 //!
-//! The bounds that ranges had in the map's time divide the keys into rows. If there are more rows than requested,
-//! neighbours are joined so that rows have about the same load: hot keys get narrow rows, cold keys wide rows. The load
-//! of a range that was split later is divided evenly among its parts. The load of a slot longer than a column is
+//! The bounds that key buckets had in the map's time divide the keys into rows. If there are more rows than requested,
+//! neighbours are joined so that rows have about the same load: hot keys get narrow rows, cold keys wide rows. A row
+//! begins with keys that have load, if there are such keys in it, because its first key is its name. The load
+//! of a bucket that was divided later is divided evenly among its parts. The load of a slot longer than a column is
 //! divided among the columns that the slot overlaps. So the sum of a map is the load of its time.
 
 use super::grid::{Grid, Metric, ShownSlot, Times};
@@ -16,6 +17,9 @@ use std::time::SystemTime;
 
 /// The maximum number of rows.
 pub(super) const ROWS_MAX: usize = 512;
+
+/// A smaller weight of a piece is a rounding error.
+const WEIGHT_MIN: f64 = 1e-6;
 
 /// The metric and size of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,8 @@ impl<'s> Pieces<'s> {
         let mut weight = 0.0;
         let sums = steps.iter().map(|step| {
             weight += step;
-            f64::max(weight, 0.0)
+            // Sums of fractions leave a rest where all cells have ended.
+            if weight > WEIGHT_MIN { weight } else { 0.0 }
         });
         pieces.weights = sums.take(pieces.starts.len()).collect();
         pieces
@@ -132,13 +137,15 @@ impl<'s> Pieces<'s> {
             return rows_up_to(shown.start, &even, count.div_ceil(max) as f64);
         }
         let mut weight = total / max as f64;
-        loop {
+        // With the whole weight there are at most two rows: idle pieces, and the rest.
+        while weight <= total * 1.1 {
             let rows = rows_up_to(shown.start, weights, weight);
             if rows.len() <= max {
                 return rows;
             }
             weight *= 1.1;
         }
+        vec![shown]
     }
 
     fn keys(&self, row: &Range<usize>) -> Bounds {
@@ -150,14 +157,16 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// Joins neighbours, starting at the piece `first`, while their total weight is at most `weight`.
+/// Joins neighbours, starting at the piece `first`, while their total weight is at most `weight`. A piece with load is
+/// not joined with idle pieces before it.
 fn rows_up_to(first: usize, weights: &[f64], weight: f64) -> Vec<Range<usize>> {
     let mut rows: Vec<Range<usize>> = Vec::new();
     let mut joined = 0.0;
     for (piece, of_piece) in (first..).zip(weights) {
+        let is_first_load = joined <= 0.0 && *of_piece > 0.0;
         joined += of_piece;
         match rows.last_mut() {
-            Some(row) if joined <= weight => row.end = piece + 1,
+            Some(row) if joined <= weight && !is_first_load => row.end = piece + 1,
             _ => {
                 joined = *of_piece;
                 rows.push(piece..piece + 1);

@@ -1,6 +1,6 @@
 //! The load of all keys over the last day, across splits and merges of ranges.
 //!
-//! Each window of a range is stored with the key bounds that the range had at that time, in *slots*: of 10 s for the
+//! Each window of a range is stored by the key buckets that the range had at that time, in *slots*: of 10 s for the
 //! last hour, of 1 min for the five hours before, of 5 min for the rest of the day. Counts stay exact when slots are
 //! merged. Latencies are histograms with two buckets per doubling, so they can be added too. Each slot also holds its
 //! 32 hottest partitions.
@@ -11,8 +11,8 @@
 //!   partitions.
 //! - [`Archive`] stores the history in the object store: `load` at startup, `save` each minute.
 //!
-//! Memory: at most 885 slots of at most 128 key ranges and 32 partitions each. 64 busy ranges and 32 hot partitions
-//! take 20 MB, 128 key ranges in every slot 34 MB, plus their keys; an idle range takes a few bytes per window. In the
+//! Memory: at most 885 slots of at most 128 key buckets and 32 partitions each. 64 busy ranges and 32 hot partitions
+//! take 20 MB, 128 key buckets in every slot 34 MB, plus their keys; an idle range takes a few bytes per window. In the
 //! object store, 64 busy ranges and 32 hot partitions take about 3.3 MB.
 //!
 //! The caller passes the wall time of `rt::Clock`, because a heat map shows wall time. While a clock that was set back
@@ -28,10 +28,10 @@ mod segment;
 mod slot;
 mod tiers;
 
-use crate::{Bounds, Window};
+use crate::{Bounds, KeyBucket, Window};
 use load::LoadSum;
 use parking_lot::Mutex;
-use slot::{Cell, Keys, SPOTS_MAX, SlotLoad, Spot, Time};
+use slot::{CELLS_MAX, Cell, Keys, SPOTS_MAX, SlotLoad, Spot, Time};
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 use tiers::Tiers;
@@ -144,11 +144,7 @@ impl Default for HeatHistory {
 
 /// The load of all ranges in one window, as the load of a slot. Adds the keys of the load to `keys`.
 fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
-    let cells = ranges.iter().map(|range| Cell {
-        extent: keys.extents.intern(range.bounds.clone()),
-        load: LoadSum::of(range.window),
-    });
-    let cells = cells.collect();
+    let cells = cells(ranges, keys);
     let mut partitions: Vec<_> = ranges
         .iter()
         .flat_map(|range| &range.window.partitions)
@@ -162,6 +158,44 @@ fn slot_load(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> SlotLoad {
     });
     let spots = spots.collect();
     SlotLoad { cells, spots }
+}
+
+/// The cells of ranges. A range with key buckets has an idle cell for all its keys, and a cell for each bucket with load.
+/// The buckets of all ranges share [`CELLS_MAX`] cells.
+fn cells(ranges: &[RangeWindow<'_>], keys: &mut Keys) -> Vec<Cell> {
+    let divided = ranges.iter().filter(|range| has_buckets(range)).count();
+    let free = CELLS_MAX.saturating_sub(ranges.len());
+    let buckets_max = free.checked_div(divided).unwrap_or_default();
+    let mut cells = Vec::new();
+    for range in ranges {
+        let extent = keys.extents.intern(range.bounds.clone());
+        if buckets_max < 2 || !has_buckets(range) {
+            let load = LoadSum::of(range.window);
+            cells.push(Cell { extent, load });
+            continue;
+        }
+        let buckets = range.window.buckets.iter().map(|bucket| Cell {
+            extent: keys.extents.intern(within(bucket, &range.bounds)),
+            load: Some(LoadSum::of_bucket(bucket)),
+        });
+        let mut buckets = buckets.collect();
+        slot::join_cells(&mut buckets, buckets_max);
+        cells.push(Cell { extent, load: None });
+        cells.append(&mut buckets);
+    }
+    cells
+}
+
+const fn has_buckets(range: &RangeWindow<'_>) -> bool {
+    !range.window.buckets.is_empty()
+}
+
+/// The keys of a bucket: its first key is empty at the start of the range, and its end absent at the end of the range.
+fn within(bucket: &KeyBucket, range: &Bounds) -> Bounds {
+    Bounds {
+        start: bucket.start.clone().max(range.start.clone()),
+        end: bucket.end.clone().or_else(|| range.end.clone()),
+    }
 }
 
 /// The time until the current window ends. Windows end at multiples of ten seconds of the wall clock, so each has its

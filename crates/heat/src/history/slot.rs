@@ -18,7 +18,8 @@ pub(super) const SPOTS_MAX: usize = PARTITIONS_MAX;
 /// A time, in tens of seconds since 1970.
 pub(super) type Time = u32;
 
-/// The load of one extent: the key bounds of a range, or of several joined ranges.
+/// The load of one extent: of a key bucket, of a range, or of several joined ones. A range with key buckets also has an
+/// idle cell, which says that the history knows its other keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) extent: Arc<Bounds>,
@@ -79,24 +80,8 @@ impl SlotLoad {
             }
             same
         });
-        while self.cells.len() > CELLS_MAX {
-            self.join_least();
-        }
+        join_cells(&mut self.cells, CELLS_MAX);
         self.cells.shrink_to_fit();
-    }
-
-    /// Joins the two neighbours with the least load.
-    fn join_least(&mut self) {
-        let weight = |pair: &[Cell]| pair.iter().map(Cell::weight).sum::<u64>();
-        let pairs = self.cells.windows(2).enumerate();
-        let Some((at, _)) = pairs.min_by_key(|(_, pair)| weight(pair)) else {
-            return;
-        };
-        let right = self.cells.remove(at + 1);
-        if let Some(left) = self.cells.get_mut(at) {
-            left.extent = Arc::new(left.extent.union(&right.extent));
-            left.add(right.load);
-        }
     }
 
     /// Keeps the [`SPOTS_MAX`] partitions with the most load. If a partition was among the hottest for only a part of a
@@ -117,6 +102,26 @@ impl SlotLoad {
             self.spots.sort_by(|a, b| a.partition.cmp(&b.partition));
         }
         self.spots.shrink_to_fit();
+    }
+}
+
+/// Joins neighbours with little load until at most `max` cells are left.
+pub(super) fn join_cells(cells: &mut Vec<Cell>, max: usize) {
+    // A busy cell joined with the idle cell of its range would spread its load over the range.
+    let cost = |pair: &[Cell]| {
+        let idle = pair.iter().filter(|cell| cell.load.is_none()).count();
+        (idle == 1, pair.iter().map(Cell::weight).sum::<u64>())
+    };
+    while cells.len() > max.max(1) {
+        let pairs = cells.windows(2).enumerate();
+        let Some((at, _)) = pairs.min_by_key(|(_, pair)| cost(pair)) else {
+            return;
+        };
+        let right = cells.remove(at + 1);
+        if let Some(left) = cells.get_mut(at) {
+            left.extent = Arc::new(left.extent.union(&right.extent));
+            left.add(right.load);
+        }
     }
 }
 

@@ -8,7 +8,11 @@ fn advice_of(loads: &[u64], samples: usize) -> SplitAdvice {
     let sampled: Vec<Sampled<'_>> = keys
         .iter()
         .zip(loads)
-        .map(|(partition, &load)| Sampled { partition, load })
+        .map(|(partition, &load)| Sampled {
+            partition,
+            table_bytes: 0,
+            load,
+        })
         .collect();
     advise(&sampled, samples, &[])
 }

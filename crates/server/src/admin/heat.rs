@@ -2,13 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use partita_heat::Bounds;
 use partita_heat::history::{HeatMap, MapShape, Metric, PartitionRow};
 use partita_model::TableSpace;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, exists, named_key, names};
+use super::named_keys::{Names, exists, named_container, named_key, names};
 use super::params::{InvalidParams, Params};
 use super::status::rfc3339;
 use crate::status::OpenStore;
@@ -37,7 +38,7 @@ const VALUES_MAX: u64 = 100_000;
 /// What a row of the map stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowsBy {
-    /// A part of the key space.
+    /// A part of the key space: key buckets of ranges.
     Range,
     /// One of the hottest partitions.
     Partition,
@@ -86,9 +87,11 @@ pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime
 }
 
 fn range_rows(map: &HeatMap, names: &Names) -> Vec<HeatRow> {
+    // The first bucket of a table begins with the prefix of the table.
+    let bound = |key: &Bytes| named_key(key, names).or_else(|| named_container(key, names));
     let row = |(keys, values): (&Bounds, &Vec<Option<f64>>)| HeatRow::Range {
-        start: named_key(&keys.start, names),
-        end: keys.end.as_ref().and_then(|end| named_key(end, names)),
+        start: bound(&keys.start),
+        end: keys.end.as_ref().and_then(bound),
         values: rounded(values),
     };
     map.rows.iter().zip(&map.values).map(row).collect()
@@ -316,7 +319,12 @@ mod tests {
         };
         assert!((writes - 300.0).abs() < 1e-6, "{writes}");
         documented::<Heat>(&map);
-        let values = map["rows"][0]["values"].as_array().unwrap();
+        // The partition has a key bucket of its own.
+        let buckets = map["rows"].as_array().unwrap().iter();
+        let of_m = |row: &&Value| row["start"]["partition_key"] == "m" && row["values"][0] != 0;
+        let bucket = buckets.clone().find(of_m).unwrap();
+        assert_eq!(bucket["start"]["table"], "people", "{map}");
+        let values = bucket["values"].as_array().unwrap();
         assert_eq!(values.len(), map["columns"]);
         let (_, by_partition) = second.get(&format!("{path}&by=partition")).await;
         documented::<Heat>(&by_partition);
@@ -324,7 +332,7 @@ mod tests {
             panic!("{by_partition}");
         };
         assert_eq!(row["partition"]["partition_key"], "m");
-        assert_eq!(row["values"], map["rows"][0]["values"]);
+        assert_eq!(row["values"], bucket["values"]);
         for (query, status, code) in [
             ("table=Pets", 404, "TableNotFound"),
             ("table=other/People", 404, "TableNotFound"),

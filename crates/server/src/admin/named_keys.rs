@@ -43,8 +43,11 @@ pub(super) fn named_key(key: &Bytes, names: &Names) -> Option<NamedKey> {
     }
     let mut location = names.tables.location(key)?;
     let partition_key = std::mem::take(&mut location.partition_key);
+    // Key buckets end after a partition with a byte that no RowKey begins with.
+    let is_after = key.last() == Some(&0xFF);
     Some(NamedKey {
         partition_key: Some(partition_key),
+        after_partition: is_after.then_some(true),
         ..named(key, location)
     })
 }

@@ -39,6 +39,7 @@ pub use parts::{
     AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, ServiceListener, Settings,
     Store, Tls,
 };
+pub use quantity::bytes as parse_bytes;
 pub use setting::{Setting, Takes};
 pub use show::{as_json, as_table};
 pub use values::{Source, Value, Values};

@@ -18,7 +18,7 @@ const UNITS_MS: [(&str, u64); 5] = [
 ];
 
 /// A number of bytes: digits, then optionally B, KiB, MiB or GiB. `None` for anything else and for overflow.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
+pub fn bytes(text: &str) -> Option<u64> {
     scaled(text, &UNITS_BYTES, 1)
 }
 

@@ -15,9 +15,55 @@ pub fn latency(us: u64) -> String {
     }
 }
 
+/// A number of bytes: `512 B`, `35.1 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    // A value that rounds up to 1024 gets the next unit.
+    while value >= 1023.95 {
+        let Some(next) = units.next() else { break };
+        unit = Some(next);
+        value /= 1024.0;
+    }
+    format!("{value:.1} {}", unit.copied().unwrap_or_default())
+}
+
+/// A rate per second: with one decimal below 10, else a whole number.
+pub fn rate(per_second: f64) -> String {
+    if per_second > 0.0 && per_second < 9.95 {
+        format!("{per_second:.1}")
+    } else {
+        thousands(per_second.round())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_one_decimal_and_a_binary_unit() {
+        for (number, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (36_805_018, "35.1 MiB"),
+            (1_048_570, "1.0 MiB"),
+            (1_073_741_824 / 10 * 25, "2.5 GiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
+        assert_eq!(
+            (rate(0.0), rate(5.55), rate(12_345.6)),
+            ("0".into(), "5.5".into(), "12,346".into())
+        );
+    }
 
     #[test]
     fn latencies_have_units_and_three_digits() {

@@ -17,6 +17,9 @@ pub struct NamedKey {
     pub table_id: Option<String>,
     /// The PartitionKey; `None` if the key stands for a whole table.
     pub partition_key: Option<String>,
+    /// Whether the key is after all rows of that partition, a bound of a key bucket; absent if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_partition: Option<bool>,
     /// The queue; absent for the key of a table, and after the queue was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
@@ -26,7 +29,7 @@ pub struct NamedKey {
 }
 
 impl fmt::Display for NamedKey {
-    /// Writes `people 'm'`: the table, and the PartitionKey quoted as in a filter; or `queue work`.
+    /// Writes `people 'm'`: the table, and the PartitionKey quoted as in a filter; or `people after 'm'`, `queue work`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.queue_id.is_some() {
             let queue = self.queue.as_deref().unwrap_or("(deleted)");
@@ -34,7 +37,13 @@ impl fmt::Display for NamedKey {
         }
         f.write_str(self.table.as_deref().unwrap_or("(dropped table)"))?;
         match self.partition_key.as_deref() {
-            Some(key) => write!(f, " '{}'", key.replace('\'', "''")),
+            Some(key) => {
+                let after = match self.after_partition {
+                    Some(true) => " after",
+                    _ => "",
+                };
+                write!(f, "{after} '{}'", key.replace('\'', "''"))
+            }
             None => Ok(()),
         }
     }

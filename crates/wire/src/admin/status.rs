@@ -215,6 +215,15 @@ pub struct LimitedKey {
     pub throttled: u64,
 }
 
+impl LimitedKey {
+    /// The account, the table and the PartitionKey, as far as the target has them: `account/table/key`.
+    pub fn names(&self) -> String {
+        let names = [&self.account, &self.table, &self.partition_key];
+        let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+        names.join("/")
+    }
+}
+
 /// Client connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionCounts {

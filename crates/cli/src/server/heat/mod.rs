@@ -1,19 +1,24 @@
-//! `partita heat`: the heat map in the terminal, time across and ranges or partitions down.
+//! `partita heat`: the heat map in the terminal, time across and key buckets or partitions down; or as a page.
 
+mod page;
 mod picture;
 
 use super::bound;
 use crate::args::choice;
-use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
-use crate::output::{self, Field, Format, OutputArgs, Shape};
+use crate::new_file;
+use crate::output::Format;
+use crate::prelude::*;
 use crate::screen;
-use crate::units::{many, parse_duration};
+use crate::units::parse_duration;
 use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows, Page};
+use partita_tools::heat::{is_idle, label, time_of_column};
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use picture::{Ink, Picture};
+use std::path::PathBuf;
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
 
 /// Allowed time spans of a column, in seconds: round numbers, which are easy to read.
 const STEPS_S: [u64; 14] = [
@@ -26,14 +31,16 @@ const HOUR_S: u64 = 3600;
 const OTHER_LINES: usize = 6;
 /// Maximum number of rows of a map.
 const ROWS_MAX: usize = 512;
+/// How often a map is requested again, at most.
+const PAGES_MAX: usize = 2;
 
-/// Draw the heat map: ranges or partitions over time, up to a day
+/// Draw the heat map: keys or partitions over time, up to a day
 #[derive(clap::Args)]
 pub(crate) struct HeatCommand {
-    /// Only this table, NAME or ACCOUNT/NAME: its partitions, or the ranges with its keys
+    /// Only this table, NAME or ACCOUNT/NAME: its partitions, or the buckets with its keys
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
-    /// Show the hottest partitions, hottest first, instead of ranges
+    /// Show the hottest partitions, hottest first, instead of key buckets
     #[arg(long)]
     partitions: bool,
     /// Metric to draw
@@ -45,7 +52,7 @@ pub(crate) struct HeatCommand {
     /// End of the map, such as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
-    /// Maximum number of ranges or partitions, 1 to 512 [default: as many as fit on the terminal]
+    /// Maximum number of key buckets or partitions, 1 to 512 [default: as many as fit on the terminal]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=512))]
     rows: Option<u16>,
     /// Width of the map, 40 to 500 [default: the terminal's, else 80]
@@ -54,6 +61,11 @@ pub(crate) struct HeatCommand {
     /// Whether to use colours; NO_COLOR switches them off
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = ColorArg::Auto)]
     color: ColorArg,
+    /// Write the map to FILE as a page for a browser: key buckets and the hottest partitions, with all metrics
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["partitions", "width", "color", "output"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    confirm: ConfirmArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -81,7 +93,11 @@ fn parse_last(text: &str) -> Result<u64, String> {
 }
 
 impl AdminPortCommand for HeatCommand {
-    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
+    async fn run(self, port: AdminPort, mut progress: Progress) -> CommandResult {
+        new_file::check_writable(self.html.as_ref(), &self.confirm, &mut progress)?;
+        if self.html.is_some() {
+            return self.write_page(&port, progress).await;
+        }
         let screen = screen::size();
         let terminal_width = || screen.map_or(80, |(columns, _)| columns);
         let width = self.width.map_or_else(terminal_width, usize::from);
@@ -92,9 +108,11 @@ impl AdminPortCommand for HeatCommand {
         }
         let mut values = heat.rows.iter().flat_map(HeatRow::values);
         let is_known = values.any(Option::is_some);
+        let mut idle = 0;
         match self.output.format() {
             Format::Json => output::print(&page.text)?,
             Format::Table if is_known => {
+                idle = drop_idle(&mut heat);
                 let ink = Ink::new(self.color, screen.is_some());
                 output::print(&Picture::new(&heat, width).text(ink))?;
             }
@@ -104,54 +122,85 @@ impl AdminPortCommand for HeatCommand {
         if !is_known {
             return progress.finish("no data for that time", Outcome::NothingFound);
         }
+        progress.finish(&self.summary(&heat, idle), Outcome::Done)
+    }
+}
+
+impl HeatCommand {
+    /// The last line of the command.
+    fn summary(&self, heat: &Heat, idle: u64) -> String {
         let columns = many(heat.columns as u64, "column", "columns");
         let rows = heat.rows.len() as u64;
         let rows = if self.partitions {
             many(rows, "partition", "partitions")
         } else {
-            many(rows, "part of the key space", "parts of the key space")
+            many(rows, "key bucket", "key buckets")
         };
-        progress.finish(&format!("{rows} in {columns}"), Outcome::Done)
+        match idle {
+            0 => format!("{rows} in {columns}"),
+            idle => format!("{rows} in {columns}, {idle} more without requests"),
+        }
     }
-}
 
-impl HeatCommand {
-    /// Requests the map. Without `--last`, requests it again if the part of the last hour that has data allows shorter
-    /// columns.
+    /// Requests the map, and requests it again if other columns suit it better: if its labels need another width, or,
+    /// without `--last`, if only a part of the last hour has data.
     async fn page(
         &self,
         port: &AdminPort,
         screen: Option<(usize, usize)>,
         width: usize,
     ) -> Result<Page<Heat>, AdminError> {
-        let columns = Picture::columns(width);
         let fitting = || screen.map_or(24, |(_, lines)| lines.saturating_sub(OTHER_LINES).max(1));
-        let rows = self.rows.map_or_else(fitting, usize::from).min(ROWS_MAX);
-        let query = |last_seconds| HeatQuery {
+        let rows = self.rows.map_or_else(fitting, usize::from);
+        let by = if self.partitions {
+            HeatRows::Partitions
+        } else {
+            HeatRows::Ranges
+        };
+        let mut last_s = self.last.unwrap_or(HOUR_S);
+        let mut columns = Picture::columns(width, 0);
+        let mut page = port.heat(&self.query(by, last_s, columns, rows)).await?;
+        for _ in 0..PAGES_MAX {
+            let heat = &page.document;
+            let busy = heat.rows.iter().filter(|row| !is_idle(row));
+            let label_width = busy.map(|row| label(row).width()).max();
+            columns = Picture::columns(width, label_width.unwrap_or_default());
+            last_s = self.last.unwrap_or_else(|| known_s(heat).unwrap_or(last_s));
+            if step(last_s, columns) == heat.step_seconds {
+                break;
+            }
+            page = port.heat(&self.query(by, last_s, columns, rows)).await?;
+        }
+        Ok(page)
+    }
+
+    /// The query of a map of `last_s` seconds in at most `columns` columns.
+    fn query(&self, by: HeatRows, last_s: u64, columns: u64, rows: usize) -> HeatQuery {
+        HeatQuery {
             to: self.to.clone(),
-            last_seconds,
-            step_seconds: step(last_seconds, columns),
+            last_seconds: last_s,
+            step_seconds: step(last_s, columns),
             metric: self.metric,
             table: self.table.clone(),
-            by: if self.partitions {
-                HeatRows::Partitions
-            } else {
-                HeatRows::Ranges
-            },
-            rows,
-        };
-        let page = port.heat(&query(self.last.unwrap_or(HOUR_S))).await?;
-        let heat = &page.document;
-        let first = first_known(heat).filter(|_| self.last.is_none());
-        let Some(first) = first else {
-            return Ok(page);
-        };
-        let known_s = (heat.columns - first) as u64 * heat.step_seconds;
-        if step(known_s, columns) == heat.step_seconds {
-            return Ok(page);
+            by,
+            rows: rows.min(ROWS_MAX),
         }
-        port.heat(&query(known_s)).await
     }
+}
+
+/// The time from the first column with data to the end of a map, in seconds; `None` without data.
+fn known_s(heat: &Heat) -> Option<u64> {
+    let first = first_known(heat)?;
+    Some((heat.columns - first) as u64 * heat.step_seconds)
+}
+
+/// Removes the rows without load, and returns their number; keeps all if no row has load.
+fn drop_idle(heat: &mut Heat) -> u64 {
+    let before = heat.rows.len();
+    if !heat.rows.iter().all(is_idle) {
+        heat.rows.retain(|row| !is_idle(row));
+    }
+    (before - heat.rows.len()) as u64
 }
 
 /// The first column with a known value.
@@ -168,8 +217,7 @@ fn trim(heat: &mut Heat) {
     let Some(first) = first_known(heat) else {
         return;
     };
-    let from = heat.from.as_deref().unwrap_or_default();
-    let Some(from) = picture::time(from, first as u64 * heat.step_seconds) else {
+    let Some(from) = time_of_column(heat, first as u64) else {
         return;
     };
     heat.from = Some(from.text().to_string());
@@ -190,13 +238,12 @@ fn step(last_s: u64, columns: u64) -> u64 {
 
 /// Writes a row for each known value.
 fn write_values(args: OutputArgs, heat: &Heat) -> Result<(), CommandError> {
-    let from = heat.from.as_deref().unwrap_or_default();
     args.write(Shape::Rows, |output| {
         for row in &heat.rows {
             let names = names(row);
             for (column, value) in row.values().iter().enumerate() {
                 let Some(value) = value else { continue };
-                let at = picture::time(from, column as u64 * heat.step_seconds);
+                let at = time_of_column(heat, column as u64);
                 let at = at.map(|at| at.text().to_string()).unwrap_or_default();
                 let mut record = vec![("time", Field::text(&at))];
                 record.extend(names.iter().map(|(name, text)| (*name, Field::text(text))));

@@ -8,16 +8,17 @@
 //!
 //! Values are on a logarithmic scale, in ten levels from a thousandth of the maximum to the maximum.
 
-use super::{ColorArg, bound};
+use super::ColorArg;
 use crate::screen::truncate_inside;
-use crate::units::{latency, rate};
-use partita_client::DateTime;
+use partita_tools::heat::{
+    self, LEVELS, SPAN, clock, level, maximum, period, step_text, time_of_column, value_text,
+};
 use partita_wire::admin::{Heat, HeatRow};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// A level of the scale.
-struct Level {
+/// How a level of the scale is drawn.
+struct Drawn {
     /// The character of this level in a picture without colour.
     sign: char,
     /// The number of its colour among the 256 colours of a terminal.
@@ -27,32 +28,30 @@ struct Level {
 }
 
 /// The levels, from low to high. Colours go from dark blue over green and yellow to red.
-const LEVELS: [Level; 10] = [
-    level('.', 18, '░'),
-    level(':', 20, '░'),
-    level('-', 26, '░'),
-    level('=', 32, '▒'),
-    level('+', 36, '▒'),
-    level('*', 40, '▒'),
-    level('o', 148, '▓'),
-    level('#', 220, '▓'),
-    level('%', 208, '█'),
-    level('@', 196, '█'),
+const DRAWN: [Drawn; LEVELS] = [
+    drawn('.', 18, '░'),
+    drawn(':', 20, '░'),
+    drawn('-', 26, '░'),
+    drawn('=', 32, '▒'),
+    drawn('+', 36, '▒'),
+    drawn('*', 40, '▒'),
+    drawn('o', 148, '▓'),
+    drawn('#', 220, '▓'),
+    drawn('%', 208, '█'),
+    drawn('@', 196, '█'),
 ];
 /// The character of a column of time in which a range or partition had no requests.
 const IDLE: char = '·';
 /// The colour of [`IDLE`]: grey.
 const IDLE_COLOR: u8 = 238;
-/// Ratio of the maximum to the smallest value on the scale. Smaller values have the lowest level.
-const SPAN: f64 = 1000.0;
 /// Width of the text at the end of a row, which is the maximum of the row's values.
 const MAXIMUM_WIDTH: usize = 11;
 const LABEL_WIDTH_MIN: usize = 8;
 /// Distance between two times on the axis, in columns.
 const AXIS_STEP: usize = 12;
 
-const fn level(sign: char, color: u8, block: char) -> Level {
-    Level { sign, color, block }
+const fn drawn(sign: char, color: u8, block: char) -> Drawn {
+    Drawn { sign, color, block }
 }
 
 /// How levels are drawn.
@@ -77,7 +76,7 @@ impl Ink {
     }
 
     /// Character and colour of a level.
-    fn of(self, level: &Level) -> (char, Option<u8>) {
+    fn of(self, level: &Drawn) -> (char, Option<u8>) {
         match self {
             Self::Plain => (level.sign, None),
             Self::Color => (level.block, Some(level.color)),
@@ -91,34 +90,30 @@ pub(super) struct Picture<'h> {
     labels: Vec<String>,
     label_width: usize,
     maximum: f64,
+    /// Width of the terminal.
+    width: usize,
 }
 
 impl<'h> Picture<'h> {
-    /// Number of time columns that fit beside labels of a quarter of the width.
-    pub(super) fn columns(width: usize) -> u64 {
-        let columns = width.saturating_sub(label_width_max(width) + MAXIMUM_WIDTH + 2);
+    /// Number of time columns that fit beside labels of this width.
+    pub(super) fn columns(width: usize, label_width: usize) -> u64 {
+        let labels = label_width.clamp(LABEL_WIDTH_MIN, label_width_max(width));
+        let columns = width.saturating_sub(labels + MAXIMUM_WIDTH + 2);
         columns.max(2) as u64
     }
 
     pub(super) fn new(heat: &'h Heat, width: usize) -> Self {
-        // Labels also use the columns that the map leaves free.
+        // Labels have all columns that the map leaves free.
         let free = width.saturating_sub(heat.columns + MAXIMUM_WIDTH + 2);
-        let label_width = label_width_max(width).max(free);
-        let label = |row: &HeatRow| {
-            let (HeatRow::Partition { partition: key, .. } | HeatRow::Range { start: key, .. }) =
-                row;
-            truncate_inside(&bound(key.as_ref(), "(first)"), label_width)
-        };
+        let width_max = free.max(LABEL_WIDTH_MIN);
+        let label = |row: &HeatRow| truncate_inside(&heat::label(row), width_max);
         let labels: Vec<String> = heat.rows.iter().map(label).collect();
         let widths = labels.iter().map(|label| label.width());
-        let values = heat
-            .rows
-            .iter()
-            .flat_map(|row| row.values().iter().flatten());
         Self {
             label_width: widths.max().unwrap_or_default().max(LABEL_WIDTH_MIN),
             labels,
-            maximum: values.copied().fold(0.0, f64::max),
+            maximum: maximum(&heat.rows),
+            width,
             heat,
         }
     }
@@ -139,40 +134,19 @@ impl<'h> Picture<'h> {
     }
 
     fn head(&self) -> String {
-        let Heat {
-            metric,
-            from,
-            to,
-            step_seconds,
-            ..
-        } = self.heat;
-        let step = match step_seconds {
-            step if step % 3600 == 0 => format!("{}h", step / 3600),
-            step if step % 60 == 0 => format!("{}m", step / 60),
-            step => format!("{step}s"),
-        };
-        let (from, to) = (
-            from.as_deref().unwrap_or_default(),
-            to.as_deref().unwrap_or_default(),
-        );
-        let clock = |text: &str| time(text, 0).map(clock).unwrap_or_default();
-        let day = from.split('T').next().unwrap_or_default();
-        format!(
-            "{}, {} to {} on {day} UTC, a column is {step}\n",
-            metric.replace('_', " "),
-            clock(from),
-            clock(to)
-        )
+        let metric = self.heat.metric.replace('_', " ");
+        let (period, step) = (period(self.heat), step_text(self.heat));
+        format!("{metric}, {period}, a column is {step}\n")
     }
 
     fn cells(&self, row: &HeatRow, ink: Ink, out: &mut String) {
         let mut last = None;
         for value in row.values() {
-            let level = value.map(|value| level_of(value, self.maximum));
+            let level = value.map(|value| level(value, self.maximum));
             let (sign, color) = match level {
                 None => (' ', None),
                 Some(None) => (IDLE, Some(IDLE_COLOR)),
-                Some(Some(level)) => ink.of(&LEVELS[level]),
+                Some(Some(level)) => ink.of(&DRAWN[level]),
             };
             let color = color.filter(|_| ink == Ink::Color);
             paint(color, &mut last, out);
@@ -186,16 +160,7 @@ impl<'h> Picture<'h> {
     /// The maximum of a row: a rate, or a latency.
     fn row_maximum(&self, row: &HeatRow) -> String {
         let maximum = row.values().iter().flatten().copied().reduce(f64::max);
-        maximum.map_or_else(String::new, |value| self.value(value))
-    }
-
-    /// A value with its unit.
-    fn value(&self, value: f64) -> String {
-        if self.heat.metric.ends_with("_us") {
-            return latency(value.round() as u64);
-        }
-        let per_second = value / self.heat.step_seconds.max(1) as f64;
-        format!("{}/s", rate(per_second))
+        maximum.map_or_else(String::new, |value| value_text(self.heat, value))
     }
 
     /// The axis: for every twelfth column, the time at which it begins.
@@ -203,8 +168,7 @@ impl<'h> Picture<'h> {
         let mut line = " ".repeat(self.label_width + 1);
         let mut column = 0;
         while column < self.heat.columns {
-            let from = self.heat.from.as_deref().unwrap_or_default();
-            let at = time(from, column as u64 * self.heat.step_seconds);
+            let at = time_of_column(self.heat, column as u64);
             let mark = format!("|{}", at.map(clock).unwrap_or_default());
             if column > 0 && column + mark.len() > self.heat.columns + MAXIMUM_WIDTH {
                 break;
@@ -215,42 +179,31 @@ impl<'h> Picture<'h> {
         line
     }
 
+    /// The scale below the map, or further left if it does not fit there.
     fn legend(&self, ink: Ink, out: &mut String) {
-        let mut last = None;
-        let _ = write!(
-            out,
-            "{:width$} {} idle  ",
-            "",
-            IDLE,
-            width = self.label_width
+        let [lowest, highest] =
+            [self.maximum / SPAN, self.maximum].map(|value| value_text(self.heat, value));
+        let (head, tail) = (
+            format!(" {IDLE} idle  "),
+            format!("  {lowest} to {highest}, logarithmic"),
         );
-        for level in &LEVELS {
+        let width = head.width() + LEVELS + tail.width();
+        let indent = self.label_width.min(self.width.saturating_sub(width));
+        let _ = write!(out, "{:indent$}{head}", "");
+        let mut last = None;
+        for level in &DRAWN {
             let (sign, color) = ink.of(level);
             paint(color, &mut last, out);
             out.push(sign);
         }
         paint(None, &mut last, out);
-        let lowest = self.value(self.maximum / SPAN);
-        let _ = writeln!(
-            out,
-            "  {lowest} to {}, logarithmic",
-            self.value(self.maximum)
-        );
+        let _ = writeln!(out, "{tail}");
     }
 }
 
+/// The maximum width of labels, if the map uses the rest of the line.
 fn label_width_max(width: usize) -> usize {
-    (width / 4).clamp(LABEL_WIDTH_MIN, 40)
-}
-
-/// The index in [`LEVELS`] for a value, on a logarithmic scale up to `maximum`; `None` for zero.
-fn level_of(value: f64, maximum: f64) -> Option<usize> {
-    if value <= 0.0 {
-        return None;
-    }
-    let part = 1.0 + (value / maximum).log10() / SPAN.log10();
-    let level = (part * LEVELS.len() as f64).ceil() - 1.0;
-    Some(level.clamp(0.0, (LEVELS.len() - 1) as f64) as usize)
+    (width * 2 / 5).clamp(LABEL_WIDTH_MIN, 60)
 }
 
 /// Changes the colour, if it differs from the last one.
@@ -263,21 +216,6 @@ fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
         None => write!(out, "\x1b[0m"),
     };
     *last = color;
-}
-
-/// A time of the document, plus `later_s` seconds.
-pub(super) fn time(text: &str, later_s: u64) -> Option<DateTime> {
-    const TICKS_PER_SECOND: u64 = 10_000_000;
-    let from = DateTime::parse(text).ok()?;
-    DateTime::from_ticks(from.ticks() + later_s * TICKS_PER_SECOND)
-}
-
-fn clock(time: DateTime) -> String {
-    let (_, _, _, hour, minute, second, _) = time.fields();
-    match second {
-        0 => format!("{hour:02}:{minute:02}"),
-        _ => format!("{hour:02}:{minute:02}:{second:02}"),
-    }
 }
 
 #[cfg(test)]
@@ -332,7 +270,7 @@ requests, 11:58 to 12:12 on 2026-02-02 UTC, a column is 1m
 (first)          ·.:=o#@@·····     1,000/s
 peop…ition key'         .%           400/s
                 |11:58      |12:10
-                · idle  .:-=+*o#%@  1.0/s to 1,000/s, logarithmic
+ · idle  .:-=+*o#%@  1.0/s to 1,000/s, logarithmic
 ";
         assert_eq!(text, expected);
     }
@@ -346,9 +284,12 @@ peop…ition key'         .%           400/s
             text.contains("\npeople 'a very long partition key' "),
             "{text}"
         );
-        let lines = text.lines().filter(|line| line.ends_with("/s"));
-        assert!(lines.clone().all(|line| line.width() <= 80), "{text}");
-        assert_eq!(lines.count(), 2);
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        for width in [42, 60] {
+            let text = Picture::new(&heat, width).text(Ink::Plain);
+            let legend = text.lines().last().unwrap().width();
+            assert!(legend <= width.max(50), "{text}");
+        }
     }
 
     #[test]
@@ -363,25 +304,6 @@ peop…ition key'         .%           400/s
             text.contains("\x1b[38;5;196m██\x1b[38;5;238m·····\x1b[0m"),
             "{text:?}"
         );
-    }
-
-    #[test]
-    fn steps_are_even_on_a_logarithmic_scale() {
-        let steps: Vec<_> = [0.0, 0.5, 1.0, 1.9, 2.1, 500.0, 502.0, 1000.0]
-            .map(|value| level_of(value, 1000.0))
-            .into_iter()
-            .collect();
-        let expected = [
-            None,
-            Some(0),
-            Some(0),
-            Some(0),
-            Some(1),
-            Some(8),
-            Some(9),
-            Some(9),
-        ];
-        assert_eq!(steps, expected);
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! `partita status`: health and load of a server on one screen; with `--watch` refreshed each second.
+//! `partita status`: health and load of a server; with `--watch` a live screen.
 
 mod endpoint;
 mod page;
+mod watch;
 
 use super::hot;
 use crate::args::admin_port::flag_for;
 use crate::command::{AdminPortCommand, CommandError, CommandResult, Outcome, Progress};
 use crate::output::{self, Field, Format, OutputArgs, Shape};
-use crate::screen::{self, Screen};
-use crate::signals::stop_requested;
+use crate::screen;
 use page::StatusPage;
 use partita_client::ValueRef;
 use partita_tools::admin::{AdminError, AdminPort, Page};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Time between two refreshes.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Maximum number of hot partitions on the screen.
+/// Maximum number of hot partitions in the text.
 const HOT_MAX: u16 = 5;
 
 /// Show a server's health, load and latency, the changes of its ranges, and keys over their targets
@@ -26,7 +26,7 @@ const HOT_MAX: u16 = 5;
     after_help = "Exit code 0: healthy. 1: the server answers and is not healthy. 2: no server answers."
 )]
 pub(crate) struct StatusCommand {
-    /// Refresh each second, until Ctrl-C
+    /// Live screen with the last ten minutes, ranges and hottest partitions, until q; in a pipe, a line each second
     #[arg(long, short)]
     watch: bool,
     #[command(flatten)]
@@ -36,9 +36,9 @@ pub(crate) struct StatusCommand {
 impl AdminPortCommand for StatusCommand {
     async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         if self.watch {
-            return watch(self.output, &port).await;
+            return watch::watch(self.output, &port).await;
         }
-        let mut sample = Sample::take(&port).await?;
+        let mut sample = Sample::take(&port, HOT_MAX).await?;
         if self.output.format() == Format::Table {
             let url = &sample.status.document.listening.table;
             sample.tables = Some(endpoint::ask(url, &port.to_string()).await);
@@ -66,14 +66,14 @@ struct Sample {
 }
 
 impl Sample {
-    async fn take(port: &AdminPort) -> Result<Self, AdminError> {
+    async fn take(port: &AdminPort, hot_max: u16) -> Result<Self, AdminError> {
         let status = port.status().await?;
         let at = Instant::now();
         Ok(Self {
             at,
             status,
             ranges: if_open(port.ranges().await)?,
-            hot: if_open(port.hot(HOT_MAX).await)?,
+            hot: if_open(port.hot(hot_max).await)?,
             tables: None,
         })
     }
@@ -155,8 +155,8 @@ impl Sample {
     }
 }
 
-/// A page of the admin API; `None` while the server is still opening its data.
-fn if_open<T>(page: Result<Page<T>, AdminError>) -> Result<Option<Page<T>>, AdminError> {
+/// An answer of the admin API; `None` while the server is still opening its data.
+fn if_open<T>(page: Result<T, AdminError>) -> Result<Option<T>, AdminError> {
     match page {
         Err(AdminError::Refused { status: 503, .. }) => Ok(None),
         other => other.map(Some),
@@ -167,43 +167,16 @@ fn text<T>(page: Option<&Page<T>>) -> &str {
     page.map_or("null", |page| page.text.trim())
 }
 
-/// Takes a sample each second until a signal. On a terminal, each sample replaces the last one; otherwise the samples
-/// are printed one after the other.
-async fn watch(args: OutputArgs, port: &AdminPort) -> CommandResult {
-    let mut stop = std::pin::pin!(stop_requested());
-    let mut seconds = tokio::time::interval(PERIOD);
-    seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let has_screen = args.format() == Format::Table && screen::size().is_some();
-    let screen = Screen::enter_if(has_screen)?;
-    let mut before: Option<Sample> = None;
-    loop {
-        let sample = async {
-            seconds.tick().await;
-            Sample::take(port).await
-        };
-        let sample = tokio::select! {
-            biased;
-            () = &mut stop => return Ok(Outcome::Done),
-            sample = sample => sample,
-        };
-        match (sample, &screen) {
-            (Ok(sample), screen) => {
-                match screen {
-                    Some(screen) => {
-                        let text = sample.text(port, before.as_ref());
-                        screen.show(&text)?;
-                    }
-                    None => sample.print(args, port, before.as_ref())?,
-                }
-                before = Some(sample);
-            }
-            // The screen shows the error and the loop continues, because the server may be restarting.
-            (Err(error), Some(screen)) => {
-                let text = format!("{error}\n\nretrying each second, until Ctrl-C\n");
-                screen.show(&text)?;
-                before = None;
-            }
-            (Err(error), None) => return Err(error.into()),
+#[cfg(test)]
+pub(super) mod tests {
+    use super::Page;
+    use serde::de::DeserializeOwned;
+
+    /// A page of the admin API.
+    pub(in crate::server) fn page_of<T: DeserializeOwned>(json: &str) -> Page<T> {
+        Page {
+            text: json.to_owned(),
+            document: serde_json::from_str(json).unwrap(),
         }
     }
 }

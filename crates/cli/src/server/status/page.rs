@@ -127,19 +127,11 @@ impl StatusPage<'_> {
             return vec![line("limited", "none")];
         }
         let one = |limited: &LimitedKey| {
-            let LimitedKey {
-                target,
-                account,
-                table,
-                partition_key,
-                throttled,
-            } = limited;
-            let names = [account, table, partition_key].into_iter().flatten();
-            let names: Vec<&str> = names.map(String::as_str).collect();
             format!(
-                "{}: over the {target} target, {} refused",
-                names.join("/"),
-                count(*throttled)
+                "{}: over the {} target, {} refused",
+                limited.names(),
+                limited.target,
+                count(limited.throttled)
             )
         };
         let first = limited.iter().take(LIMITED_MAX).enumerate();

@@ -86,6 +86,11 @@ impl DataFile {
         }
     }
 
+    /// Whether this is the file of a handle.
+    pub(super) fn is_of(&self, handle: &SsTableHandle) -> bool {
+        self.handle.id == handle.id
+    }
+
     /// The filter, if it is kept in memory.
     #[inline]
     pub(super) fn kept_filter(&self) -> Option<&Arc<Filter>> {

@@ -1,9 +1,12 @@
 //! The index of a data file: where its blocks are, and which keys they hold.
 
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
+use bytes::Bytes;
 use slatedb::SstIndex;
+
+use crate::KeyRange;
 
 /// The blocks of a file. SlateDB stores, for each block but the first, the shortest key that is greater than all keys
 /// before the block and not greater than its first key; see `compute_index_key` in its source. Here, what these keys
@@ -128,6 +131,20 @@ impl BlockIndex {
         low
     }
 
+    /// The share of the file's bytes in the blocks that can have rows of these keys.
+    pub(super) fn share(&self, keys: &KeyRange) -> f64 {
+        let of = |bound: &Bound<Bytes>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(self.find(key)),
+            Bound::Unbounded => None,
+        };
+        let last = self.ends.len();
+        let (from, to) = (of(&keys.start).unwrap_or(0), of(&keys.end).unwrap_or(last));
+        let at = |block: usize| self.offsets.get(block).unwrap_or_default();
+        let (begin, end) = (at(0), at(last + 1));
+        let inside = at(to + 1).saturating_sub(at(from));
+        inside as f64 / end.saturating_sub(begin).max(1) as f64
+    }
+
     fn rest(&self, number: usize) -> &[u8] {
         let end = |number: usize| self.ends.get(number).map_or(0, |end| *end as usize);
         let start = number.checked_sub(1).map_or(0, end);
@@ -174,6 +191,25 @@ mod tests {
             prop_assert_eq!(index.block(last), Some(10 * last as u64..end));
             prop_assert_eq!(index.block(last + 1), None);
         }
+    }
+
+    #[test]
+    fn the_share_of_keys_is_that_of_their_blocks() {
+        let blocks: [(u64, &[u8]); 4] = [(0, b""), (10, b"b"), (30, b"c"), (40, b"x")];
+        let index = BlockIndex::of(&blocks, 100).unwrap();
+        let share = |start: &'static str, end: &'static str| {
+            let bound = |key: &'static str| match key {
+                "" => Bound::Unbounded,
+                key => Bound::Excluded(Bytes::from(key)),
+            };
+            let (start, end) = (bound(start), bound(end));
+            index.share(&KeyRange { start, end })
+        };
+        assert_eq!(
+            [share("", ""), share("", "a"), share("cc", "")],
+            [1.0, 0.1, 0.7]
+        );
+        assert_eq!([share("bb", "bc"), share("y", "z")], [0.2, 0.6]);
     }
 
     #[test]

@@ -42,6 +42,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_wal::WalId;
+use slatedb::manifest::SsTableView;
 use slatedb::object_store::ObjectStore;
 use slatedb::{Db, DbSnapshot, RowEntry, VersionedManifest};
 
@@ -50,6 +51,7 @@ use self::filter::KeyHash;
 use self::index::BlockIndex;
 use self::version::{Part, Version};
 use super::context::Context;
+use super::file_layout;
 use super::names::database_path;
 use crate::{RangeId, ReadError};
 
@@ -143,6 +145,16 @@ impl Reader {
         };
         drop(before);
         self.files.forget_unused();
+    }
+
+    /// The share of a file's blocks that the database shows; `None` if the index of the file is not in memory. Two
+    /// databases that share a file share its index.
+    pub(super) fn visible_share(&self, view: &SsTableView) -> Option<f64> {
+        let keys = file_layout::key_range(view)?;
+        let version = self.version.load();
+        let mut parts = version.runs.iter().flat_map(|run| &run.parts);
+        let part = parts.find(|part| part.file.is_of(&view.sst))?;
+        Some(part.file.kept_index()?.share(&keys))
     }
 
     /// Follows the manifests of the database until it is closed.

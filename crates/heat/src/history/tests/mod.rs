@@ -1,4 +1,5 @@
 mod archive;
+mod buckets;
 mod partitions;
 
 use super::slot::{CELLS_MAX, Slot};
@@ -60,6 +61,7 @@ fn window(counts: Counts, latency: Latency) -> Window {
         counts,
         latency,
         partitions: Vec::new(),
+        buckets: Vec::new(),
     }
 }
 

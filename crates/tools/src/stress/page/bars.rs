@@ -3,7 +3,7 @@
 use super::axis::{Axis, rate_label};
 use super::frame::{Size, both};
 use super::shapes::{label, line, rect};
-use super::text::{Text, shortened};
+use crate::html::{Text, shortened};
 use crate::stress::{PartitionMetrics, Report, display};
 use std::fmt::Write as _;
 

@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, time_label};
 use super::shapes::{label, line, rect};
-use super::text::Text;
+use crate::html::Text;
 use crate::stress::Report;
 use std::fmt::Write as _;
 

@@ -4,7 +4,7 @@
 //!   forbids both.
 //! - The page follows the browser's light or dark setting. Wide screens and phones get plots of different sizes, so
 //!   that text stays legible.
-//! - All texts of the report, such as table names and keys, are escaped ([`text::Text`]).
+//! - All texts of the report, such as table names and keys, are escaped ([`crate::html::Text`]).
 //! - This module writes the SVG of the plots itself: plotting crates support only one size and one background colour.
 
 mod axis;
@@ -13,26 +13,20 @@ mod frame;
 mod latency;
 mod shapes;
 mod tables;
-mod text;
 mod throughput;
 
 use super::display;
 use super::report::Report;
 use super::verdict::Judged;
+use crate::html::{self, Text};
 use std::fmt::Write as _;
-use text::Text;
 
 const STYLE: &str = include_str!("style.css");
 
 /// The HTML page of a report.
 pub fn html(report: &Report) -> String {
-    let table = Text(&report.settings.table);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>Stress of table {table}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-    );
+    let title = format!("Stress of table {}", report.settings.table);
+    let mut page = html::begin(&title, STYLE, false);
     head(report, &mut page);
     verdict(report, &mut page);
     section(
@@ -65,13 +59,7 @@ pub fn html(report: &Report) -> String {
         "The same seed gives the same keys and operations.",
         &[tables::settings(report)],
     );
-    let _ = write!(
-        page,
-        "</main>\n<footer>{}, {}</footer>\n</body>\n</html>\n",
-        Text(&report.made_by),
-        Text(&report.began)
-    );
-    page
+    page + &html::end(&format!("{}, {}", report.made_by, report.began))
 }
 
 fn section(page: &mut String, title: &str, lead: &str, parts: &[String]) {
@@ -100,17 +88,15 @@ fn head(report: &Report, page: &mut String) {
     ];
     let _ = write!(
         page,
-        "<header>\n<p class=\"kicker\">Stress test</p>\n<h1><bdi>{}</bdi></h1>\n<p class=\"lead\"><bdi>{}</bdi>; {}; {}; {}</p>\n</header>\n<dl class=\"figures\">\n",
+        "<header>\n<p class=\"kicker\">Stress test, {}</p>\n<h1><bdi>{}</bdi></h1>\n<p class=\"lead\"><bdi>{}</bdi>; {}; {}; {}</p>\n</header>\n",
+        Text(&report.began),
         Text(&settings.table),
         Text(&settings.endpoint),
         Text(&settings.pattern.to_string()),
         Text(&settings.mix.to_string()),
         Text(&settings.schedule.to_string()),
     );
-    for (value, name) in figures {
-        let _ = writeln!(page, "<div><dt>{name}</dt><dd>{value}</dd></div>");
-    }
-    page.push_str("</dl>\n");
+    page.push_str(&html::figures(figures));
 }
 
 fn verdict(report: &Report, page: &mut String) {

@@ -1,6 +1,6 @@
 //! The tables of the page: the figures of the plots, refusals and retries, and the settings.
 
-use super::text::Text;
+use crate::html::Text;
 use crate::stress::{LatencySummary, OperationMetrics, Report, Schedule, display};
 use std::fmt::Write as _;
 
