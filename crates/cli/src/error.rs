@@ -1,9 +1,9 @@
 //! How a command ends: its outcome or its error, and the exit code of each.
 
 use partita_client::ErrorCode;
+use partita_migrate::{MigrateError, MigrationsError};
 use partita_tools::admin::AdminError;
 use partita_tools::fleet::FleetError;
-use partita_tools::migrate::{MigrateError, MigrationsError};
 use partita_tools::purge::PurgeError;
 use partita_tools::scan::{InvalidQuery, InvalidToken, ScanError};
 use partita_tools::stress::SampleError;

@@ -59,12 +59,8 @@ impl Explained {
 fn meaning(class: QueryClass) -> &'static str {
     match class {
         QueryClass::Point => "single entities by PartitionKey and RowKey; the cheapest class",
-        QueryClass::RowRangeScan => {
-            "part of single partitions; cost is proportional to the rows read"
-        }
-        QueryClass::PartitionRangeScan => {
-            "a range of partitions; cost is proportional to the rows read"
-        }
+        QueryClass::RowRangeScan => "part of single partitions; cost grows with the rows read",
+        QueryClass::PartitionRangeScan => "several partitions; cost grows with the rows read",
         QueryClass::FullTableScan => "the whole table, however few rows match",
     }
 }
@@ -128,13 +124,13 @@ mod tests {
         );
         assert_eq!(
             text("PartitionKey eq 'a' and RowKey ge 'b' and n gt 5"),
-            "class  row range scan: part of single partitions; cost is proportional to the rows read\n\
+            "class  row range scan: part of single partitions; cost grows with the rows read\n\
              reads  from before row 'b' of partition 'a' to after partition 'a'\n\
              tests  n gt 5, on each row read\n"
         );
         assert_eq!(
             text("PartitionKey gt 'a'"),
-            "class  partition range scan: a range of partitions; cost is proportional to the rows read\n\
+            "class  partition range scan: several partitions; cost grows with the rows read\n\
              reads  from after partition 'a' to the end of the table\n\
              tests  nothing: every row read is returned\n"
         );

@@ -5,7 +5,7 @@ mod run;
 mod status;
 
 use crate::prelude::*;
-use partita_tools::migrate::{
+use partita_migrate::{
     LeaseOptions, Migrations, Migrator, MigratorOptions, VERSIONS_TABLE, read_directory,
 };
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use super::MigrationArgs;
 use crate::prelude::*;
-use partita_tools::migrate::{Cost, Direction, Planned};
+use partita_migrate::{Cost, Direction, Planned};
 
 /// Show the steps that would run, with their cost in requests where it is known
 #[derive(clap::Args)]

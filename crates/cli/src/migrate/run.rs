@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::progress::Bar;
 use crate::signals::stoppable;
 use crate::units::seconds_within;
-use partita_tools::migrate::{
+use partita_migrate::{
     Direction, Done, Event, LeaseOptions, MigrateError, Migrations, Migrator, Planned, Watch,
 };
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 use super::MigrationArgs;
 use crate::prelude::*;
 use partita_client::ValueRef;
-use partita_tools::migrate::{Migration, Record, State};
+use partita_migrate::{Migration, Record, State};
 
 /// Show each migration and whether it ran
 #[derive(clap::Args)]

@@ -62,6 +62,8 @@ impl Bar {
             .with_key("total", |state: &ProgressState, to: &mut dyn fmt::Write| {
                 let _ = to.write_str(&bytes(state.len().unwrap_or_default()));
             });
+        // A bar that is shown a second time would else be drawn once on its old target, which nothing clears.
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
         self.bar.set_style(style);
         self.bar.reset();
         match total {

@@ -9,9 +9,8 @@ use crate::signals::{interruptible, stop_requested};
 use clap::value_parser;
 use partita_client::Value;
 use partita_tools::scan::{Bounds, Lower, Order};
-use partita_tools::transfer::{
-    Diff, DiffCounts, Difference, Keys, PropertyDifference, TableSource,
-};
+use partita_tools::source::EntitySource;
+use partita_tools::transfer::{Diff, DiffCounts, Difference, Keys, PropertyDifference};
 use partita_wire::table::push_value_text;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +66,7 @@ struct DiffJob {
     bounds: Bounds,
 }
 
-type TableDiff = Diff<TableSource, TableSource>;
+type TableDiff = Diff<EntitySource, EntitySource>;
 
 impl TwoTablesCommand for DiffCommand {
     async fn run(self, first: Connection, second: Connection, progress: Progress) -> CommandResult {

@@ -7,8 +7,9 @@ use crate::prelude::*;
 use clap::builder::TypedValueParser;
 use clap::value_parser;
 use partita_tools::formats::{Format, FormatError, Schema, Style};
+use partita_tools::source::EntitySource;
 use partita_tools::transfer::{
-    self, Counts, Destination, ExportOptions, TableReader, TableSource, TransferError,
+    self, Counts, Destination, ExportOptions, TableReader, TransferError,
 };
 use std::fs::File;
 use std::io;
@@ -150,7 +151,7 @@ impl ExportCommand {
 struct Export<'a> {
     progress: &'a Progress,
     watch: Arc<TransferWatch>,
-    reader: TableReader<TableSource>,
+    reader: TableReader<EntitySource>,
     options: ExportOptions,
 }
 

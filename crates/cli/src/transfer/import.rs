@@ -89,7 +89,7 @@ impl ImportCommand {
         let transfer = transfer::import_stream(input, (name, read), table, &load, &observer);
         let counts = run_transfer(&progress, &watch, transfer).await;
         let counts = counts.map_err(|error| match error {
-            CommandError::Transfer(cause) if matches!(*cause, TransferError::Exists { .. }) => {
+            CommandError::Transfer(cause) if cause.is_existing_row() => {
                 explain_exists(&cause, false)
             }
             error => error,

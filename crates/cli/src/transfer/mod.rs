@@ -19,7 +19,8 @@ use crate::progress::message;
 use crate::scan_session::ScanSpec;
 use crate::signals::stoppable;
 use partita_tools::scan::{Bounds, Emit, Order};
-use partita_tools::transfer::{TableReader, TableSource, TransferError};
+use partita_tools::source::EntitySource;
+use partita_tools::transfer::{TableReader, TransferError, WriteError};
 use std::sync::Arc;
 use watch::TransferWatch;
 
@@ -71,7 +72,7 @@ impl ReadArgs {
         connection: &Connection,
         table: &str,
         bounds: Bounds,
-    ) -> Result<TableReader<TableSource>, CommandError> {
+    ) -> Result<TableReader<EntitySource>, CommandError> {
         let filter = self.filter.as_deref();
         let select = self.select.names().unwrap_or_default();
         let spec = ScanSpec::new(&self.scan, filter, select, Emit::EveryRow, Order::Table)?;
@@ -80,7 +81,7 @@ impl ReadArgs {
         Ok(TableReader {
             endpoint: connection.service.endpoint().to_string(),
             name: client.name().to_owned(),
-            table: Arc::new(TableSource(client)),
+            table: Arc::new(EntitySource(client)),
             query: spec.query,
             bounds,
             steps,
@@ -115,7 +116,9 @@ fn suggest_resume(error: &CommandError) {
         CommandError::Interrupted => true,
         CommandError::Transfer(error) => matches!(
             **error,
-            TransferError::Read(_) | TransferError::Write { .. } | TransferError::Io { .. }
+            TransferError::Read(_)
+                | TransferError::Write(WriteError::Failed { .. })
+                | TransferError::Io { .. }
         ),
         _ => false,
     };

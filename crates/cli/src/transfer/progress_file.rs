@@ -3,7 +3,7 @@
 
 use crate::error::{Because as _, CommandError};
 use crate::progress::message;
-use partita_tools::transfer::{Mode, TransferError};
+use partita_tools::transfer::{Mode, TransferError, WriteError};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl ProgressFile {
             TransferError::OtherJob(_) => CommandError::usage(format!(
                 "the interrupted {command} had other arguments: --resume needs the same ones, {restart} starts again"
             )),
-            TransferError::Exists { .. } => explain_exists(cause, has_written),
+            TransferError::Write(WriteError::Exists { .. }) => explain_exists(cause, has_written),
             TransferError::Rows { .. } | TransferError::Damaged { .. } if has_written => {
                 message(&format!(
                     "rows before the error were written: correct the file, then repeat the command with {restart}"

@@ -13,6 +13,9 @@ use super::{Error, catalog, suggestion, targets};
 /// The variable that names the settings file when no flag does.
 pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
 
+/// Variables of the toolbox, which are not settings of a server.
+const TOOLBOX_VARIABLES: [&str; 1] = ["PARTITA_ADMIN"];
+
 /// The prefix of the variables of settings.
 const PREFIX: &str = "PARTITA_";
 
@@ -228,7 +231,7 @@ fn merge_variables(
         let setting = catalog::ALL.iter().find(|known| known.variable() == *name);
         match setting {
             Some(setting) => values.set(setting, text.clone(), Source::Variable(name.clone())),
-            None if name == FILE_VARIABLE => {}
+            None if name == FILE_VARIABLE || TOOLBOX_VARIABLES.contains(&name.as_str()) => {}
             None => warnings.push(format!("unknown environment variable {name}{}", hint(ours))),
         }
     }

@@ -240,6 +240,7 @@ fn azurites_variables_are_read_and_ours_override_them() {
         ("AZURITE_DB", "mysql://x"),
         ("PARTITA_TABEL_PORT", "7"),
         ("PARTITA_Q", "1"),
+        ("PARTITA_ADMIN", "http://localhost:7"),
     ]);
     assert_eq!(
         warnings,

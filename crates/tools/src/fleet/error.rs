@@ -1,9 +1,9 @@
 //! Errors of fleets.
 
 use super::queue::QueueError;
-use crate::migrate::{InvalidTemplate, TemplateError};
 use crate::scan::{InvalidQuery, ScanError, SourceError};
 use crate::transfer::TransferError;
+use partita_bulk::{InvalidTemplate, TemplateError, WriteError};
 use thiserror::Error;
 
 /// Why an operation of a fleet failed.
@@ -90,6 +90,12 @@ pub enum FleetError {
 impl From<partita_client::Error> for FleetError {
     fn from(error: partita_client::Error) -> Self {
         Self::Table(Box::new(error))
+    }
+}
+
+impl From<WriteError> for FleetError {
+    fn from(error: WriteError) -> Self {
+        TransferError::from(error).into()
     }
 }
 

@@ -67,7 +67,7 @@ pub enum JobKind {
         queue: String,
         /// What gets a message.
         per: Per,
-        /// The text of a message, a [`crate::migrate::Template`].
+        /// The text of a message, a [`partita_bulk::Template`].
         body: String,
     },
     /// Runs a shell command for each step, with its rows as JSON lines on stdin.

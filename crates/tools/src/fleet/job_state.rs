@@ -1,6 +1,6 @@
 //! The states of jobs.
 
-use crate::named_enum::named_enum;
+use partita_bulk::named_enum;
 use serde::{Deserialize, Serialize};
 
 named_enum! {

@@ -2,8 +2,7 @@
 
 use super::text_property::{put_text, text};
 use super::{FleetError, Tally, Work};
-use crate::named_enum::named_enum;
-use crate::transfer::hex;
+use partita_bulk::{hex, named_enum};
 use partita_client::{DateTime, ETag, Entity, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -74,7 +73,7 @@ impl StepRow {
     /// An open step. The work of a job is never repeated, so the id is a hash of it.
     pub(super) fn open(job: &str, work: Work) -> Result<Self, FleetError> {
         let text = work_text(&work)?;
-        let mut id = hex(Sha256::new().chain_update(text));
+        let mut id = hex(Sha256::digest(text));
         id.truncate(ID_DIGITS);
         Ok(Self {
             job: job.to_owned(),

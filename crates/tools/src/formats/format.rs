@@ -1,7 +1,7 @@
 //! [`Format`], in which files are written, and [`InputFormat`] and [`ReadOptions`], with which they are read. More
 //! formats can be read than are written.
 
-use crate::named_enum::named_enum;
+use partita_bulk::named_enum;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Compares the figures of two reports.
 use super::report::{Report, Settings};
-use crate::named_enum::named_enum;
+use partita_bulk::named_enum;
 use partita_load::LatencySummary;
 use serde::Serialize;
 

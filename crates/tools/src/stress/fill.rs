@@ -1,8 +1,8 @@
 //! Fills a table before a run.
 
 use super::target::TableTarget;
-use crate::batching::batches;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use partita_bulk::batches;
 use partita_client::{Entity, TransactionAction};
 use partita_load::Keys;
 

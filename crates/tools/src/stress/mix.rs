@@ -1,6 +1,6 @@
 //! [`Mix`]: which operations a run performs, and how often.
 
-use crate::named_enum::named_enum;
+use partita_bulk::named_enum;
 use partita_load::Random;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::formats::{Format, FormatError, InputFormat};
 use crate::scan::{InvalidToken, ScanError};
-use partita_client::{Entity, Outcome};
+use partita_bulk::WriteError;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -13,24 +13,9 @@ pub enum TransferError {
     /// The table cannot be read. Resuming may succeed.
     #[error("cannot read the source table")]
     Read(#[from] ScanError),
-    /// The table cannot be written. Resuming may succeed, unless the service refuses the row.
-    #[error("cannot write the row with PartitionKey {partition_key:?} and RowKey {row_key:?}")]
-    Write {
-        /// PartitionKey of the failed row; of the first row of its batch if the service named none.
-        partition_key: String,
-        /// RowKey of that row.
-        row_key: String,
-        /// The client's error, with the outcome of the write.
-        source: Box<partita_client::Error>,
-    },
-    /// A row to insert already exists. Use another [`super::Mode`].
-    #[error("the row with PartitionKey {partition_key:?} and RowKey {row_key:?} already exists")]
-    Exists {
-        /// PartitionKey of the row.
-        partition_key: String,
-        /// RowKey of the row.
-        row_key: String,
-    },
+    /// The table cannot be written. Resuming may succeed, unless the service refuses the row, or it already exists.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// The table cannot be created.
     #[error("cannot create the target table")]
     Create(#[source] Box<partita_client::Error>),
@@ -147,17 +132,14 @@ impl TransferError {
         }
     }
 
-    /// The error of a row to insert that already exists.
-    pub(super) fn exists(row: &Entity) -> Self {
-        Self::Exists {
-            partition_key: row.partition_key().to_owned(),
-            row_key: row.row_key().to_owned(),
-        }
-    }
-
     /// Whether this is the failure of a write that the server may have executed.
     pub(super) fn may_have_happened(&self) -> bool {
-        matches!(self, Self::Write { source, .. } if source.outcome() == Outcome::MayHaveHappened)
+        matches!(self, Self::Write(error) if error.may_have_happened())
+    }
+
+    /// Whether a row to insert already exists.
+    pub fn is_existing_row(&self) -> bool {
+        matches!(self, Self::Write(WriteError::Exists { .. }))
     }
 
     pub(crate) fn damaged(path: &Path, what: impl ToString) -> Self {

@@ -12,7 +12,7 @@
 use super::{TransferError, atomic_file};
 use crate::formats::{Format, Schema, Style};
 use crate::scan::Bounds;
-use partita_client::Entity;
+use partita_bulk::Keys;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -108,25 +108,6 @@ pub struct ExportPart {
     pub first: Option<Keys>,
     /// The keys of the last row; `None` without rows.
     pub last: Option<Keys>,
-}
-
-/// The keys of a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "PascalCase")]
-pub struct Keys {
-    /// PartitionKey.
-    pub partition_key: String,
-    /// RowKey.
-    pub row_key: String,
-}
-
-impl Keys {
-    pub(super) fn of(entity: &Entity) -> Self {
-        Self {
-            partition_key: entity.partition_key().to_owned(),
-            row_key: entity.row_key().to_owned(),
-        }
-    }
 }
 
 impl Manifest {

@@ -22,7 +22,6 @@
 mod atomic_file;
 pub(crate) mod blocking;
 mod copy;
-mod diff;
 mod error;
 mod export;
 mod import;
@@ -33,25 +32,20 @@ mod options;
 mod part_file;
 mod rows;
 pub(crate) mod separate_parts;
-pub(crate) mod size;
-mod source;
 mod state;
 mod target_state;
 mod upload;
 
 pub use copy::copy;
-pub use diff::{
-    Diff, DiffCounts, DiffError, Difference, PropertyDifference, TableSide, differences,
-};
 pub use error::TransferError;
 pub use export::{Destination, ExportOptions, count_rows, export, export_stream};
 pub use import::{ImportOptions, import, import_stream};
-pub use manifest::{ExportPart, Keys, MANIFEST_FILE, Manifest, Progress, Source};
+pub use manifest::{ExportPart, MANIFEST_FILE, Manifest, Progress, Source};
 pub use observer::{Counts, Event, Observer};
+pub use options::WriteOptions;
 pub(crate) use options::create_if_missing;
-pub use options::{Mode, WriteOptions};
-pub(crate) use part_file::hex;
+pub use partita_bulk::{
+    Diff, DiffCounts, DiffError, Difference, Keys, Mode, PropertyDifference, TableSide, WriteError,
+};
 pub use rows::TableReader;
-pub use source::TableSource;
 pub use target_state::TargetState;
-pub(crate) use upload::{BATCH_BYTES_MAX, Writer};

@@ -1,23 +1,8 @@
 //! Options for writing rows to a table.
 
+use partita_bulk::Mode;
 use partita_client::{ErrorCode, TableClient};
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// What to do with a row that already exists in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Report an error.
-    #[default]
-    Insert,
-    /// Update the given properties and keep the others.
-    Merge,
-    /// Replace all properties.
-    Replace,
-    /// Skip the row.
-    SkipExisting,
-}
 
 /// Options for writing rows to a table.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! Writes the part files of an export, and verifies their size and checksum (SHA-256).
 
+use super::TransferError;
 use super::atomic_file::{rename, temporary};
-use super::manifest::{ExportPart, Keys};
-use super::{TransferError, size};
+use super::manifest::ExportPart;
 use crate::formats::{EntityWriter, Format, Schema, Style};
+use partita_bulk::{Keys, entity_bytes, hex};
 use partita_client::Entity;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl PartWriter {
             .write(entity)
             .map_err(TransferError::rows(&self.path))?;
         self.rows += 1;
-        self.row_bytes += size::entity_bytes(entity);
+        self.row_bytes += entity_bytes(entity);
         let keys = Keys::of(entity);
         match &mut self.keys {
             Some((_, last)) => *last = keys,
@@ -100,7 +100,7 @@ impl PartWriter {
             file: name.unwrap_or_default().to_owned(),
             rows: self.rows,
             bytes,
-            sha256: hex(hash),
+            sha256: hex(hash.finalize()),
             first,
             last,
         })
@@ -118,7 +118,7 @@ pub(super) fn checksum(path: &Path) -> Result<String, TransferError> {
         loop {
             let read = file.read(&mut buffer)?;
             if read == 0 {
-                return Ok(hex(hash));
+                return Ok(hex(hash.finalize()));
             }
             hash.update(buffer.get(..read).unwrap_or_default());
         }
@@ -151,13 +151,4 @@ pub(super) fn verify_size(path: &Path, part: &ExportPart) -> Result<(), Transfer
     let expected = part.bytes;
     let what = format!("the file has {bytes} bytes, but {expected} were written");
     Err(TransferError::damaged(path, what))
-}
-
-/// The hexadecimal digits of a hash.
-pub(crate) fn hex(hash: Sha256) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in hash.finalize() {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-    }
-    text
 }

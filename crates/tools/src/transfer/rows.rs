@@ -2,19 +2,8 @@
 
 use super::TransferError;
 use super::manifest::Source;
-use crate::scan::{Bounds, Keyed, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step};
-use partita_client::Entity;
+use crate::scan::{Bounds, Order, PageSource, Query, ResumeToken, RunOptions, Scan, Step};
 use std::sync::Arc;
-
-impl Keyed for Entity {
-    fn partition_key(&self) -> &str {
-        self.partition_key()
-    }
-
-    fn row_key(&self) -> &str {
-        self.row_key()
-    }
-}
 
 /// A table to read, with the query and the steps of the scan.
 #[derive(Debug, Clone)]

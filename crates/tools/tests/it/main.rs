@@ -1,4 +1,4 @@
-//! Tests of transfers, migrations, stress tests and the admin client on a real server.
+//! Tests of transfers, fleets, stress tests and the admin client on a real server.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,11 +8,13 @@
 mod admin_port;
 mod fleet;
 mod killed;
+#[path = "../../../bulk/tests/support/lossy.rs"]
+mod lossy;
 mod lost_answers;
-mod migrate_killed;
-mod migrations;
 #[path = "../../../client/tests/example/server.rs"]
 mod server;
 mod stress;
 mod tables;
+#[path = "../../../bulk/tests/support/rows.rs"]
+mod test_rows;
 mod transfer;

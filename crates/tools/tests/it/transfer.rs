@@ -6,8 +6,8 @@ use partita_model::EdmType;
 use partita_tools::formats::{COLUMNS_MAX, Column, EntityReader, Format, Schema};
 use partita_tools::transfer::{
     Counts, Destination, DiffCounts, Difference, Event, ExportOptions, ImportOptions, Manifest,
-    Mode, Observer, Progress, PropertyDifference, TransferError, WriteOptions, copy, export,
-    import,
+    Mode, Observer, Progress, PropertyDifference, TransferError, WriteError, WriteOptions, copy,
+    export, import,
 };
 use std::fs;
 use std::path::Path;
@@ -306,7 +306,7 @@ async fn modes_handle_existing_rows() {
 
     let target = table(&client, "insert", &old).await;
     let error = import_from(&file, &target, Mode::Insert).await.unwrap_err();
-    assert!(matches!(error, TransferError::Exists { .. }), "{error:?}");
+    assert!(error.is_existing_row(), "{error:?}");
 
     let target = table(&client, "skip", &old).await;
     let counts = import_from(&file, &target, Mode::SkipExisting)
@@ -488,14 +488,20 @@ async fn a_progress_file_belongs_to_one_job() {
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
-    assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
+    assert!(
+        matches!(error, TransferError::Write(WriteError::Failed { .. })),
+        "{error:?}"
+    );
     assert!(!state.exists());
     // The row of partition "o" is written before the batch of partition "p" fails, so the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
-    assert!(matches!(error, TransferError::Write { .. }), "{error:?}");
+    assert!(
+        matches!(error, TransferError::Write(WriteError::Failed { .. })),
+        "{error:?}"
+    );
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();

@@ -203,7 +203,7 @@ impl RunOnFleet for PurgeCommand {
 pub(crate) struct EnqueueCommand {
     /// Table to read
     table: String,
-    /// Queue of the account
+    /// Queue of the account; it is created if it does not exist
     queue: String,
     /// What gets a message: row, or partition (made of its first row)
     #[arg(long, value_name = "WHAT", default_value = "row", value_parser = choice([
@@ -225,6 +225,9 @@ pub(crate) struct EnqueueCommand {
 
 impl RunOnFleet for EnqueueCommand {
     async fn run(self, fleet: Fleet, progress: Progress) -> CommandResult {
+        // As a copy creates its table. Else each step would fail until it is dead.
+        let created = fleet.queues.create_queue_if_not_exists(&self.queue);
+        created.await?;
         let kind = JobKind::Enqueue {
             queue: self.queue,
             per: self.per,

@@ -1,13 +1,12 @@
 //! Copies rows to another table. The writes are idempotent: upserts, or inserts that skip existing rows.
 
 use super::Action;
-use crate::batching::batches;
 use crate::fleet::step_row::StepResult;
 use crate::fleet::{FleetError, RowHash, Tally};
 use crate::source::TableRow;
-use crate::transfer::{Mode, Writer};
 use futures::future::{BoxFuture, ready};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use partita_bulk::{Mode, Writer, batches};
 use partita_client::{Entity, TableClient};
 
 /// Number of parallel writes of one step. A page of 1,000 rows of one partition takes ten.

@@ -5,10 +5,10 @@ use super::Action;
 use super::copy::{by_rows, entities};
 use crate::fleet::step_row::StepResult;
 use crate::fleet::{FleetError, Tally};
-use crate::migrate::Template;
 use crate::source::TableRow;
 use futures::future::{BoxFuture, ready};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use partita_bulk::Template;
 use partita_client::QueueClient;
 
 /// Number of parallel messages of one step.

@@ -14,11 +14,11 @@ mod purge;
 
 use super::step_row::{StepResult, StepSummary};
 use super::{FleetError, Job, JobKind, JobSpec, StepRow, TablePlace, Tally, Work};
-use crate::migrate::Template;
 use crate::source::TableRow;
 use crate::transfer::Mode;
 use crate::transfer::separate_parts::create_directory;
 use futures::future::BoxFuture;
+use partita_bulk::Template;
 use partita_client::{Endpoint, QueueServiceClient, TableClient, TableServiceClient};
 use std::path::PathBuf;
 

@@ -13,7 +13,7 @@ mod advice;
 
 use super::metrics::{Growth, PartitionMetrics, Tries};
 use super::mix::Kind;
-use crate::named_enum::named_enum;
+use partita_bulk::named_enum;
 use partita_load::thousands;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,8 @@ use crate::formats::{EntityReader, Format};
 use crate::transfer::manifest::{ExportPart, MANIFEST_FILE, Manifest, Progress};
 use crate::transfer::observer::Event;
 use crate::transfer::part_file::{PartWriter, verify, verify_size};
-use crate::transfer::{TransferError, atomic_file, size};
+use crate::transfer::{TransferError, atomic_file};
+use partita_bulk::entity_bytes;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ fn copy_rows(work: &Work, staged: &ExportPart, to: &mut PartWriter) -> Result<()
         let entity = entity.map_err(TransferError::rows(&path))?;
         to.write(&entity)?;
         rows_since += 1;
-        bytes_since += size::entity_bytes(&entity);
+        bytes_since += entity_bytes(&entity);
         if rows_since == ROWS_IN_EVENT {
             work.written(&mut rows_since, &mut bytes_since);
             if work.observer.is_stopped() {

@@ -6,10 +6,11 @@
 use super::{Fetching, Work};
 use crate::formats::Schema;
 use crate::scan::ResumeToken;
+use crate::transfer::TransferError;
 use crate::transfer::manifest::{ExportPart, Manifest, Progress};
 use crate::transfer::observer::{Counts, Event};
 use crate::transfer::part_file::PartWriter;
-use crate::transfer::{TransferError, size};
+use partita_bulk::entity_bytes;
 use std::sync::Arc;
 
 /// The state of fetching: the manifest, and the part that is being written.
@@ -42,7 +43,7 @@ impl Fetch {
             Some(part) => part,
             None => self.next_part()?,
         };
-        let bytes = rows.iter().map(size::entity_bytes).sum();
+        let bytes = rows.iter().map(entity_bytes).sum();
         let is_declared = self.work.options.columns.is_some();
         for entity in &rows {
             if !is_declared {

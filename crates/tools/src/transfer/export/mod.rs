@@ -18,14 +18,15 @@ mod convert;
 mod fetch;
 mod stream;
 
+use super::TransferError;
 use super::blocking::{blocking, ended as finished};
 use super::manifest::{Manifest, Progress};
 use super::observer::{Counts, Event, Observer};
 use super::rows::TableReader;
-use super::{TransferError, size};
 use crate::formats::{Format, Schema, Style};
 use crate::scan::{Batch, Order, PageSource, ResumeToken, Scan};
 use fetch::Fetch;
+use partita_bulk::entity_bytes;
 use partita_client::Entity;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -280,7 +281,7 @@ pub async fn count_rows<S: PageSource<Row = Entity>>(
     while let Some(batch) = scan.next().await {
         let rows = batch?.rows;
         let read = rows.len() as u64;
-        let bytes = rows.iter().map(size::entity_bytes).sum();
+        let bytes = rows.iter().map(entity_bytes).sum();
         observer.event(&Event::Read { rows: read, bytes });
         counts.rows_read += read;
         counts.bytes += bytes;

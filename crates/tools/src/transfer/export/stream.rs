@@ -2,10 +2,11 @@
 
 use crate::formats::{EntityWriter, Format, Schema, Style};
 use crate::scan::{Order, PageSource};
+use crate::transfer::TransferError;
 use crate::transfer::blocking::blocking;
 use crate::transfer::observer::{Counts, Event, Observer};
 use crate::transfer::rows::TableReader;
-use crate::transfer::{TransferError, size};
+use partita_bulk::entity_bytes;
 use partita_client::Entity;
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,7 +33,7 @@ pub async fn export_stream<S: PageSource<Row = Entity>>(
     };
     while let Some(batch) = scan.next().await {
         let rows = batch?.rows;
-        let (read, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
+        let (read, bytes) = (rows.len() as u64, rows.iter().map(entity_bytes).sum());
         observer.event(&Event::Read { rows: read, bytes });
         let path = name.to_owned();
         // If the stream's reader is slow, the write blocks, so it must not run on a thread of the runtime.

@@ -7,9 +7,9 @@
 //! - there are at most [`ROWS_MAX`] rows that are not yet being written, plus the rows of one chunk.
 
 use super::marks::ChunkId;
-use crate::transfer::size::{entity_bytes, operation_bytes_max};
+use partita_bulk::{BATCH_BYTES_MAX, entity_bytes, operation_bytes_max};
 use partita_client::Entity;
-use partita_model::limits::{BATCH_OPERATIONS_MAX, BODY_BYTES_MAX};
+use partita_model::limits::BATCH_OPERATIONS_MAX;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -18,9 +18,6 @@ use std::hash::{BuildHasher as _, RandomState};
 const ROWS_MAX: usize = 20_000;
 /// With at least this many bytes of rows in memory, no further chunk is added.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Maximum size of a batch's operations, in bytes: the service's limit for a request minus 16 KiB for the multipart
-/// frame.
-pub(crate) const BATCH_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 - 16 * 1024;
 
 /// Rows of one partition, to write with one request.
 #[derive(Debug, Default)]
@@ -245,6 +242,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_body_does_not_exceed_the_estimate(entities in crate::formats::tests::entities()) {
+            for entity in entities {
+                let mut body = Vec::new();
+                let properties = entity.iter().map(|(name, value)| (name, value.as_ref()));
+                let keys = (entity.partition_key(), entity.row_key());
+                partita_wire::table::write_entity(keys.0, keys.1, properties, &mut body);
+                let mut path = Vec::new();
+                partita_wire::table::push_entity_path("Table", keys.0, keys.1, &mut path);
+                let bytes = (body.len() + path.len() + 500) as u64;
+                prop_assert!(bytes <= operation_bytes_max(&entity), "{bytes}");
+            }
+        }
+
         /// For random rows and random orders in which writes end: each row is written once, rows with the same key are
         /// written in their order, and each batch has rows of one partition, each key once.
         #[test]

@@ -1,15 +1,16 @@
 //! Looks at the target table instead of writing to it: which rows a dry run would write.
 
+use super::Written;
 use super::batches::Batch;
-use super::write::{Written, rows_between};
-use crate::transfer::{Mode, TransferError};
+use crate::transfer::TransferError;
+use partita_bulk::{Mode, WriteError, rows_between};
 use partita_client::{Entity, TableClient};
 use std::collections::HashSet;
 
 /// Counts the rows of a batch that a write would write, skip and change.
 ///
 /// # Errors
-/// [`TransferError::Exists`] if the write would fail, [`TransferError::Target`].
+/// [`WriteError::Exists`] if the write would fail, [`TransferError::Target`].
 pub(super) async fn look(
     table: &TableClient,
     mode: Mode,
@@ -24,7 +25,7 @@ pub(super) async fn look(
     match mode {
         Mode::Insert => {
             if let Some(row) = rows.iter().find(exists) {
-                return Err(TransferError::exists(row));
+                return Err(WriteError::exists(row).into());
             }
         }
         Mode::Merge | Mode::Replace => changed = count(found.len()),

@@ -13,23 +13,20 @@
 mod batches;
 mod dry_run;
 mod marks;
-mod write;
 
 use super::blocking::{ended, joined};
 use super::observer::{Counts, Event, Observer};
 use super::state::{Checkpoint, StartedJob};
-use super::{Mode, TargetState, TransferError, WriteOptions, create_if_missing, size};
-pub(crate) use batches::BATCH_BYTES_MAX;
-use batches::{Batch, Batches};
+use super::{TargetState, TransferError, WriteOptions, create_if_missing};
+use batches::{Batch, Batches, Receipt};
 use marks::Marks;
+use partita_bulk::{Mode, Writer, entity_bytes};
 use partita_client::{Entity, TableClient, UnknownOutcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-pub(crate) use write::Writer;
-use write::Written;
 
 /// Maximum number of chunks that wait in the channel between reader and writer.
 pub(super) const CHUNKS_WAITING: usize = 2;
@@ -43,6 +40,18 @@ pub(super) struct Chunk<M> {
 
 /// The channel on which a reader sends its chunks, or its failure. The channel is closed if the writer stops.
 pub(super) type Chunks<M> = mpsc::Sender<Result<Chunk<M>, TransferError>>;
+
+/// A batch that has been written.
+#[derive(Debug)]
+struct Written {
+    receipt: Receipt,
+    /// Number of rows written; in a dry run, of rows that would be.
+    written: u64,
+    /// Number of rows that were skipped, because they already existed.
+    skipped: u64,
+    /// In a dry run, the number of existing rows that would be changed.
+    changed: u64,
+}
 
 /// What is done with the rows.
 enum Sink {
@@ -85,7 +94,16 @@ impl Sink {
 
     async fn write(&self, batch: Batch) -> Result<Written, TransferError> {
         match self {
-            Self::Table(writer) => writer.write(batch).await,
+            Self::Table(writer) => {
+                let (rows, receipt) = (batch.rows, batch.receipt);
+                let written = writer.write_rows(&rows).await?;
+                Ok(Written {
+                    receipt,
+                    written: written as u64,
+                    skipped: (rows.len() - written) as u64,
+                    changed: 0,
+                })
+            }
             Self::Look(table, mode) => dry_run::look(table, *mode, batch).await,
             Self::Count => Ok(Written {
                 written: batch.rows.len() as u64,
@@ -222,7 +240,7 @@ impl<M: Serialize + DeserializeOwned + Send + 'static> Upload<'_, M> {
         let Some(Chunk { rows, mark }) = chunk else {
             return Ok(());
         };
-        let (count, bytes) = (rows.len() as u64, rows.iter().map(size::entity_bytes).sum());
+        let (count, bytes) = (rows.len() as u64, rows.iter().map(entity_bytes).sum());
         self.observer.event(&Event::Read { rows: count, bytes });
         self.counts.rows_read += count;
         self.counts.bytes += bytes;
