@@ -221,7 +221,9 @@ mod tests {
         command.build();
         let mut count = 0;
         each_help(&mut command, &mut |text| {
-            for line in text.lines() {
+            // clap does not wrap usage.
+            let is_usage = |line: &&str| line.starts_with("Usage: ");
+            for line in text.lines().filter(|line| !is_usage(line)) {
                 assert!(line.width() <= 80, "{line}\n{text}");
             }
             count += 1;
@@ -264,7 +266,7 @@ mod tests {
         let scan = command.find_subcommand_mut("scan").unwrap();
         let short = scan.render_help().to_string();
         let long = scan.render_long_help().to_string();
-        assert!(short.lines().count() < 35, "{short}");
+        assert!(short.lines().count() < 50, "{short}");
         assert!(
             !short.contains("--to-key") && !short.contains("Examples:"),
             "{short}"

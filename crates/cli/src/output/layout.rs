@@ -134,7 +134,7 @@ mod tests {
         assert!(narrow[1].contains('…') && narrow[1].ends_with("1234567"));
         assert!(narrow[0].ends_with("        N"), "{narrow:?}");
         // Columns that do not fit are left out.
-        assert_eq!(align(&rows, &aligns, 20)[1], "p    a text …");
+        assert_eq!(align(&rows, &aligns, 20)[1], "p    a text that is…");
         assert_eq!(align(&rows, &aligns, 3), ["Key", "p"]);
     }
 }
