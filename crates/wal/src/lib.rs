@@ -15,6 +15,7 @@
 mod error;
 #[cfg(any(test, feature = "conformance"))]
 mod fault;
+mod framing;
 mod range_id;
 mod record;
 mod retention;
