@@ -5,6 +5,7 @@ mod damage;
 mod detaching;
 mod log_length;
 mod memory_home;
+mod remote_home;
 mod stored_bytes;
 mod stored_files;
 mod stored_manifest;
