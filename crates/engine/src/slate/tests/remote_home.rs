@@ -6,6 +6,7 @@ use partita_wal::remote;
 use slatedb::object_store::ObjectStore;
 use slatedb::object_store::memory::InMemory;
 
+use super::memory_home::check_lives;
 use super::*;
 
 /// The object store, which survives a simulated crash.
@@ -40,18 +41,8 @@ proptest! {
     /// Each process lifetime ends with a crash or a clean stop, and the next one takes over its WAL.
     #[test]
     fn behaves_like_an_ordered_map(lives in proptest::collection::vec((steps(20), any::<bool>()), 1..4)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let mut model = BTreeMap::new();
-            let bucket = Bucket::default();
-            for (steps, crashes) in lives {
-                let engine = bucket.open().await;
-                conformance::check_script(&*engine, &mut model, &steps).await;
-                if !crashes {
-                    engine.close().await;
-                }
-            }
-        });
+        let bucket = Bucket::default();
+        check_lives(lives, async || bucket.open().await);
     }
 }
 
@@ -62,7 +53,7 @@ async fn a_crash_loses_no_acknowledged_rows() {
         let one = bucket.open().await;
         let seen = rows(&*one, KeyRange::all(), 10).await;
         assert_eq!(seen.len(), life);
-        commit(&*one, put(&format!("key{life}"), "value"))
+        commit(&*one, put(format!("key{life}"), "value"))
             .await
             .unwrap();
     }
