@@ -6,6 +6,8 @@
 //! - [`Wal`] is the interface: make room, add a record for each range, append the group, release flushed records.
 //! - [`WalStorage`] is the storage of a WAL. It opens the WAL at startup, and reopens it after a failed append.
 //! - [`local`] keeps the WAL in segment files of a directory. `docs/format/log.md` describes the bytes.
+//! - [`remote`] keeps the WAL as objects in an object store, and takes over the WAL of another process.
+//!   `docs/format/remote-log.md` describes the bytes.
 //! - `memory` keeps it in an object that outlives the WAL, so that a test can crash and restart the crates above
 //!   (feature `conformance`).
 //! - `conformance` is the suite that every implementation passes (feature `conformance`).
@@ -15,6 +17,7 @@
 mod error;
 #[cfg(any(test, feature = "conformance"))]
 mod fault;
+mod framing;
 mod range_id;
 mod record;
 mod retention;
@@ -26,6 +29,7 @@ pub mod conformance;
 pub mod local;
 #[cfg(any(test, feature = "conformance"))]
 pub mod memory;
+pub mod remote;
 
 pub use error::{AppendError, OpenWalError, RoomError};
 #[cfg(any(test, feature = "conformance"))]

@@ -5,6 +5,7 @@
 //! does not flush pins its oldest record and all segments after it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::{RangeId, WalId};
 
@@ -35,6 +36,11 @@ pub(crate) trait Retained {
 
     /// Its length in bytes.
     fn bytes(&self) -> u64;
+
+    /// The time since its first record was written, if the WAL limits the age of records.
+    fn age(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The limits of a WAL's length.
@@ -44,6 +50,8 @@ pub(crate) struct Limits {
     pub(crate) flush_after_bytes: u64,
     /// The same when more than [`FEW_RANGES`] ranges have unflushed records.
     pub(crate) flush_many_after_bytes: u64,
+    /// A range is due for a flush when a sealed segment with its records is this old.
+    pub(crate) flush_after_age: Duration,
     /// Groups are refused while the WAL is this long.
     pub(crate) live_bytes_max: u64,
 }
@@ -56,7 +64,7 @@ pub(crate) const FEW_RANGES: usize = 4;
 const FREE_SEGMENTS: u64 = 3;
 
 impl Limits {
-    /// The limits of a WAL with segments of this size.
+    /// The limits of a WAL with segments of this size, whose records may have any age.
     pub(crate) fn new(
         segment_bytes: u64,
         flush_after_segments: u64,
@@ -66,6 +74,7 @@ impl Limits {
         Self {
             flush_after_bytes: flush_after_segments * segment_bytes,
             flush_many_after_bytes: many.max(flush_after_segments) * segment_bytes,
+            flush_after_age: Duration::MAX,
             live_bytes_max: live_segments_max * segment_bytes,
         }
     }
@@ -170,8 +179,12 @@ impl Retention {
         sealed: impl Iterator<Item = &'s S>,
     ) -> bool {
         let kept = sealed.filter(|segment| segment.contents().has_beyond(range, flushing_up_to));
-        let kept: u64 = kept.map(Retained::bytes).sum();
-        let due = kept >= self.flush_after_bytes();
+        let (mut kept_bytes, mut is_old) = (0, false);
+        for segment in kept {
+            kept_bytes += segment.bytes();
+            is_old |= segment.age() >= self.limits.flush_after_age;
+        }
+        let due = kept_bytes >= self.flush_after_bytes() || is_old;
         // A range that is due flushes all its rows, so its flush includes its last record.
         let up_to = self.last_of(range).filter(|_| due);
         let up_to = up_to.unwrap_or(flushing_up_to);
@@ -197,7 +210,7 @@ impl Retention {
         let (mut newer_bytes, flush_after_bytes) = (0, self.flush_after_bytes());
         let old = sealed.rev().filter(|segment| {
             newer_bytes += segment.bytes();
-            newer_bytes > flush_after_bytes
+            newer_bytes > flush_after_bytes || segment.age() >= self.limits.flush_after_age
         });
         let mut ranges = BTreeSet::new();
         for segment in old {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use partita_rt::{Clock, DataDir, SystemClock};
 use partita_wal::WalStorage;
 use partita_wal::local::{LocalStorage, Options};
+use partita_wal::remote::{self, RemoteStorage};
 use slatedb::object_store::ObjectStore;
 
 /// The storage of the databases of a process: an object store for files, and a storage for the common WAL. Also the
@@ -32,6 +33,25 @@ impl Home {
     /// to about `unflushed_bytes_max` bytes. More than the default has no effect.
     pub fn in_directory_within(data: Arc<DataDir>, unflushed_bytes_max: u64) -> Self {
         Self::with_wal_options(data, Options::within(unflushed_bytes_max))
+    }
+
+    /// The storage of a single server in an object store: the files in `store`, and the WAL in `log_store`, which may be
+    /// the same. Each start takes over the WAL of the earlier ones.
+    ///
+    /// The commit thread makes the requests of the WAL, and its runtime has timers but no I/O. So a `log_store` that
+    /// speaks HTTP needs a client whose connections live on another runtime.
+    pub fn in_object_store(
+        store: Arc<dyn ObjectStore>,
+        log_store: Arc<dyn ObjectStore>,
+        options: remote::Options,
+    ) -> Self {
+        let clock = Arc::new(SystemClock);
+        Self {
+            store,
+            wal: Arc::new(RemoteStorage::new(log_store, clock.clone(), options)),
+            directory: None,
+            clock,
+        }
     }
 
     fn with_wal_options(data: Arc<DataDir>, options: Options) -> Self {

@@ -36,7 +36,12 @@ pub trait Subject {
     /// Makes the next append of a group fail.
     fn fail_next_append(&self, fault: AppendFault);
 
-    /// Makes the storage full, or frees its space.
+    /// Whether the storage has a limited space, which [`Wal::make_room`] reserves. An object store has none.
+    fn has_limited_space(&self) -> bool {
+        true
+    }
+
+    /// Makes the storage full, or frees its space. Called only if the space is limited.
     fn set_full(&self, full: bool);
 }
 

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 
-use crate::row::{ROW_HEADER_BYTES_MAX, encode_rows};
-use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
+use crate::framing::{self, FramedRecord, GroupHeader, Unfit};
+use crate::{RecordSize, RowRef};
 
 /// The alignment of records: the smallest unit that a disk writes at once.
 pub(super) const SECTOR_BYTES: u64 = 512;
@@ -34,12 +34,6 @@ const HEAD_FIXED_BYTES: usize = 40;
 
 /// The maximum number of segments that fit into a slot before its checksum.
 const HEAD_SEGMENTS_MAX: usize = (HEAD_SLOT_BYTES - 4 - HEAD_FIXED_BYTES) / 8;
-
-/// Bytes of a record before its rows.
-const RECORD_HEADER_BYTES: usize = 48;
-
-/// The largest record in bytes: its length is stored in 32 bits.
-pub(super) const RECORD_BYTES_MAX: u64 = u32::MAX as u64;
 
 /// The first sector of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,35 +162,9 @@ impl HeadRecord {
     }
 }
 
-/// The header of a record in a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GroupHeader {
-    /// The number of its group: one write and one sync.
-    pub(super) group: u64,
-    pub(super) record: RecordHeader,
-}
-
-/// A record whose header passed its checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FramedRecord {
-    pub(super) header: GroupHeader,
-    pub(super) row_count: u32,
-    /// Bytes of the encoded rows.
-    pub(super) body_bytes: usize,
-    body_crc: u32,
-}
-
-/// The rows cannot be written as a record: too many bytes, or a key or value that is too long.
-#[derive(Debug)]
-pub(super) struct Unfit;
-
 /// The maximum number of bytes that a record takes in a segment.
 pub(super) fn framed_bytes_max(size: RecordSize) -> u64 {
-    encoded_bytes_max(size).next_multiple_of(SECTOR) as u64
-}
-
-fn encoded_bytes_max(size: RecordSize) -> usize {
-    RECORD_HEADER_BYTES + size.rows * ROW_HEADER_BYTES_MAX + size.payload_bytes
+    framing::encoded_bytes_max(size).next_multiple_of(SECTOR) as u64
 }
 
 /// Appends the record to `buffer`, padded to whole sectors. After an error the caller truncates the buffer.
@@ -207,78 +175,13 @@ pub(super) fn encode_record(
     size: RecordSize,
     rows: &mut dyn Iterator<Item = RowRef<'_>>,
 ) -> Result<(), Unfit> {
-    let start = buffer.len();
-    let body_start = start + RECORD_HEADER_BYTES;
-    // Reserves all bytes at once: if the buffer grew step by step, it would hold a long record in memory twice.
-    buffer.reserve(encoded_bytes_max(size).next_multiple_of(SECTOR));
-    buffer.resize(body_start, 0);
-    let row_count = encode_rows(buffer, rows).map_err(|_too_long| Unfit)?;
-    let body = buffer.get(body_start..).ok_or(Unfit)?;
-    let body_bytes = u32::try_from(body.len()).map_err(|_| Unfit)?;
-    let GroupHeader {
-        group,
-        record: RecordHeader { range, wal_id, seq },
-    } = header;
-    let mut rest = Vec::with_capacity(RECORD_HEADER_BYTES - 4);
-    rest.extend(checksum(salt, body).to_le_bytes());
-    rest.extend(body_bytes.to_le_bytes());
-    rest.extend(row_count.to_le_bytes());
-    rest.extend(group.to_le_bytes());
-    rest.extend(range.0.to_le_bytes());
-    rest.extend(wal_id.0.to_le_bytes());
-    rest.extend(seq.to_le_bytes());
-    let (crc, fields) = buffer
-        .get_mut(start..body_start)
-        .ok_or(Unfit)?
-        .split_at_mut(4);
-    crc.copy_from_slice(&checksum(salt, &rest).to_le_bytes());
-    fields.copy_from_slice(&rest);
+    buffer.reserve(framing::encoded_bytes_max(size).next_multiple_of(SECTOR));
+    framing::encode_record(buffer, salt, header, size, rows)?;
     buffer.resize(buffer.len().next_multiple_of(SECTOR), 0);
     Ok(())
 }
 
-/// The header of the record at the start of `bytes`, if it passes its checksum.
-pub(super) fn decode_record_header(salt: u64, bytes: &[u8]) -> Option<FramedRecord> {
-    let (crc, mut fields) = bytes.get(..RECORD_HEADER_BYTES)?.split_at_checked(4)?;
-    if crc != checksum(salt, fields).to_le_bytes() {
-        return None;
-    }
-    Some(FramedRecord {
-        body_crc: fields.get_u32_le(),
-        body_bytes: usize::try_from(fields.get_u32_le()).ok()?,
-        row_count: fields.get_u32_le(),
-        header: GroupHeader {
-            group: fields.get_u64_le(),
-            record: RecordHeader {
-                range: RangeId(fields.get_u64_le()),
-                wal_id: WalId(fields.get_u64_le()),
-                seq: fields.get_u64_le(),
-            },
-        },
-    })
-}
-
-/// The header and the encoded rows of the record at the start of `bytes`, if it is complete and undamaged.
-pub(super) fn decode_record(salt: u64, bytes: &Bytes) -> Option<(FramedRecord, Bytes)> {
-    let framed = decode_record_header(salt, bytes)?;
-    let end = RECORD_HEADER_BYTES.checked_add(framed.body_bytes)?;
-    if end > bytes.len() {
-        return None;
-    }
-    let body = bytes.slice(RECORD_HEADER_BYTES..end);
-    (checksum(salt, &body) == framed.body_crc).then_some((framed, body))
-}
-
 /// The bytes that the record takes in its segment, in whole sectors.
 pub(super) fn framed_bytes(framed: &FramedRecord) -> usize {
-    RECORD_HEADER_BYTES
-        .saturating_add(framed.body_bytes)
-        .next_multiple_of(SECTOR)
-}
-
-fn checksum(salt: u64, bytes: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&salt.to_le_bytes());
-    hasher.update(bytes);
-    hasher.finalize()
+    framed.bytes().next_multiple_of(SECTOR)
 }

@@ -17,6 +17,7 @@ use super::segment::Segment;
 use super::segment_pool::SegmentPool;
 use super::writer::Writer;
 use super::{Disk, Options, verify_open};
+use crate::framing;
 use crate::retention::{Retained, Retention};
 use crate::{
     AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RecordSizes, Resume,
@@ -228,7 +229,7 @@ fn start_writer(
 
 impl Shared {
     fn make_room(&self, bytes: u64) -> Result<(), RoomError> {
-        if bytes > format::RECORD_BYTES_MAX {
+        if bytes > framing::RECORD_BYTES_MAX {
             return Err(RoomError::TooLarge);
         }
         let mut state = self.state.lock();

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::format::{self, HeaderFault, SECTOR_BYTES, SegmentHeader};
 use super::segment::Segment;
+use crate::framing;
 use crate::{OpenWalError, Record};
 
 /// Reads a whole segment, whose file name contains `number`.
@@ -66,7 +67,7 @@ pub(super) fn read_records(
     let mut offset = sector(1);
     let mut last_group = position.next_group - 1;
     while let Some(rest) = rest(content, offset) {
-        let Some((framed, body)) = format::decode_record(salt, &rest) else {
+        let Some((framed, body)) = framing::decode_record(salt, &rest) else {
             break;
         };
         let group = framed.header.group;
@@ -107,7 +108,7 @@ pub(super) fn read_records(
 
 /// The group of the torn record at `offset`, if its header is undamaged.
 fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
-    let framed = format::decode_record_header(salt, &rest(content, offset)?)?;
+    let framed = framing::decode_record_header(salt, &rest(content, offset)?)?;
     Some(framed.header.group)
 }
 
@@ -115,7 +116,7 @@ fn torn_group(salt: u64, content: &Bytes, offset: usize) -> Option<u64> {
 fn last_group_behind(salt: u64, content: &Bytes, mut offset: usize) -> Option<u64> {
     let mut last = None;
     while let Some(rest) = rest(content, offset) {
-        if let Some(framed) = format::decode_record_header(salt, &rest) {
+        if let Some(framed) = framing::decode_record_header(salt, &rest) {
             last = last.max(Some(framed.header.group));
         }
         offset += sector(1);

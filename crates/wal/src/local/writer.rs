@@ -3,8 +3,9 @@
 use std::io;
 
 use super::Disk;
-use super::format::{self, GroupHeader, SECTOR_BYTES, Unfit, Written};
+use super::format::{self, SECTOR_BYTES, Written};
 use super::segment::Segment;
+use crate::framing::{GroupHeader, Unfit};
 use crate::retention::Retained;
 use crate::{RangeId, RecordHeader, RecordSize, RowRef, WalId};
 

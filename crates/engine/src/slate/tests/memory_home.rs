@@ -42,6 +42,22 @@ impl World {
     }
 }
 
+/// Runs the scripts of several lives of a process on the databases that `open` opens, and compares them with a map.
+pub(super) fn check_lives(lives: Vec<(Vec<conformance::Step>, bool)>, open: impl AsyncFn() -> One) {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().build().unwrap();
+    runtime.block_on(async {
+        let mut model = BTreeMap::new();
+        for (steps, crashes) in lives {
+            let engine = open().await;
+            conformance::check_script(&*engine, &mut model, &steps).await;
+            if !crashes {
+                engine.close().await;
+            }
+        }
+    });
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn conforms() {
     conformance::run(async || Arc::new(World::default().start().await) as Arc<dyn EngineSet>).await;
@@ -52,18 +68,8 @@ proptest! {
     /// Each process lifetime ends with a crash or a clean stop.
     #[test]
     fn behaves_like_an_ordered_map(lives in proptest::collection::vec((steps(20), any::<bool>()), 1..4)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let mut model = BTreeMap::new();
-            let world = World::default();
-            for (steps, crashes) in lives {
-                let engine = world.open().await;
-                conformance::check_script(&*engine, &mut model, &steps).await;
-                if !crashes {
-                    engine.close().await;
-                }
-            }
-        });
+        let world = World::default();
+        check_lives(lives, async || world.open().await);
     }
 }
 

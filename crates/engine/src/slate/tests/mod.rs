@@ -5,6 +5,7 @@ mod damage;
 mod detaching;
 mod log_length;
 mod memory_home;
+mod remote_home;
 mod shared_sizes;
 mod stored_bytes;
 mod stored_files;

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::format::{GroupHeader, HEAD_SLOT_BYTES, SECTOR_BYTES, SegmentHeader};
+use super::format::{HEAD_SLOT_BYTES, SECTOR_BYTES, SegmentHeader};
 use super::head::head_path;
 use super::*;
 use crate::conformance::{self, Subject, rows, script, size};
+use crate::framing::{self, GroupHeader};
 use crate::{AppendError, AppendFault, RangeId, RecordHeader, RoomError, Row, Rows, WalId};
 
 mod damage;
@@ -343,18 +344,18 @@ proptest! {
         format::encode_record(&mut buffer, salt, &header, size, &mut rows.iter().map(Row::as_ref)).unwrap();
         let bytes = Bytes::from(buffer).slice(before..);
         prop_assert!(bytes.len() as u64 <= format::framed_bytes_max(size));
-        let (framed, body) = format::decode_record(salt, &bytes).unwrap();
+        let (framed, body) = framing::decode_record(salt, &bytes).unwrap();
         prop_assert_eq!(framed.header, header);
         prop_assert_eq!(format::framed_bytes(&framed), bytes.len());
         let read: Vec<Row> = Rows::new(body, framed.row_count).map(Result::unwrap).collect();
         prop_assert_eq!(read, rows);
-        prop_assert!(format::decode_record(salt ^ 1, &bytes).is_none(), "another segment's salt");
+        prop_assert!(framing::decode_record(salt ^ 1, &bytes).is_none(), "another segment's salt");
     }
 
     #[test]
     fn random_bytes_are_not_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
         let bytes = Bytes::from(bytes);
-        prop_assert!(format::decode_record(1, &bytes).is_none());
+        prop_assert!(framing::decode_record(1, &bytes).is_none());
         prop_assert!(SegmentHeader::decode(&bytes).is_err());
     }
 }
