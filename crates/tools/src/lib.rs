@@ -14,7 +14,6 @@ pub mod fleet;
 pub mod formats;
 pub mod heat;
 mod html;
-mod named_enum;
 mod split_points;
 pub mod stress;
 pub mod transfer;
