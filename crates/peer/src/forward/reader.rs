@@ -3,7 +3,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::limits::{HEADERS_MAX, LONG_BYTES_MAX, NAME_BYTES_MAX};
-use super::request::Headers;
 
 /// Why bytes are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn headers(&mut self) -> Result<Headers<'a>, DecodeError> {
+    pub(super) fn headers(&mut self) -> Result<Vec<(&'a str, &'a [u8])>, DecodeError> {
         let count = usize::from(self.u16("number of headers")?);
         if count > HEADERS_MAX {
             return Err(DecodeError::TooLong("list of headers"));

@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 
+use super::framing::next_frame;
 use super::link::InFlight;
 
 /// The body of a request or an answer: frames of any size, handed on as they came. Room for further frames is given
@@ -79,19 +80,5 @@ impl Body {
             next = self.frame().await?;
         }
         Ok(whole.freeze())
-    }
-}
-
-/// The next frame of a stream with bytes in it. Its room is given back at once: the receiver has it.
-pub(super) async fn next_frame(stream: &mut RecvStream) -> Result<Option<Bytes>, h2::Error> {
-    loop {
-        let Some(frame) = stream.data().await else {
-            return Ok(None);
-        };
-        let frame = frame?;
-        stream.flow_control().release_capacity(frame.len())?;
-        if !frame.is_empty() {
-            return Ok(Some(frame));
-        }
     }
 }

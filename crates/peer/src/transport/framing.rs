@@ -3,8 +3,6 @@
 use bytes::{Buf as _, Bytes, BytesMut};
 use h2::RecvStream;
 
-use super::body::next_frame;
-
 const LENGTH_BYTES: usize = 4;
 
 /// Bodies up to this size are copied behind the head: one frame costs less than two.
@@ -67,5 +65,19 @@ pub(super) async fn read_head(
         joined.extend_from_slice(&received);
         joined.extend_from_slice(&more);
         received = joined.freeze();
+    }
+}
+
+/// The next frame of a stream with bytes in it. Its room is given back at once: the receiver has it.
+pub(super) async fn next_frame(stream: &mut RecvStream) -> Result<Option<Bytes>, h2::Error> {
+    loop {
+        let Some(frame) = stream.data().await else {
+            return Ok(None);
+        };
+        let frame = frame?;
+        stream.flow_control().release_capacity(frame.len())?;
+        if !frame.is_empty() {
+            return Ok(Some(frame));
+        }
     }
 }

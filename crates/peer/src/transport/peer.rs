@@ -7,6 +7,8 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
+use partita_rt::Tasks;
+use partita_rt::net::Network;
 use rustls::ClientConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -14,8 +16,7 @@ use super::connect::connect;
 use super::connect_error::Target;
 use super::framing::{frames, read_head};
 use super::link::Link;
-use super::peers::Shared as Pool;
-use super::{Address, Body, ConnectError, NotProcessed, SendError};
+use super::{Address, Body, ConnectError, NotProcessed, SendError, Settings};
 use crate::key::ServerName;
 
 /// The unit in which the bytes of bodies are counted.
@@ -28,6 +29,16 @@ pub enum Class {
     Small,
     /// Its body is a batch, or its answer a page.
     Bulk,
+}
+
+/// What all peers share.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) network: Arc<dyn Network>,
+    pub(super) settings: Settings,
+    pub(super) tasks: Tasks,
+    /// The bytes of all request bodies under way.
+    pub(super) bytes: Arc<Semaphore>,
 }
 
 /// An answer of a peer.

@@ -6,29 +6,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use partita_rt::Tasks;
 use partita_rt::net::Network;
-use tokio::sync::Semaphore;
 
 use super::connect_error::Target;
-use super::peer::budget;
+use super::peer::{Pool, budget};
 use super::{Address, Peer, Settings};
 use crate::key::{Identity, KeyError, ServerName};
 
 /// All peers of a server, with their connections. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Peers {
-    shared: Arc<Shared>,
+    shared: Arc<Pool>,
     identity: Arc<Identity>,
     known: Arc<Mutex<HashMap<ServerName, Peer>>>,
-}
-
-/// What all peers share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) network: Arc<dyn Network>,
-    pub(super) settings: Settings,
-    pub(super) tasks: Tasks,
-    /// The bytes of all request bodies under way.
-    pub(super) bytes: Arc<Semaphore>,
 }
 
 impl Peers {
@@ -43,7 +32,7 @@ impl Peers {
     ) -> Self {
         let bytes = budget(settings.forwarded_bytes_max);
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(Pool {
                 network,
                 settings,
                 tasks,
