@@ -16,6 +16,7 @@ mod faults;
 mod faulty_store;
 mod interleavings;
 mod objects;
+mod processes;
 mod take_over;
 
 /// The sizes of the conformance suite. The log is at rest at once.
