@@ -47,30 +47,33 @@ impl RetryObserver for TrafficAndRecorder {
 
 impl Command for RunCommand {
     fn run(self) -> CommandResult {
-        block_on(run(self))
+        let traffic = Arc::new(Traffic::default());
+        // Two clients: the retries of the load do not count against the run's retry budget.
+        let loading = Connection::tuned(&self.connection, &traffic, |options| {
+            options.retry = LOAD_RETRY;
+            options.retry_budget = RetryBudget::UNBOUNDED;
+        })?;
+        let profile = loading.profile.clone();
+        let ended = block_on(run(self, &traffic, loading));
+        ended.map_err(|error| error.on_profiles([profile]))
     }
 }
 
-async fn run(args: RunCommand) -> CommandResult {
+/// A run whose rows are written by `loading`.
+async fn run(args: RunCommand, traffic: &Arc<Traffic>, loading: Connection) -> CommandResult {
     let run = Guid(fastrand::u128(..).to_be_bytes());
     let (mut settings, sample) = args.settings(run)?;
-    let traffic = Arc::new(Traffic::default());
-    let mut progress = Progress::new(&traffic);
+    let mut progress = Progress::new(traffic);
     for path in [&args.result.report, &args.result.html] {
         new_file::check_writable(path.as_ref(), &args.result.confirm, &mut progress)?;
     }
-    // Two clients: the retries of the load do not count against the run's retry budget.
-    let loading = Connection::tuned(&args.connection, &traffic, |options| {
-        options.retry = LOAD_RETRY;
-        options.retry_budget = RetryBudget::UNBOUNDED;
-    })?;
     settings.endpoint = loading.service.endpoint().to_string();
     let recorder = Arc::new(Recorder::new(settings.schedule.ramp()));
     let observer: Arc<dyn RetryObserver> = Arc::new(TrafficAndRecorder(
-        Arc::clone(&traffic),
+        Arc::clone(traffic),
         Arc::clone(&recorder),
     ));
-    let running = Connection::tuned(&args.connection, &traffic, |options| {
+    let running = Connection::tuned(&args.connection, traffic, |options| {
         options.observer = Some(observer);
         options.idle_connections_max = usize::try_from(settings.workers).unwrap_or(usize::MAX);
     })?;

@@ -14,7 +14,7 @@ use super::{Error, catalog, suggestion, targets};
 pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
 
 /// Variables of the toolbox, which are not settings of a server.
-const TOOLBOX_VARIABLES: [&str; 1] = ["PARTITA_ADMIN"];
+const TOOLBOX_VARIABLES: [&str; 3] = ["PARTITA_ADMIN", "PARTITA_PROFILE", "PARTITA_COMPLETE_WAIT"];
 
 /// The prefix of the variables of settings.
 const PREFIX: &str = "PARTITA_";
