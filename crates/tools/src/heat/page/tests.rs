@@ -114,11 +114,9 @@ fn names_are_escaped_and_no_other_file_is_loaded() {
     hostile.server = HOSTILE.to_owned();
     for heat in hostile.keys.iter_mut().chain(&mut hostile.partitions) {
         for row in &mut heat.rows {
-            if let HeatRow::Range { start: key, .. } | HeatRow::Partition { partition: key, .. } =
-                row
-            {
-                *key = self::key(HOSTILE, HOSTILE);
-            }
+            let (HeatRow::Range { start: key, .. } | HeatRow::Partition { partition: key, .. }) =
+                row;
+            *key = self::key(HOSTILE, HOSTILE);
         }
     }
     let hostile = html(&hostile);
