@@ -323,7 +323,7 @@ mod tests {
         let buckets = map["rows"].as_array().unwrap().iter();
         let of_m = |row: &&Value| row["start"]["partition_key"] == "m" && row["values"][0] != 0;
         let bucket = buckets.clone().find(of_m).unwrap();
-        assert_eq!(bucket["start"]["table"], "people", "{map}");
+        assert_eq!(bucket["start"]["table"], "People", "{map}");
         let values = bucket["values"].as_array().unwrap();
         assert_eq!(values.len(), map["columns"]);
         let (_, by_partition) = second.get(&format!("{path}&by=partition")).await;

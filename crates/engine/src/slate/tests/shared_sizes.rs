@@ -51,6 +51,7 @@ async fn the_size_of_a_clone_is_that_of_its_blocks() {
         sizes.push(engine.file_layout().bytes as f64 / whole as f64);
         engine.close().await;
     }
-    assert!((0.15..0.19).contains(&sizes[0]), "{sizes:?}");
-    assert!((0.81..0.85).contains(&sizes[1]), "{sizes:?}");
+    // A sixth and five sixths. A block across the cut, about 1/29 of the file, counts on both sides.
+    assert!((0.15..0.21).contains(&sizes[0]), "{sizes:?}");
+    assert!((0.81..0.88).contains(&sizes[1]), "{sizes:?}");
 }

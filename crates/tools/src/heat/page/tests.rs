@@ -83,7 +83,7 @@ fn a_page_has_names_cells_times_and_figures() {
     for expected in [
         "Heat map, 2026-02-02 12:02 UTC",
         "Requests from 11:58 to 12:02 on 2026-02-02 UTC; a column is 1m",
-        "<span>people &#39;a very long par</span><span>tition key&#39;</span>",
+        "<span>people &#39;a very long part</span><span>ition key&#39;</span>",
         "<rect class=\"l0\" x=\"0\" width=\"2\" height=\"1\"/><rect class=\"idle\" x=\"2\" width=\"1\" height=\"1\"/><rect class=\"l9\" x=\"3\"",
         "<span class=\"most\">1,204/s</span>",
         "1 row without requests not shown",
