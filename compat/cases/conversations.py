@@ -57,10 +57,12 @@ class Exchange:
 
     def send(self, endpoint, values):
         """Sends the request, with values in place of its braces."""
-        text = self.request
+        first, newline, text = self.request.partition("\n")
         for name, value in values.items():
+            # A plus in a query would be a space.
+            first = first.replace(f"{{{name}}}", value.replace("+", "%2B"))
             text = text.replace(f"{{{name}}}", value)
-        head, _, body = text.partition("\n\n")
+        head, _, body = (first + newline + text).partition("\n\n")
         first, *lines = head.split("\n")
         method, path = first.split(" ", 1)
         headers = UNSENT | dict(line.split(": ", 1) for line in lines)
