@@ -40,7 +40,7 @@ use std::time::Instant;
 use top_partitions::{Took, TopPartitions};
 
 pub use bounds::Bounds;
-pub use buckets::{BUCKETS_MAX, KeyBucket};
+pub use buckets::BUCKETS_MAX;
 pub(crate) use coarse_latency::{COARSE_BUCKETS, coarse_percentile_us};
 pub use coarse_latency::{CoarseLatency, CoarsePercentiles};
 pub use growth::{Pattern, TableGrowth};
@@ -48,7 +48,7 @@ pub use latency::{LATENCY_BUCKETS, LATENCY_US_MAX, Latency, LatencyBucket};
 pub use request::{Access, Request};
 pub use split_advice::SplitAdvice;
 pub use top_partitions::HotPartition;
-pub use window::{Activity, Counts, PARTITIONS_MAX, PartitionWindow, Window};
+pub use window::{Activity, Counts, KeyBucket, PARTITIONS_MAX, PartitionWindow, Window};
 
 /// How the sample is thinned, as (sampled requests in a window, shift): from that number of requests on, the sample
 /// takes one in 2^shift units of load. A request without rows has 2^4 units.

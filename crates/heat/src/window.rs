@@ -1,6 +1,5 @@
 //! The counts and latencies of a closed window.
 
-use super::buckets::KeyBucket;
 use super::coarse_latency::CoarseLatency;
 use super::latency::Latency;
 use super::request::REQUEST_LOAD;
@@ -100,6 +99,20 @@ impl<N: AddAssign> AddAssign for Counts<N> {
         self.bytes_out += other.bytes_out;
         self.throttled += other.throttled;
     }
+}
+
+/// The counts and latencies of one key bucket over one window. The counts of all buckets add up to those of the range;
+/// their division is estimated from a sample when the range has more than about 400 requests a second.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyBucket {
+    /// The first key; empty at the start of the range.
+    pub start: Bytes,
+    /// The first key after the bucket; `None` at the end of the range.
+    pub end: Option<Bytes>,
+    /// Its requests.
+    pub counts: Counts,
+    /// The latencies of served requests.
+    pub latency: CoarseLatency,
 }
 
 /// The counts and latencies of one range over one window.

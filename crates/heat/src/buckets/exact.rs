@@ -1,8 +1,8 @@
 //! Scales the sampled counts of buckets, so that they add up to the exact counts of their range.
 
-use super::{KeyBucket, SampledBucket};
+use super::SampledBucket;
 use crate::coarse_latency::CoarseLatency;
-use crate::window::{Activity, Counts};
+use crate::window::{Activity, Counts, KeyBucket};
 
 /// The buckets of a window with these exact counts and latencies.
 pub(crate) fn exact(

@@ -16,7 +16,7 @@ mod tests;
 use crate::coarse_latency::CoarseLatency;
 use crate::load_sample::Sampled;
 use crate::top_partitions::Took;
-use crate::window::{Activity, Counts};
+use crate::window::Activity;
 use bytes::Bytes;
 use std::iter;
 
@@ -24,20 +24,6 @@ pub(crate) use exact::exact;
 
 /// The maximum number of buckets of a range.
 pub const BUCKETS_MAX: usize = 64;
-
-/// The counts and latencies of one key bucket over one window. The counts of all buckets add up to those of the range;
-/// their division is estimated from a sample when the range has more than about 400 requests a second.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyBucket {
-    /// The first key; empty at the start of the range.
-    pub start: Bytes,
-    /// The first key after the bucket; `None` at the end of the range.
-    pub end: Option<Bytes>,
-    /// Its requests.
-    pub counts: Counts,
-    /// The latencies of served requests.
-    pub latency: CoarseLatency,
-}
 
 /// The buckets of a range, which cover all its keys.
 #[derive(Debug)]

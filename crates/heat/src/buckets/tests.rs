@@ -1,6 +1,6 @@
 use super::*;
 use crate::tests::{chance, partition, request};
-use crate::{Access, Heat, Window};
+use crate::{Access, Counts, Heat, KeyBucket, Window};
 use std::time::Instant;
 
 /// Records reads of these partitions, and closes the window.

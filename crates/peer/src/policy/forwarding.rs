@@ -33,7 +33,7 @@ pub enum Route {
     /// A server serves the range in this tenure.
     Owner(Tenure),
     /// No server serves it: in transit, opening, or without an owner.
-    Nobody,
+    Unserved,
 }
 
 /// What happened to a request.

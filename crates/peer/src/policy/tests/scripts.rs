@@ -42,7 +42,7 @@ impl Case {
                 }
                 return "held".to_owned();
             }
-            "map" if words[2] == "nobody" => Event::Map(Route::Nobody),
+            "map" if words[2] == "unserved" => Event::Map(Route::Unserved),
             "map" => Event::Map(Route::Owner(Tenure(number(2)))),
             "not-processed" => Event::NotProcessed,
             "421" => Event::NotHere(Tenure(number(2))),

@@ -132,7 +132,7 @@ impl World {
                 self.map = if self.is_serving {
                     Route::Owner(Tenure(self.tenure))
                 } else {
-                    Route::Nobody
+                    Route::Unserved
                 };
                 self.look(true);
             }

@@ -118,7 +118,7 @@ async fn a_certificate_is_renewed_before_it_expires() {
 }
 
 /// A client of a peer at a port where the test answers.
-async fn stranger(settings: Settings, answer: &'static [u8]) -> String {
+async fn error_with_another_server(settings: Settings, answer: &'static [u8]) -> String {
     let listener = MachineNetwork.listen("127.0.0.1", 0).await.unwrap();
     let address = listener.address().unwrap().to_string().parse().unwrap();
     let key = ClusterKey::create().unwrap();
@@ -140,7 +140,7 @@ async fn stranger(settings: Settings, answer: &'static [u8]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_of_something_else_is_named() {
-    let text = stranger(patient(), b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+    let text = error_with_another_server(patient(), b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
     assert!(
         text.contains("is not a peer of this cluster: check the port"),
         "{text}"
@@ -153,7 +153,7 @@ async fn a_port_that_does_not_answer_times_out() {
         connect_timeout: Duration::from_millis(20),
         ..Settings::default()
     };
-    let text = stranger(settings, b"").await;
+    let text = error_with_another_server(settings, b"").await;
     assert!(text.contains("timed out after 20ms"), "{text}");
 }
 
