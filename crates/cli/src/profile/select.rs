@@ -26,7 +26,7 @@ impl Command for UseCommand {
         }
         let end = match &self.profile {
             Some(name) => format!("{name} is the default profile"),
-            None => "there is no default profile".to_owned(),
+            None => "no profile is the default".to_owned(),
         };
         profiles.default = self.profile;
         file.write(&profiles)?;

@@ -39,7 +39,7 @@ impl Status {
     const UNAVAILABLE: u32 = 14;
     const UNAUTHENTICATED: u32 = 16;
 
-    /// Whether the token of the connection is no longer valid.
+    /// Whether etcd refused the token of the connection because it expired.
     pub(super) fn is_unauthenticated(&self) -> bool {
         self.code == Self::UNAUTHENTICATED
     }

@@ -5,7 +5,7 @@
 //!
 //! Two cases wait in addition, because there the old owner's gate can still be open:
 //! - The life was expelled. Its key `expelled/LIFE` blocks assignments until [`Term::settle`] has waited.
-//! - The range has no key: it is new, or the registry was wiped. The term waits from the moment that it read that there is no key.
+//! - The range has no key: it is new, or the registry was wiped. The term waits from the moment that it read the key as absent.
 
 mod election;
 mod placement;

@@ -195,7 +195,7 @@ impl Term {
     }
 
     /// Refuses a range that has no key until its last owner's gate is surely closed. Time counts from the moment that this
-    /// term read that there is no key. From then on only this term can write one, and then it forgets the time.
+    /// term read the key as absent. From then on only this term can write one, and then it forgets the time.
     async fn check_absence(&self, placement: &Placement) -> Result<(), TermError> {
         let range = placement.range;
         if matches!(placement.seen, Seen::Key(_)) {

@@ -21,7 +21,7 @@ pub enum SendError {
 /// Why a request was not processed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NotProcessed {
-    /// There is no connection.
+    /// The peer could not be connected to.
     #[error(transparent)]
     Connect(Arc<ConnectError>),
     /// The peer is shutting down.

@@ -117,13 +117,13 @@ impl Line {
         fitting.map(CompletionCandidate::new).collect()
     }
 
-    /// Names from the account; none if there is no answer in time.
+    /// Names from the account; none if the account does not answer in time.
     fn asked(&self, named: Named, prefix: &str) -> Vec<String> {
         let (line, prefix) = (self.clone(), prefix.to_owned());
         let (send, receive) = mpsc::sync_channel(1);
         let ask = move || {
             let names = line.ask(named, &prefix).unwrap_or_default();
-            // After the time there is no receiver.
+            // The send fails if the time is over, because the receiver was dropped.
             let _ = send.send(names);
         };
         let thread = std::thread::Builder::new().name("names".to_owned());
