@@ -17,7 +17,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
-use partita_cluster::{Balancer, Cluster, ClusterParts, ObjectMapStore, StartError};
+use partita_cluster::{
+    Balancer, Cluster, ClusterParts, LocalCoordinator, ObjectMapStore, StartError,
+};
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
 use partita_engine::{EngineSet, OpenError};
@@ -484,6 +486,7 @@ async fn open_ranges(
         memory,
         map: Arc::new(ObjectMapStore::new(objects)),
         pins: Arc::new(SnapshotPins::new(records.clone())),
+        coordinator: Arc::new(LocalCoordinator::default()),
         clock: Arc::clone(clock),
         tasks: background,
     });

@@ -293,7 +293,7 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 mod tests {
     use super::*;
     use object_store::memory::InMemory;
-    use partita_cluster::{ClusterParts, ObjectMapStore};
+    use partita_cluster::{ClusterParts, LocalCoordinator, ObjectMapStore};
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
@@ -334,6 +334,7 @@ mod tests {
             memory: Arc::default(),
             map: Arc::new(ObjectMapStore::new(store)),
             pins: Arc::new(SnapshotPins::new(records)),
+            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(clock.clone()),
             tasks: Tasks::new(),
         });
