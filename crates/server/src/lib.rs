@@ -17,6 +17,7 @@ mod open_files;
 mod scrub;
 pub mod serve;
 pub mod status;
+pub mod store;
 pub mod tls;
 
 pub use environment::Environment;

@@ -15,31 +15,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use object_store::ObjectStore;
-use object_store::memory::InMemory;
-use partita_cluster::{
-    Balancer, Cluster, ClusterParts, LocalCoordinator, ObjectMapStore, StartError,
-};
-use partita_engine::memory::MemoryEngineSet;
-use partita_engine::slate::{self, SlateEngineSet};
-use partita_engine::{EngineSet, OpenError};
-use partita_heat::history::Archive;
-use partita_range::RowMemory;
+use partita_cluster::Cluster;
 use partita_rt::net::{Listener, Network};
-use partita_rt::{Clock, DataDir, Tasks, data_dir};
+use partita_rt::{Clock, Tasks};
 use partita_service::{MemoryBudget, Storage};
-use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings, Store};
+use crate::config::{AdminListener, Limits, Oauth, ServiceListener, Settings};
 use crate::environment::Environment;
 use crate::front::queue::QueueFront;
 use crate::front::table::TableFront;
 use crate::front::{Connections, Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
 use crate::metrics::Metrics;
-use crate::scrub::{HEAT_FOLDER, Scrubber};
+use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
+use crate::store::{self, OpenRanges};
 use crate::{admin, freed_memory, open_files, tls};
 
 /// Time for background work and the admin port to end, after the last request.
@@ -69,9 +60,9 @@ pub enum Error {
     /// The certificates cannot be used.
     #[error("cannot serve HTTPS")]
     Tls(#[from] tls::Error),
-    /// The data directory cannot be used.
-    #[error("cannot use the data directory")]
-    DataDir(#[from] data_dir::Error),
+    /// The data cannot be opened.
+    #[error(transparent)]
+    Store(#[from] store::Error),
     /// An account of the settings is invalid.
     #[error(transparent)]
     Account(#[from] InvalidAccount),
@@ -86,22 +77,6 @@ pub enum Error {
     /// A setting has characters that are not allowed in the header that carries it.
     #[error(transparent)]
     InvalidSetting(#[from] InvalidSetting),
-    /// The data cannot be opened.
-    #[error("cannot open the data directory {}", path.display())]
-    Open {
-        /// The data directory.
-        path: PathBuf,
-        /// The engine's reason.
-        source: OpenError,
-    },
-    /// The ranges of the data cannot be opened.
-    #[error("cannot open the data directory {}", path.display())]
-    Ranges {
-        /// The data directory.
-        path: PathBuf,
-        /// The cluster's reason.
-        source: StartError,
-    },
 }
 
 /// What the flag of a port means with the value 0, if the port is not needed.
@@ -119,7 +94,7 @@ pub struct Server {
     authority: Option<PathBuf>,
     requests: Tasks,
     background: Tasks,
-    cluster: Arc<Cluster>,
+    ranges: OpenRanges,
 }
 
 impl Server {
@@ -162,10 +137,10 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let (cluster, snapshots, files) =
-                open_ranges(&settings.store, objects, &clock, background.clone()).await?;
-            start_scrub(&status, &cluster, files, &clock, &background);
-            let storage = storage(&cluster, Arc::clone(&clock), &settings);
+            let opening = OpenRanges::open(&settings.store, objects, &clock, background.clone());
+            let ranges = opening.await?;
+            start_scrub(&status, &ranges, &clock, &background);
+            let storage = storage(&ranges.cluster, Arc::clone(&clock), &settings);
             freed_memory::release_regularly(&storage.memory, &background);
             let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
             let service = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
@@ -173,8 +148,9 @@ impl Server {
             // Also without a queue port: its background tasks return the space of deleted queues.
             let queues = queue_service(storage, &settings, &background);
             status.opened(OpenStore {
-                cluster: Arc::clone(&cluster),
-                snapshots,
+                cluster: Arc::clone(&ranges.cluster),
+                snapshots: Arc::clone(&ranges.snapshots),
+                remote: ranges.remote.clone(),
                 service: Arc::clone(&service),
                 queues: Arc::clone(&queues),
             });
@@ -206,7 +182,7 @@ impl Server {
                 authority: authority.flatten(),
                 requests,
                 background,
-                cluster,
+                ranges,
             })
         })
     }
@@ -226,10 +202,17 @@ impl Server {
         self.authority.as_ref()
     }
 
+    /// Completes when another server has taken over the object store, and says which. Then this server answers each
+    /// request with an error, and the caller stops it. Never completes if the data is in a directory or in memory. Cancel
+    /// safe.
+    pub fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
+        Box::pin(self.ranges.fenced())
+    }
+
     /// Closes the store while the server runs, for tests.
     #[cfg(test)]
     pub(crate) async fn close_store(&self) {
-        self.cluster.close().await;
+        self.ranges.close().await;
     }
 
     /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
@@ -239,7 +222,7 @@ impl Server {
             let timeout = self.status.settings.limits.drain_timeout;
             let mut late = self.requests.drain(timeout).await;
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-            self.cluster.close().await;
+            self.ranges.close().await;
             if !late.is_empty() {
                 tracing::warn!(tasks = ?late, "tasks did not end in time");
             }
@@ -251,15 +234,14 @@ impl Server {
 /// Searches for damaged files in the background.
 fn start_scrub(
     status: &ServerStatus,
-    cluster: &Arc<Cluster>,
-    objects: Option<Arc<dyn ObjectStore>>,
+    ranges: &OpenRanges,
     clock: &Arc<dyn Clock>,
     background: &Tasks,
 ) {
     let scrubber = Scrubber {
         scrub: Arc::clone(&status.scrub),
-        cluster: Arc::clone(cluster),
-        objects,
+        cluster: Arc::clone(&ranges.cluster),
+        objects: ranges.objects.clone(),
         clock: Arc::clone(clock),
     };
     background.spawn("scrub", scrubber.run(background.shutdown()));
@@ -426,74 +408,4 @@ async fn bind(
         flag,
         source,
     })
-}
-
-/// The ranges, the snapshots, and the store of a data directory.
-type OpenRanges = (Arc<Cluster>, Arc<Snapshots>, Option<Arc<dyn ObjectStore>>);
-
-/// Maximum bytes of writes in the commit pipeline: a sixteenth of the available memory, from 8 MiB (the group that is
-/// being written, and the next one) to 64 MiB.
-fn pipeline_bytes(available: u64) -> u32 {
-    let bytes = (available / 16).clamp(8 << 20, 64 << 20);
-    u32::try_from(bytes).expect("64 MiB are less than 4 GiB")
-}
-
-/// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
-/// history too.
-async fn open_ranges(
-    store: &Store,
-    objects: Option<Arc<dyn ObjectStore>>,
-    clock: &Arc<dyn Clock>,
-    background: Tasks,
-) -> Result<OpenRanges, Error> {
-    let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
-    let (databases, objects, path): (Arc<dyn EngineSet>, _, _) = match &store.place {
-        Place::Memory => {
-            let objects = Arc::new(InMemory::new()) as Arc<dyn ObjectStore>;
-            (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
-        }
-        Place::Directory(path) => {
-            let available = partita_rt::memory::available();
-            let data = Arc::new(DataDir::open(path)?);
-            data.keep_open(open_files::data_files_max());
-            let mut home = slate::Home::in_directory_within(data, available / 8);
-            home.clock = Arc::clone(clock);
-            if let Some(objects) = objects {
-                home.store = objects;
-            }
-            let objects = Arc::clone(&home.store);
-            let settings = slate::Settings {
-                cache_bytes: store.block_cache_bytes,
-                in_flight_bytes_max: pipeline_bytes(available),
-                garbage_age: store.garbage_age,
-                reads: store.reader,
-                ..slate::Settings::default()
-            };
-            let opened = SlateEngineSet::in_home(home, settings).await;
-            let databases = opened.map_err(|source| Error::Open {
-                path: path.clone(),
-                source,
-            })?;
-            (Arc::new(databases), objects, path.clone())
-        }
-    };
-    let is_durable = matches!(store.place, Place::Directory(_));
-    let heat = is_durable.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
-    let files = is_durable.then(|| Arc::clone(&objects));
-    let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
-    let opened = Cluster::open(ClusterParts {
-        engines: databases,
-        memory,
-        map: Arc::new(ObjectMapStore::new(objects)),
-        pins: Arc::new(SnapshotPins::new(records.clone())),
-        coordinator: Arc::new(LocalCoordinator::default()),
-        clock: Arc::clone(clock),
-        tasks: background,
-    });
-    let cluster = opened
-        .await
-        .map_err(|source| Error::Ranges { path, source })?;
-    cluster.start_watching(store.balance.map(Balancer::new), heat);
-    let snapshots = Snapshots::start(Arc::clone(&cluster), records);
-    Ok((cluster, snapshots, files))
 }

@@ -57,7 +57,13 @@ settings! {
 
     "Data" {
         LOCATION = "store.location", "location", One("DIR"), "partita-data",
-            "Data directory; created if missing", aliases: &["data"], short: Some('l');
+            "Data directory, created if missing; a URL is that of --store", aliases: &["data"], short: Some('l');
+        STORE = "store.url", "store", One("URL"), "",
+            "Keep all data in an object store instead of a directory: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///DIR";
+        LOG_STORE = "store.log", "log-store", One("URL"), "",
+            "Another object store, a faster one, for the write-ahead log; without it, the log is in --store";
+        LOG_GAP = "store.log-gap", "log-gap", One("TIME"), "10ms",
+            "Least time between the starts of two writes to the log of --store: a longer gap costs fewer requests, and each write takes longer";
         IN_MEMORY = "store.in-memory", "in-memory", Switch, "false",
             "Keep all data in memory; it is lost when the server stops", aliases: &["inMemoryPersistence"];
         BLOCK_CACHE_BYTES = "store.block-cache-bytes", "block-cache-bytes", One("BYTES"), "auto",
@@ -69,7 +75,7 @@ settings! {
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused manifests are kept; unused data files are kept as long, at most 30s, and removed databases, at most 3m";
         SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",
-            "Bytes per second that the server reads to find damaged files, once a day; 0 disables it";
+            "Bytes per second that the server reads to find damaged files, once a day; 0 disables it, which is the default with --store";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",
             "Locations where backups and restored stores may be written: absolute paths and URLs, including everything below them";
         BALANCE = "ranges.balance", "balance", One("HOW"), "size",

@@ -64,7 +64,7 @@ pub struct AdminListener {
 /// Where data is stored, and the memory used for it.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// Directory or memory.
+    /// Directory, object store or memory.
     pub place: Place,
     /// The directory setting; `--tls dev` uses it even when data is kept in memory.
     pub location: PathBuf,
@@ -90,8 +90,33 @@ pub struct Store {
 pub enum Place {
     /// This directory; acknowledged writes survive a power cut.
     Directory(PathBuf),
+    /// An object store; acknowledged writes survive the loss of this machine.
+    ObjectStore(ObjectStorePlace),
     /// The memory of this process; data is lost when it ends.
     Memory,
+}
+
+/// The object stores of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectStorePlace {
+    /// The store of all files.
+    pub files: partita_rt::Place,
+    /// The store of the log, unless it is that of the files.
+    pub log: Option<partita_rt::Place>,
+    /// The least time between the starts of two writes of the log.
+    pub log_gap: Duration,
+}
+
+impl Place {
+    /// The data in messages, such as `the data directory partita-data`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Directory(path) => format!("the data directory {}", path.display()),
+            Self::ObjectStore(store) => format!("the store {}", store.files.url()),
+            Self::Memory => "the data in memory".to_owned(),
+        }
+    }
 }
 
 /// How the ports of the services are protected.
