@@ -57,6 +57,10 @@ impl Handler for Owner {
         let head = ForwardedAnswer::Answered {
             status: 200,
             reason: "",
+            body_bytes: self.body.len() as u64,
+            entities: 1,
+            code: "",
+            busy: "",
             headers: vec![
                 ("content-type", b"application/json;odata=minimalmetadata"),
                 ("cache-control", b"no-cache"),

@@ -8,10 +8,12 @@ pub mod connect;
 mod connections;
 mod environment;
 pub mod explain;
+pub mod forwarding;
 mod freed_memory;
 pub mod front;
 mod jobs;
 pub mod logging;
+mod member;
 pub mod metrics;
 mod open_files;
 mod scrub;
@@ -22,6 +24,7 @@ pub mod tls;
 
 pub use environment::Environment;
 pub use freed_memory::set_release_freed_memory;
+pub use member::MemberParts;
 pub use serve::Server;
 
 /// The version of the server.

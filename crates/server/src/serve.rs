@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use partita_cluster::Cluster;
+use object_store::ObjectStore;
+use partita_cluster::{Cluster, Coordinator, LocalCoordinator};
 use partita_rt::net::{Listener, Network};
 use partita_rt::{Clock, Tasks};
 use partita_service::{MemoryBudget, Storage};
@@ -24,9 +25,13 @@ use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{AdminListener, Limits, Oauth, ServiceListener, Settings};
 use crate::environment::Environment;
+use crate::forwarding::Membership;
 use crate::front::queue::QueueFront;
 use crate::front::table::TableFront;
-use crate::front::{Connections, Front, FrontParts, InvalidAccount, InvalidSetting, accounts};
+use crate::front::{
+    Connections, Front, FrontParts, InvalidAccount, InvalidSetting, Receiver, accounts,
+};
+use crate::member::MemberParts;
 use crate::metrics::Metrics;
 use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
@@ -93,8 +98,11 @@ pub struct Server {
     status: Arc<ServerStatus>,
     authority: Option<PathBuf>,
     requests: Tasks,
+    /// The connections of other servers of the cluster.
+    peers: Tasks,
     background: Tasks,
-    ranges: OpenRanges,
+    pub(crate) opening: Opening,
+    pub(crate) membership: Option<Arc<Membership>>,
 }
 
 impl Server {
@@ -113,12 +121,21 @@ impl Server {
     /// # Errors
     /// See [`Error`].
     pub fn start_in(
+        environment: Environment,
+        settings: Settings,
+    ) -> BoxFuture<'static, Result<Server, Error>> {
+        Self::launch(environment, settings, None)
+    }
+
+    /// Starts a server: with its store, or as a member of a cluster that serves no store yet.
+    pub(crate) fn launch(
         Environment {
             clock,
             network,
             objects,
         }: Environment,
         settings: Settings,
+        member: Option<MemberParts>,
     ) -> BoxFuture<'static, Result<Server, Error>> {
         Box::pin(async move {
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::default()));
@@ -137,52 +154,72 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let opening = OpenRanges::open(&settings.store, objects, &clock, background.clone());
-            let ranges = opening.await?;
-            start_scrub(&status, &ranges, &clock, &background);
-            let storage = storage(&ranges.cluster, Arc::clone(&clock), &settings);
-            freed_memory::release_regularly(&storage.memory, &background);
-            let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
-            let service = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
-            service.start(&background);
-            // Also without a queue port: its background tasks return the space of deleted queues.
-            let queues = queue_service(storage, &settings, &background);
-            status.opened(OpenStore {
-                cluster: Arc::clone(&ranges.cluster),
-                snapshots: Arc::clone(&ranges.snapshots),
-                remote: ranges.remote.clone(),
-                service: Arc::clone(&service),
-                queues: Arc::clone(&queues),
-            });
+            let opening = Opening {
+                settings: Arc::clone(&settings),
+                objects,
+                clock: Arc::clone(&clock),
+                memory: MemoryBudget::new(settings.limits.memory_in_flight),
+                status: Arc::clone(&status),
+                tasks: Tasks::new(),
+            };
+            let (tables, queues) = match member {
+                None => {
+                    let coordinator = Arc::new(LocalCoordinator::default());
+                    opening.open(coordinator).await.map(Services::into_parts)?
+                }
+                Some(_) => (None, None),
+            };
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
                 .unzip();
+            let membership = member.as_ref().map(|member| {
+                let (metrics, clock) = (Arc::clone(&metrics), Arc::clone(&clock));
+                Arc::new(Membership::new(Arc::clone(&member.routing), metrics, clock))
+            });
+            if let Some(membership) = &membership {
+                status.joined(Arc::clone(membership));
+            }
             let parts = Arc::new(FrontParts {
                 accounts: accounts(&settings.accounts)?,
                 bearer: bearer_rules(&settings.oauth)?,
                 authorization_uri: authorization_uri(&settings.oauth),
                 limits: settings.limits.clone(),
-                memory: Arc::clone(&service.storage().memory),
+                memory: Arc::clone(&opening.memory),
                 tls,
                 connections: Connections::watch(&settings.limits, &requests),
                 metrics,
                 clock,
+                membership: membership.clone(),
             });
-            let tables = TableFront::new(front(&parts, &settings.table)?, service);
+            let tables = Arc::new(TableFront::new(front(&parts, &settings.table)?, tables));
             let (listener, _) = listeners.table;
-            let serving = Arc::new(tables).listen(listener, requests.clone());
-            requests.spawn("table port", serving);
-            if let (Some(queue), Some((listener, _))) = (&settings.queue, listeners.queue) {
-                let queues = QueueFront::new(front(&parts, queue)?, queues, requests.shutdown());
-                let serving = Arc::new(queues).listen(listener, requests.clone());
+            requests.spawn(
+                "table port",
+                Arc::clone(&tables).listen(listener, requests.clone()),
+            );
+            // Without a queue port, other servers may have one.
+            let queue = settings.queue.as_ref().unwrap_or(&settings.table);
+            let queues = QueueFront::new(front(&parts, queue)?, queues, requests.shutdown());
+            let queues = Arc::new(queues);
+            if let Some((listener, _)) = listeners.queue {
+                let serving = Arc::clone(&queues).listen(listener, requests.clone());
                 requests.spawn("queue port", serving);
+            }
+            let peers = Tasks::new();
+            if let (Some(member), Some(membership)) = (member, &membership) {
+                let receiver = Receiver::new(Arc::clone(membership), tables, queues);
+                let (listener, receiver) = (member.listener, Arc::new(receiver));
+                let serving = member.acceptor.run(listener, receiver, peers.clone());
+                peers.spawn("peer port", serving);
             }
             Ok(Server {
                 status,
                 authority: authority.flatten(),
                 requests,
+                peers,
                 background,
-                ranges,
+                opening,
+                membership,
             })
         })
     }
@@ -203,16 +240,13 @@ impl Server {
     }
 
     /// Completes when another server has taken over the object store, and says which. Then this server answers each
-    /// request with an error, and the caller stops it. Never completes if the data is in a directory or in memory. Cancel
-    /// safe.
+    /// request with an error, and the caller stops it. Never completes if the data is in a directory or in memory, or not
+    /// open. Cancel safe.
     pub fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
-        Box::pin(self.ranges.fenced())
-    }
-
-    /// Closes the store while the server runs, for tests.
-    #[cfg(test)]
-    pub(crate) async fn close_store(&self) {
-        self.ranges.close().await;
+        match self.status.cluster() {
+            Some(cluster) => cluster.engines().fenced(),
+            None => Box::pin(std::future::pending()),
+        }
     }
 
     /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
@@ -220,14 +254,80 @@ impl Server {
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
             let timeout = self.status.settings.limits.drain_timeout;
-            let mut late = self.requests.drain(timeout).await;
+            let draining = (self.requests.drain(timeout), self.peers.drain(timeout));
+            let (mut late, of_peers) = futures::future::join(draining.0, draining.1).await;
+            late.extend(of_peers);
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
-            self.ranges.close().await;
+            late.extend(self.opening.close().await);
             if !late.is_empty() {
                 tracing::warn!(tasks = ?late, "tasks did not end in time");
             }
             late
         })
+    }
+}
+
+/// The services of an open store.
+#[derive(Debug)]
+pub struct Services {
+    pub(crate) tables: Arc<Service>,
+    pub(crate) queues: Arc<partita_queue::Service>,
+}
+
+impl Services {
+    fn into_parts(self) -> (Option<Arc<Service>>, Option<Arc<partita_queue::Service>>) {
+        (Some(self.tables), Some(self.queues))
+    }
+}
+
+/// What opening the store needs.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    settings: Arc<Settings>,
+    objects: Option<Arc<dyn ObjectStore>>,
+    clock: Arc<dyn Clock>,
+    memory: Arc<MemoryBudget>,
+    status: Arc<ServerStatus>,
+    /// The background tasks of the open store.
+    tasks: Tasks,
+}
+
+impl Opening {
+    /// Opens the store, and starts its services and their background tasks.
+    pub(crate) async fn open(
+        &self,
+        coordinator: Arc<dyn Coordinator>,
+    ) -> Result<Services, Error> {
+        let (settings, clock, tasks) = (&*self.settings, &self.clock, &self.tasks);
+        let (objects, tasks_of_ranges) = (self.objects.clone(), tasks.clone());
+        let ranges =
+            OpenRanges::open(&settings.store, objects, coordinator, clock, tasks_of_ranges).await?;
+        start_scrub(&self.status, &ranges, clock, tasks);
+        let storage = storage(&ranges.cluster, Arc::clone(clock), settings, &self.memory);
+        freed_memory::release_regularly(&storage.memory, tasks);
+        let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
+        let tables = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
+        tables.start(tasks);
+        // Also without a queue port: its background tasks return the space of deleted queues.
+        let queues = queue_service(storage, settings, tasks);
+        self.status.opened(OpenStore {
+            cluster: ranges.cluster,
+            snapshots: ranges.snapshots,
+            remote: ranges.remote,
+            service: Arc::clone(&tables),
+            queues: Arc::clone(&queues),
+        });
+        Ok(Services { tables, queues })
+    }
+
+    /// Ends the background tasks and closes the store, if it is open. Returns the names of tasks that did not end in
+    /// time.
+    pub(crate) async fn close(&self) -> Vec<&'static str> {
+        let late = self.tasks.drain(BACKGROUND_DRAIN).await;
+        if let Some(cluster) = self.status.cluster() {
+            cluster.close().await;
+        }
+        late
     }
 }
 
@@ -248,7 +348,12 @@ fn start_scrub(
 }
 
 /// The storage that all services share.
-fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, settings: &Settings) -> Arc<Storage> {
+fn storage(
+    cluster: &Cluster,
+    clock: Arc<dyn Clock>,
+    settings: &Settings,
+    memory: &Arc<MemoryBudget>,
+) -> Arc<Storage> {
     let lag = cluster.engines().wall_clock_lag();
     if !lag.is_zero() {
         tracing::warn!(
@@ -257,11 +362,10 @@ fn storage(cluster: &Cluster, clock: Arc<dyn Clock>, settings: &Settings) -> Arc
              check the machine's clock"
         );
     }
-    let memory = MemoryBudget::new(settings.limits.memory_in_flight);
     let newest = cluster.engines().newest_row_time();
     let storage = Storage::new(Arc::clone(cluster.map()), clock)
         .with_timestamps_after(newest)
-        .with_memory(memory);
+        .with_memory(Arc::clone(memory));
     let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
     Arc::new(match is_off {
         true => storage,

@@ -17,6 +17,7 @@ use partita_table::Service;
 use partita_wire::admin::ServerState;
 
 use crate::config::Settings;
+use crate::forwarding::Membership;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::scrub::Scrub;
@@ -60,6 +61,7 @@ pub struct ServerStatus {
     pub(crate) jobs: Jobs,
     pub(crate) scrub: Arc<Scrub>,
     open: OnceLock<OpenStore>,
+    membership: OnceLock<Arc<Membership>>,
     shutdown: Shutdown,
 }
 
@@ -82,6 +84,7 @@ impl ServerStatus {
             clock,
             jobs: Jobs::default(),
             open: OnceLock::new(),
+            membership: OnceLock::new(),
             shutdown,
         }
     }
@@ -89,6 +92,11 @@ impl ServerStatus {
     /// Records that the data is open. A second call has no effect.
     pub fn opened(&self, store: OpenStore) {
         self.open.get_or_init(|| store);
+    }
+
+    /// Records that the server is a member of a cluster. A second call has no effect.
+    pub(crate) fn joined(&self, membership: Arc<Membership>) {
+        self.membership.get_or_init(|| membership);
     }
 
     /// The ranges, once the data is open.
@@ -138,6 +146,12 @@ impl ServerStatus {
     fn state_of_engine(&self) -> (ServerState, Option<&'static str>) {
         if self.shutdown.is_requested() {
             return (ServerState::Stopping, Some("the server is stopping"));
+        }
+        if let Some(membership) = self.standby() {
+            return match membership.has_map() {
+                true => (ServerState::Ready, None),
+                false => (ServerState::Starting, Some("the map is being read")),
+            };
         }
         match self.engine_health() {
             None => (ServerState::Starting, Some("the data is being opened")),
@@ -189,10 +203,17 @@ impl ServerStatus {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
     }
 
-    /// Whether the store is closed, so that only a new process can serve again.
+    /// Whether the store is closed, so that only a new process can serve again. A server that gave its store up is not
+    /// dead: it forwards requests.
     pub fn is_dead(&self) -> bool {
         let is_final = matches!(self.engine_health(), Some(Health::Closed | Health::Fenced));
-        is_final && !self.shutdown.is_requested()
+        is_final && self.standby().is_none() && !self.shutdown.is_requested()
+    }
+
+    /// The cluster, if the server is a member that serves no store now.
+    fn standby(&self) -> Option<&Arc<Membership>> {
+        let membership = self.membership.get();
+        membership.filter(|membership| membership.hosting().current().is_none())
     }
 
     /// Counters of the engine, once the data is open.

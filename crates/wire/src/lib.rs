@@ -28,8 +28,8 @@ mod xml;
 
 pub use auth::{
     AccountGrant, AccountKey, AccountKeys, AccountSas, AccountSasTerms, BearerRules, Caller,
-    Credentials, InvalidAccountKey, InvalidJwks, Jwks, SKEW_MINUTES_MAX, SasTerms, ServiceSas,
-    SharedKey, TokenRoles, challenge, challenged,
+    Credentials, InvalidAccountKey, InvalidJwks, Jwks, Rights, SKEW_MINUTES_MAX, SasTerms,
+    ServiceSas, SharedKey, TokenRoles, challenge, challenged,
 };
 pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};

@@ -23,6 +23,11 @@ impl Version {
         Self(date)
     }
 
+    /// The date as the number YYYYMMDD.
+    pub const fn date(self) -> u32 {
+        self.0
+    }
+
     /// Reads `YYYY-MM-DD`.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;

@@ -57,6 +57,18 @@ impl Routes {
         Some(Arc::clone(&found))
     }
 
+    /// Waits until the table is another one than at this call, for ever if nothing follows the registry any more. Cancel
+    /// safe.
+    pub fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut newest = self.newest.clone();
+        newest.mark_unchanged();
+        async move {
+            if newest.changed().await.is_err() {
+                std::future::pending().await
+            }
+        }
+    }
+
     /// Waits at most `patience` for a table of this revision or a later one. Cancel safe.
     pub async fn reached(&self, revision: Revision, patience: Duration) -> Option<Arc<Table>> {
         self.wait_for(patience, |table| table.revision() >= revision)

@@ -38,6 +38,11 @@ pub enum Grant<'a> {
     },
     /// A bearer token. Roles are bits, which each service numbers.
     Roles(u32),
+    /// Not known to the front: terms of the SAS are in a stored access policy. The owner verifies the SAS in the target
+    /// and answers with the rights.
+    Unresolved,
+    /// None, and none are needed: a preflight.
+    Anonymous,
 }
 
 /// A bound between the rows of a table.
@@ -96,6 +101,8 @@ impl<'a> Grant<'a> {
                 out.byte(3);
                 out.u32(*roles);
             }
+            Self::Unresolved => out.byte(4),
+            Self::Anonymous => out.byte(5),
         }
     }
 
@@ -113,6 +120,8 @@ impl<'a> Grant<'a> {
                 to: KeyBound::read(input)?,
             },
             3 => Self::Roles(input.u32("roles")?),
+            4 => Self::Unresolved,
+            5 => Self::Anonymous,
             other => return Err(DecodeError::Unknown("kind of rights", other)),
         })
     }

@@ -35,7 +35,7 @@ impl Parts {
     }
 
     fn grant(&self) -> Grant<'_> {
-        match self.grant % 4 {
+        match self.grant % 6 {
             1 => Grant::AccountSas {
                 resource_types: self.bits.0,
                 permissions: self.bits.1,
@@ -47,6 +47,8 @@ impl Parts {
                 to: self.bound(self.bounds.1),
             },
             3 => Grant::Roles(self.bits.0),
+            4 => Grant::Unresolved,
+            5 => Grant::Anonymous,
             _ => Grant::Owner,
         }
     }
@@ -162,10 +164,15 @@ proptest! {
         let answered = ForwardedAnswer::Answered {
             status,
             reason: &parts.texts[0],
+            body_bytes: parts.numbers.2,
+            entities: parts.numbers.3,
+            code: &parts.texts[1],
+            busy: &parts.texts[2],
             headers: parts.headers(),
         };
+        let rights = ForwardedAnswer::Rights(parts.request().access);
         let not_here = ForwardedAnswer::NotHere(Tenure(parts.numbers.2));
-        for answer in [answered, not_here] {
+        for answer in [answered, not_here, rights] {
             let bytes = answer.encode();
             prop_assert_eq!(ForwardedAnswer::decode(&bytes), Ok(answer.clone()));
             prop_assert!(ForwardedAnswer::decode(&bytes[..bytes.len() - 1]).is_err());

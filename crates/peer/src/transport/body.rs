@@ -1,11 +1,13 @@
 //! The body of a request or an answer, frame by frame.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 
-use super::framing::next_frame;
+use super::framing::poll_next_frame;
 use super::link::InFlight;
 
 /// The body of a request or an answer: frames of any size, handed on as they came. Room for further frames is given
@@ -48,14 +50,22 @@ impl Body {
     /// # Errors
     /// [`BodyError::Broken`].
     pub async fn frame(&mut self) -> Result<Option<Bytes>, BodyError> {
+        poll_fn(|context| self.poll_frame(context)).await
+    }
+
+    /// Like [`Self::frame`], for a body that is passed on as one of hyper.
+    pub fn poll_frame(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, BodyError>> {
         if !self.first.is_empty() {
-            return Ok(Some(std::mem::take(&mut self.first)));
+            return Poll::Ready(Ok(Some(std::mem::take(&mut self.first))));
         }
-        let frame = next_frame(&mut self.stream).await?;
+        let frame = ready!(poll_next_frame(&mut self.stream, context))?;
         if frame.is_none() {
             self.place = None;
         }
-        Ok(frame)
+        Poll::Ready(Ok(frame))
     }
 
     /// The whole body. A body of one frame is not copied.

@@ -1,5 +1,8 @@
 //! A message on a stream: the length of its head (4 bytes, little-endian), its head, its body.
 
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
 use bytes::{Buf as _, Bytes, BytesMut};
 use h2::RecvStream;
 
@@ -69,15 +72,23 @@ pub(super) async fn read_head(
 }
 
 /// The next frame of a stream with bytes in it. Its room is given back at once: the receiver has it.
-pub(super) async fn next_frame(stream: &mut RecvStream) -> Result<Option<Bytes>, h2::Error> {
+async fn next_frame(stream: &mut RecvStream) -> Result<Option<Bytes>, h2::Error> {
+    poll_fn(|context| poll_next_frame(stream, context)).await
+}
+
+/// Like [`next_frame`], as a poll.
+pub(super) fn poll_next_frame(
+    stream: &mut RecvStream,
+    context: &mut Context<'_>,
+) -> Poll<Result<Option<Bytes>, h2::Error>> {
     loop {
-        let Some(frame) = stream.data().await else {
-            return Ok(None);
+        let Some(frame) = ready!(stream.poll_data(context)) else {
+            return Poll::Ready(Ok(None));
         };
         let frame = frame?;
         stream.flow_control().release_capacity(frame.len())?;
         if !frame.is_empty() {
-            return Ok(Some(frame));
+            return Poll::Ready(Ok(Some(frame)));
         }
     }
 }

@@ -49,7 +49,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<B>>,
-    B: Body<Data = Bytes, Error = Infallible> + 'static,
+    B: Body<Data = Bytes> + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let progress = &*watched.progress;
     let memory = Arc::clone(buffers.memory);
@@ -87,7 +88,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<B>>,
-    B: Body<Data = Bytes, Error = Infallible> + 'static,
+    B: Body<Data = Bytes> + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let progress = &*watched.progress;
     let service = service_fn(|request: Request<Incoming>| {

@@ -1,12 +1,11 @@
-//! One request, from its head to its answer: the steps that all protocols share, in their order.
+//! One request of a client, from its head to its answer: the steps that all protocols share, in their order.
 
 use super::answer_body::AnswerBody;
 use super::authenticate::authenticate;
 use super::body::{BodyEnd, RequestBody};
-use super::busy::busy;
-use super::cors;
+use super::execute::{Stage, execute, finish, pass_gate};
+use super::forward::{self, Resolved};
 use super::protocol::{Exchange, Outcome, Protocol};
-use super::refused::Refused;
 use super::reply::{CONTENT_MD5, X_MS_CLIENT_REQUEST_ID};
 use super::request_head::{Client, RequestHead};
 use crate::connections::Progress;
@@ -14,17 +13,8 @@ use crate::logging::REQUESTS;
 use crate::metrics::Answered;
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::{Request, Response, header};
+use hyper::{Request, Response};
 use partita_wire::{ErrorCode, Failure, Method, check_content_md5};
-
-/// How far a request has come.
-#[derive(Debug, Default)]
-struct Stage {
-    /// Bytes of the body; 0 until it is read.
-    bytes_in: u64,
-    /// Whether the service was called. From then on a write can happen.
-    is_executing: bool,
-}
 
 /// Answers a request. If the future is dropped (the client has disconnected), a write that has started still completes.
 pub(super) async fn answer<P: Protocol>(
@@ -39,20 +29,14 @@ pub(super) async fn answer<P: Protocol>(
     let (parts, body) = request.into_parts();
     let mut body = RequestBody::new(body, &parts, progress, front);
     let mut call = protocol.begin(RequestHead::new(front, &parts, client));
-    let mut stage = Stage::default();
     let time_limit = call.head().time_limit();
-    let handling = tokio::time::timeout(time_limit, handle(&mut call, &mut body, &mut stage));
-    let reply = match handling.await {
-        Ok(Ok(reply)) => reply,
-        Ok(Err(Refused(failure))) => call.refuse(&failure),
-        // The operation may still complete, so its outcome is unknown.
-        Err(_elapsed) if stage.is_executing => call.refuse(&ErrorCode::OperationTimedOut.into()),
-        // The operation did not start, most often because the body did not arrive in time.
-        Err(_elapsed) => call.refuse(&ErrorCode::ServerBusy.into()),
+    let mut stage = Stage::until(began + time_limit);
+    let handling = async {
+        let outcome = handle(&mut call, &mut body, &mut stage).await;
+        pass_gate(&call, &stage, outcome).await
     };
-    let mut reply = call.complete(reply);
-    // An executed write has happened, so its answer must not be refused.
-    reply.body.reserve_beyond_limit(&front.parts.memory);
+    let handled = tokio::time::timeout(time_limit, handling).await;
+    let mut reply = finish(&call, &stage, handled);
     let answered = Answered {
         operation: call.operation(),
         status: reply.status.as_u16(),
@@ -60,11 +44,11 @@ pub(super) async fn answer<P: Protocol>(
         busy: reply.busy,
         latency: front.parts.clock.monotonic() - began,
         bytes_in: stage.bytes_in,
-        bytes_out: reply.body.len() as u64,
+        bytes_out: reply.body.len(),
         entities_out: reply.entities,
     };
     front.parts.metrics.request(&answered);
-    log(call.head(), &answered);
+    log(call.head(), &answered, reply.is_passed_on);
     if body.end().await == BodyEnd::Unread {
         reply.close();
     }
@@ -73,7 +57,7 @@ pub(super) async fn answer<P: Protocol>(
 
 /// Logs each request at level debug, and a failure of the server at level warn: names and numbers only. Requests that
 /// were not executed are logged where they are refused.
-fn log(head: &RequestHead<'_>, answered: &Answered) {
+fn log(head: &RequestHead<'_>, answered: &Answered, was_forwarded: bool) {
     let is_expected = answered.code == Some(ErrorCode::NotImplemented) || answered.busy.is_some();
     if answered.status >= 500 && !is_expected {
         tracing::warn!(
@@ -95,6 +79,7 @@ fn log(head: &RequestHead<'_>, answered: &Answered) {
         latency_us = answered.latency.as_micros() as u64,
         bytes_in = answered.bytes_in,
         bytes_out = answered.bytes_out,
+        forwarded = was_forwarded,
         "request answered"
     );
 }
@@ -107,35 +92,39 @@ async fn handle<'r, E: Exchange<'r>>(
     let target = call.head().target()?;
     call.head_mut().read_version(&target)?;
     let method = Method::parse(call.head().parts.method.as_str())?;
+    let front = call.head().front;
+    let membership = front.parts.membership.as_deref();
     if method == Method::Options {
+        call.begin_preflight();
+        if let Some(membership) = membership
+            && let Some(reply) = forward::preflight(call, membership, &target, stage).await?
+        {
+            return Ok(reply);
+        }
         return call.preflight(&target).await;
     }
     let (account, access) = authenticate(call, &target).await?;
+    let access = match access {
+        Some(access) => access,
+        None => match forward::resolve(call, &target, account, stage).await? {
+            Resolved::Access(access) => access,
+            Resolved::Refused(reply) => return Ok(reply),
+        },
+    };
     target.query.timeout_seconds()?;
+    let rights = membership.map(|membership| (membership, E::rights(&access)));
     let mut request = call.authorize(target, method, account, access)?;
     if has_body(method) {
         let bytes = read_body(call.head(), body, E::body_bytes_max(&request)).await?;
         stage.bytes_in = bytes.len() as u64;
         E::set_body(&mut request, bytes);
     }
-    stage.is_executing = true;
-    let mut reply = call.run(&request).await;
-    if let Ok(done) = &mut reply
-        && !E::is_write(&request)
-        && let Err(refused) = done.body.reserve(&call.head().front.parts.memory)
+    if let Some((membership, rights)) = rights
+        && let Some(reply) = forward::request(call, membership, &request, &rights, stage).await?
     {
-        reply = Err(busy(&refused).into());
+        return Ok(reply);
     }
-    match call.head().header(&header::ORIGIN) {
-        Some(origin) => {
-            let reply = reply.unwrap_or_else(|Refused(failure)| call.refuse(&failure));
-            Ok(match call.service_properties(&account.name).await {
-                Ok(properties) => cors::add_headers(call.head(), &properties.cors, origin, reply),
-                Err(_) => reply,
-            })
-        }
-        None => reply,
-    }
+    execute(call, account, &request, stage).await
 }
 
 const fn has_body(method: Method) -> bool {

@@ -1,16 +1,17 @@
 //! The body of an answer: pieces, each of which gives its memory back when the client's socket has taken it.
 //!
-//! An answer of up to [`UNCOUNTED_BYTES`] is one piece and does not touch the memory budget.
+//! An answer of up to [`UNCOUNTED_BYTES`] is one piece and does not touch the memory budget. The body of an answer of
+//! another server of the cluster is passed on as it arrives; the connection between the servers bounds its memory.
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use partita_peer::BodyError;
 use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The size of a piece of a page. A row is never divided, so pieces may be larger.
 const PIECE_BYTES: usize = 256 << 10;
@@ -20,8 +21,29 @@ const PIECE_BYTES: usize = 256 << 10;
 pub(super) struct AnswerBody {
     first: Bytes,
     rest: VecDeque<Bytes>,
+    /// The body of another server's answer.
+    arriving: Option<Box<Arriving>>,
     /// Whether its memory is reserved, or too small to be counted.
     is_counted: bool,
+}
+
+/// A body that another server sends.
+#[derive(Debug)]
+struct Arriving {
+    body: partita_peer::Body,
+    /// The bytes that have not arrived yet.
+    left: u64,
+}
+
+/// The body of another server's answer did not arrive as announced. The connection to the client breaks.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnswerBodyError {
+    /// The connection between the servers broke.
+    #[error(transparent)]
+    Broken(#[from] BodyError),
+    /// The body has another size than announced.
+    #[error("the body of a forwarded answer has another size than announced")]
+    Size,
 }
 
 impl From<Bytes> for AnswerBody {
@@ -30,22 +52,41 @@ impl From<Bytes> for AnswerBody {
             is_counted: first.len() <= UNCOUNTED_BYTES,
             first,
             rest: VecDeque::new(),
+            arriving: None,
         }
     }
 }
 
 impl AnswerBody {
-    /// The number of bytes that are not taken yet.
-    pub(super) fn len(&self) -> usize {
-        self.first.len() + self.rest.iter().map(Bytes::len).sum::<usize>()
+    /// The body of another server's answer, of `bytes` bytes.
+    pub(super) fn arriving(body: partita_peer::Body, bytes: u64) -> Self {
+        let arriving = (bytes > 0).then(|| Box::new(Arriving { body, left: bytes }));
+        Self {
+            arriving,
+            is_counted: true,
+            ..Self::default()
+        }
     }
 
-    /// All bytes in one piece.
+    /// The number of bytes that are not taken yet.
+    pub(super) fn len(&self) -> u64 {
+        let here = self.first.len() + self.rest.iter().map(Bytes::len).sum::<usize>();
+        let arriving = self.arriving.as_ref();
+        here as u64 + arriving.map_or(0, |arriving| arriving.left)
+    }
+
+    /// The pieces of a body that this server has made, for another server.
+    pub(super) fn into_pieces(self) -> Vec<Bytes> {
+        let pieces = std::iter::once(self.first).chain(self.rest);
+        pieces.filter(|piece| !piece.is_empty()).collect()
+    }
+
+    /// All bytes in one piece, of a body that this server has made.
     pub(super) fn whole(&self) -> Cow<'_, [u8]> {
         if self.rest.is_empty() {
             return Cow::Borrowed(&self.first);
         }
-        let mut whole = Vec::with_capacity(self.len());
+        let mut whole = Vec::with_capacity(self.rest.len() * PIECE_BYTES);
         whole.extend_from_slice(&self.first);
         for piece in &self.rest {
             whole.extend_from_slice(piece);
@@ -98,23 +139,45 @@ impl<B: AsRef<[u8]>> AsRef<[u8]> for Counted<B> {
 
 impl Body for AnswerBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = AnswerBodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, AnswerBodyError>>> {
         let next = self.rest.pop_front().unwrap_or_default();
         let piece = std::mem::replace(&mut self.first, next);
-        Poll::Ready((!piece.is_empty()).then(|| Ok(Frame::data(piece))))
+        if !piece.is_empty() {
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        let Some(arriving) = &mut self.arriving else {
+            return Poll::Ready(None);
+        };
+        let arrived = ready!(arriving.poll(context));
+        if arrived.is_err() || arriving.left == 0 {
+            self.arriving = None;
+        }
+        Poll::Ready(Some(arrived.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_empty()
+        self.first.is_empty() && self.arriving.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.len() as u64)
+        SizeHint::with_exact(self.len())
+    }
+}
+
+impl Arriving {
+    /// The next piece; the body has not ended yet.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, AnswerBodyError>> {
+        let Some(piece) = ready!(self.body.poll_frame(context))? else {
+            return Poll::Ready(Err(AnswerBodyError::Size));
+        };
+        let left = self.left.checked_sub(piece.len() as u64);
+        self.left = left.ok_or(AnswerBodyError::Size)?;
+        Poll::Ready(Ok(piece))
     }
 }
 
@@ -198,6 +261,7 @@ impl<'m> BodyWriter<'m> {
         Ok(AnswerBody {
             first,
             rest: self.pieces,
+            arriving: None,
             is_counted: true,
         })
     }
@@ -225,7 +289,7 @@ mod tests {
         let memory = MemoryBudget::new(4 << 20);
         let mut body = written(&memory, 100).unwrap();
         let whole = body.whole().into_owned();
-        assert_eq!((body.len(), whole.len()), (100 * ROW, 100 * ROW));
+        assert_eq!((body.len(), whole.len()), (100 * ROW as u64, 100 * ROW));
         let held = memory.bytes();
         assert!((1_000_000..1_100_000).contains(&held), "{held}");
         let (mut received, mut before) = (Vec::new(), held);

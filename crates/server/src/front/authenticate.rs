@@ -8,11 +8,12 @@ use hyper::header;
 use partita_service::Account;
 use partita_wire::{AccountKeys, Credentials, ErrorCode, Failure, Target, TokenRoles, challenged};
 
-/// The account addressed, and the caller's rights in it.
+/// The account addressed, and the caller's rights in it; no rights if they depend on a stored access policy that this
+/// server does not have.
 pub(super) async fn authenticate<'r, E: Exchange<'r>>(
     call: &E,
     target: &Target<'r>,
-) -> Result<(&'r Account<AccountKeys>, E::Access), Refused> {
+) -> Result<(&'r Account<AccountKeys>, Option<E::Access>), Refused> {
     let head = call.head();
     let authorization = head.decisive_header(&header::AUTHORIZATION);
     let credentials = Credentials::<E::Sas>::parse(authorization, target.query, head.version)?;
@@ -30,10 +31,12 @@ pub(super) async fn authenticate<'r, E: Exchange<'r>>(
         Credentials::AccountSas(sas) => {
             E::account_access(sas.verify(name, keys, E::SERVICE, &head.caller)?)
         }
-        Credentials::ServiceSas(sas) => call.verify_sas(target, account, sas).await?,
+        Credentials::ServiceSas(sas) => {
+            return Ok((account, call.verify_sas(target, account, sas).await?));
+        }
         Credentials::Bearer(token) => E::token_access(&verify_token::<E>(head, token, name)?)?,
     };
-    Ok((account, access))
+    Ok((account, Some(access)))
 }
 
 fn verify_token<'r, E: Exchange<'r>>(

@@ -2,6 +2,7 @@
 
 use super::connections::Connections;
 use crate::config::Limits;
+use crate::forwarding::Membership;
 use crate::metrics::Metrics;
 use hyper::header::HeaderValue;
 use partita_rt::Clock;
@@ -32,6 +33,8 @@ pub struct FrontParts {
     pub metrics: Arc<Metrics>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// The cluster; `None` for an embedded server, which executes every request itself.
+    pub membership: Option<Arc<Membership>>,
 }
 
 /// The parts of a protocol's front that do not depend on its service.
@@ -78,12 +81,5 @@ impl Front {
             keep_alive,
             challenge,
         })
-    }
-
-    pub(super) fn scheme(&self) -> &'static str {
-        match self.parts.tls {
-            Some(_) => "https",
-            None => "http",
-        }
     }
 }

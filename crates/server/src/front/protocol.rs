@@ -4,12 +4,14 @@ use super::Front;
 use super::refused::Refused;
 use super::reply::Reply;
 use super::request_head::RequestHead;
+use crate::forwarding::RoutingKey;
 use crate::metrics::Operation;
 use bytes::Bytes;
 use partita_model::{AccountName, ServiceProperties};
+use partita_peer::forward::ServiceId;
 use partita_service::Account;
 use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, ServiceKind, ServiceSas, SharedKey, Target,
+    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, ServiceSas, SharedKey, Target,
     TokenRoles,
 };
 
@@ -35,6 +37,9 @@ pub(super) type Outcome = Result<Reply, Refused>;
 pub(super) trait Exchange<'r>: Send + Sync {
     /// The service, as shared access signatures and tokens name it.
     const SERVICE: ServiceKind;
+
+    /// The service, as servers of a cluster name it.
+    const SERVICE_ID: ServiceId;
 
     /// The rights that verified credentials grant.
     type Access: Send;
@@ -62,13 +67,14 @@ pub(super) trait Exchange<'r>: Send + Sync {
         keys: &AccountKeys,
     ) -> Result<Self::Access, Failure>;
 
-    /// The rights of a shared access signature of the service.
+    /// The rights of a shared access signature of the service; `None` if they depend on a stored access policy that this
+    /// server does not have.
     fn verify_sas(
         &self,
         target: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: Self::Sas,
-    ) -> impl Future<Output = Result<Self::Access, Refused>> + Send;
+    ) -> impl Future<Output = Result<Option<Self::Access>, Refused>> + Send;
 
     /// The rights of a verified account SAS.
     fn account_access(grant: AccountGrant) -> Self::Access;
@@ -76,8 +82,17 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// The rights of a verified bearer token.
     fn token_access(roles: &TokenRoles) -> Result<Self::Access, Failure>;
 
+    /// Rights as plain values, for another server of the cluster.
+    fn rights(access: &Self::Access) -> Rights;
+
+    /// The rights that another server has verified; `None` for roles that do not exist.
+    fn access_of(rights: Rights) -> Option<Self::Access>;
+
+    /// Notes that the request is a preflight.
+    fn begin_preflight(&mut self);
+
     /// Answers a preflight, which has no credentials.
-    fn preflight(&mut self, target: &Target<'_>) -> impl Future<Output = Outcome> + Send;
+    fn preflight(&self, target: &Target<'_>) -> impl Future<Output = Outcome> + Send;
 
     /// Finds the operation, and checks that the caller may perform it.
     fn authorize(
@@ -95,6 +110,17 @@ pub(super) trait Exchange<'r>: Send + Sync {
 
     /// Gives a request its body, after it was read.
     fn set_body(request: &mut Self::Authorized, body: Bytes);
+
+    /// The body.
+    fn body(request: &Self::Authorized) -> &Bytes;
+
+    /// Where the data of the request is.
+    fn routing_key<'k>(request: &'k Self::Authorized) -> RoutingKey<'k>
+    where
+        'r: 'k;
+
+    /// Whether the body or the answer may be large.
+    fn is_bulk(request: &Self::Authorized) -> bool;
 
     /// Performs the operation.
     fn run(&self, request: &Self::Authorized) -> impl Future<Output = Outcome> + Send;

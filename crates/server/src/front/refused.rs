@@ -1,6 +1,7 @@
 //! A refused request, and the failures of storage that all protocols answer alike. Internal detail is logged, not sent.
 
 use partita_rt::LogLimit;
+use partita_service::BusyReason;
 use partita_wire::{ErrorCode, Failure};
 use std::time::Instant;
 
@@ -22,6 +23,14 @@ impl From<ErrorCode> for Refused {
     fn from(code: ErrorCode) -> Self {
         Self(code.into())
     }
+}
+
+/// The failure of a request whose range this server does not serve now, and no other that it reaches. Not executed.
+pub(super) fn not_served() -> Failure {
+    let mut failure = Failure::busy(BusyReason::RangeInTransit.as_str());
+    // Not 0: clients obey it instead of their own pauses, and would use up all retries at once.
+    failure.retry_after_s = 1;
+    failure
 }
 
 /// The code for a write that may have happened.

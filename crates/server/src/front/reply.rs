@@ -35,6 +35,8 @@ pub(super) struct Reply {
     pub(super) busy: Option<&'static str>,
     /// Entities in the body.
     pub(super) entities: u64,
+    /// Whether it is the complete answer of another server of the cluster.
+    pub(super) is_passed_on: bool,
 }
 
 impl Reply {
@@ -49,6 +51,7 @@ impl Reply {
             code: None,
             busy: None,
             entities: 0,
+            is_passed_on: false,
         }
     }
 

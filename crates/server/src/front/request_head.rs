@@ -6,11 +6,14 @@ use super::reply::{
     X_PARTITA_HINT, X_PARTITA_REASON,
 };
 use super::spellings::Spellings;
+use crate::forwarding::Hosted;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_model::{DateTime, Guid, GuidText};
+use partita_peer::forward::{ForwardedRequest, Scheme};
 use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Query, Target, Version};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum length of a client request id in bytes; longer ones are not returned (protocol: 1,024 characters).
@@ -40,6 +43,10 @@ pub(super) struct RequestHead<'r> {
     pub(super) spellings: Option<&'r Spellings>,
     pub(super) request_id: GuidText,
     pub(super) version: Option<Version>,
+    /// The store with the data of the request, in a server of a cluster. `None` until it is known to be here.
+    pub(super) hosted: Option<Arc<Hosted>>,
+    /// The rest of the time limit that another server has; `None` for a request of a client.
+    pub(super) time_left: Option<Duration>,
     /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
     pub(super) version_text: Option<HeaderValue>,
 }
@@ -58,8 +65,35 @@ impl<'r> RequestHead<'r> {
             spellings: client.spellings,
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
+            hosted: None,
+            time_left: None,
             version_text: None,
         }
+    }
+
+    /// The head of a request that another server has authenticated: client, scheme and request id are as it saw them.
+    pub(super) fn forwarded(
+        front: &'r Front,
+        parts: &'r Parts,
+        spellings: Option<&'r Spellings>,
+        request: &ForwardedRequest<'_>,
+        hosted: Arc<Hosted>,
+    ) -> Self {
+        let client = Client {
+            peer: request.client,
+            spellings,
+        };
+        let mut head = Self::new(front, parts, client);
+        head.caller.https = request.scheme == Scheme::Https;
+        head.request_id = Guid(request.request_id).text();
+        head.hosted = Some(hosted);
+        head.time_left = Some(request.time_left);
+        head
+    }
+
+    /// The scheme of the client's connection.
+    pub(super) const fn scheme(&self) -> &'static str {
+        if self.caller.https { "https" } else { "http" }
     }
 
     /// The first value of a header. An unreadable value counts as absent, so this is for headers that only shape the
@@ -80,6 +114,7 @@ impl<'r> RequestHead<'r> {
     pub(super) fn time_limit(&self) -> Duration {
         let query = Query::new(self.parts.uri.query().unwrap_or_default());
         let limit = self.front.parts.limits.request_timeout;
+        let limit = self.time_left.unwrap_or(limit);
         let requested = query.timeout_seconds().ok().flatten();
         requested.map_or(limit, |seconds| {
             limit.min(Duration::from_secs(u64::from(seconds)))

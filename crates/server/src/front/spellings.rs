@@ -43,6 +43,18 @@ impl Spellings {
             .cloned()
     }
 
+    /// Notes a name as another server of the cluster has received it.
+    pub(super) fn note(&self, name: &str) {
+        self.0.lock().note(name.to_owned().into_bytes());
+    }
+
+    /// The name of a header as it is to be sent.
+    pub(super) fn sent(&self, name: &str) -> Option<String> {
+        let names = self.0.lock();
+        let mut sent = names.sent.iter();
+        sent.find(|other| other.eq_ignore_ascii_case(name)).cloned()
+    }
+
     /// Gives the name of a header in the next answer this spelling.
     pub(super) fn send(&self, name: &str) {
         if has_capitals(name.as_bytes()) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use partita_service::BusyReason;
 use partita_wire::ErrorCode;
 
+use super::forwarding::{ForwardCounts, ForwardReading};
 use super::latency::{Latencies, Recorder};
 use super::operation::Operation;
 
@@ -69,6 +70,7 @@ pub struct Metrics {
     connections: AtomicI64,
     connections_opened: AtomicU64,
     connections_failed: [AtomicU64; ConnectionFault::REASONS.len()],
+    pub(crate) forwarding: ForwardCounts,
 }
 
 /// Aligned so that no two shards share a cache line (128 bytes: processors fetch lines in pairs).
@@ -105,6 +107,7 @@ impl Default for Metrics {
             connections: AtomicI64::new(0),
             connections_opened: AtomicU64::new(0),
             connections_failed: Default::default(),
+            forwarding: ForwardCounts::default(),
         }
     }
 }
@@ -164,6 +167,7 @@ impl Metrics {
             connections: load(&self.connections),
             connections_opened: load_count(&self.connections_opened),
             connections_failed: self.connections_failed.each_ref().map(load_count),
+            forwarding: self.forwarding.read(),
         }
     }
 
@@ -229,7 +233,7 @@ fn error_index(operation: usize, code: ErrorCode) -> usize {
 pub struct Counted<'a>(&'a AtomicI64);
 
 impl<'a> Counted<'a> {
-    fn new(gauge: &'a AtomicI64) -> Self {
+    pub(super) fn new(gauge: &'a AtomicI64) -> Self {
         gauge.fetch_add(1, Ordering::Relaxed);
         Self(gauge)
     }
@@ -251,6 +255,7 @@ pub(crate) struct Reading {
     pub(crate) connections: i64,
     pub(crate) connections_opened: u64,
     pub(crate) connections_failed: [u64; ConnectionFault::REASONS.len()],
+    pub(crate) forwarding: ForwardReading,
 }
 
 /// The values of one operation's counters.

@@ -54,6 +54,10 @@ definitions! {
     ENTITIES_OUT = Counter "partita_entities_returned_total" "Entities and messages in answers, by operation.";
     IN_FLIGHT = Gauge "partita_requests_in_flight" "Requests under way.";
 
+    FORWARDED = Counter "partita_forwarded_total" "Requests held or forwarded to another server of the cluster, by outcome.";
+    HELD = Gauge "partita_held_requests" "Requests that wait until a server serves their range.";
+    FOR_PEERS = Gauge "partita_peer_requests_in_flight" "Requests of other servers of the cluster under way here.";
+
     CONNECTIONS = Gauge "partita_connections" "Open client connections.";
     CONNECTIONS_OPENED = Counter "partita_connections_opened_total" "Client connections accepted.";
     CONNECTIONS_FAILED = Counter "partita_connections_failed_total" "Client connections ended by a fault or a limit, by reason.";

@@ -8,6 +8,7 @@
 mod counts;
 mod definitions;
 mod exposition;
+mod forwarding;
 mod latency;
 mod operation;
 mod page;
@@ -18,5 +19,6 @@ pub use operation::Operation;
 
 pub(crate) use counts::{OperationReading, Reading};
 pub(crate) use exposition::CONTENT_TYPE;
+pub(crate) use forwarding::ForwardOutcome;
 pub(crate) use page::{Surroundings, page};
 pub(crate) use process::process_stats;

@@ -62,7 +62,7 @@ impl Operation {
     }
 
     /// The codes that its protocol can answer, each at its index.
-    pub(super) fn error_codes(self) -> &'static [ErrorCode] {
+    pub(crate) fn error_codes(self) -> &'static [ErrorCode] {
         match self {
             Self::Table(_) => table::ERROR_CODES,
             Self::Queue(_) => queue::ERROR_CODES,

@@ -14,6 +14,7 @@ use partita_wire::admin::ProcessStats;
 use super::counts::{CLASSES, ConnectionFault, OperationReading, Reading};
 use super::definitions::{self as d, Definition, Kind};
 use super::exposition::Page;
+use super::forwarding::{ForwardOutcome, ForwardReading};
 use crate::scrub::Results;
 
 /// The values of the page in addition to the counters.
@@ -55,6 +56,7 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     let lag = around.wall_clock_lag.as_secs_f64();
     page.single(&d::WALL_CLOCK_LAG, lag);
     requests(&mut page, reading);
+    forwarding(&mut page, &reading.forwarding);
     connections(&mut page, reading);
     let (bytes, bytes_max) = around.memory_in_flight;
     page.single(&d::MEMORY_IN_FLIGHT, bytes);
@@ -150,6 +152,13 @@ fn requests(page: &mut Page, reading: &Reading) {
         page.labelled(definition, "operation", samples);
     }
     page.single(&d::IN_FLIGHT, reading.in_flight);
+}
+
+fn forwarding(page: &mut Page, reading: &ForwardReading) {
+    let outcomes = ForwardOutcome::WORDS.into_iter().zip(reading.outcomes);
+    page.labelled(&d::FORWARDED, "outcome", outcomes);
+    page.single(&d::HELD, reading.held);
+    page.single(&d::FOR_PEERS, reading.for_peers);
 }
 
 fn connections(page: &mut Page, reading: &Reading) {

@@ -97,15 +97,4 @@ impl OpenRanges {
             remote,
         })
     }
-
-    /// Completes when another server has taken over the store, and says which. Then this server serves nothing more.
-    /// Never completes if the data is in a directory or in memory. Cancel safe.
-    pub(crate) async fn fenced(&self) -> Arc<str> {
-        self.cluster.engines().fenced().await
-    }
-
-    /// Closes the data: finishes submitted writes, and refuses later ones. Idempotent.
-    pub(crate) async fn close(&self) {
-        self.cluster.close().await;
-    }
 }

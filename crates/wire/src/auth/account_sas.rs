@@ -5,7 +5,7 @@
 
 use super::key::{AccountKey, AccountKeys, mismatch};
 use super::sas_terms::{SasTerms, SignedTerms, check_times, parse_time, push_terms, text};
-use super::{Caller, Letters};
+use super::{Caller, Letters, Rights};
 use crate::{ErrorCode, Failure, Query, ServiceKind, Version, push_query_parameter};
 use std::borrow::Cow;
 
@@ -26,6 +26,21 @@ impl AccountGrant {
         Self {
             resource_types: Letters::parse(resource_types),
             permissions: Letters::parse(permissions),
+        }
+    }
+
+    /// The rights as plain values.
+    pub(crate) fn rights(self) -> Rights {
+        Rights::AccountSas {
+            resource_types: self.resource_types.bits(),
+            permissions: self.permissions.bits(),
+        }
+    }
+
+    pub(crate) const fn from_bits(resource_types: u32, permissions: u32) -> Self {
+        Self {
+            resource_types: Letters::from_bits(resource_types),
+            permissions: Letters::from_bits(permissions),
         }
     }
 

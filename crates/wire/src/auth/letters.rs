@@ -5,6 +5,16 @@
 pub(crate) struct Letters(u32);
 
 impl Letters {
+    /// The letters of a set of bits.
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// The set as bits: bit 0 is `a`.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
     pub(crate) fn parse(text: &str) -> Self {
         let bit = |byte: u8| {
             if byte.is_ascii_lowercase() {

@@ -200,7 +200,7 @@ async fn written_and_stored_bytes_are_those_of_the_files() {
 #[tokio::test]
 async fn health_fails_with_a_closed_store_but_not_during_a_stop() {
     let (server, address) = started(&IN_MEMORY).await;
-    server.close_store().await;
+    server.opening.close().await;
     let dead = (503, "the store is closed\n".to_owned());
     assert_eq!(ask(address, "GET /healthz").await, dead);
     assert_eq!(

@@ -5,15 +5,17 @@ use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::call::{AuthorizedRequest, Call};
 use super::{Outcome, QueueFront, Refused, authenticate, preflight};
+use crate::forwarding::RoutingKey;
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::{StatusCode, header};
 use partita_model::{AccountName, ServiceProperties};
+use partita_peer::forward::ServiceId;
 use partita_service::Account;
 use partita_wire::queue::{Access, MESSAGE_BODY_BYTES_MAX, Operation, QueueSas, Resource};
 use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, TokenRoles,
+    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, SharedKey, Target, TokenRoles,
 };
 
 impl Protocol for QueueFront {
@@ -32,6 +34,7 @@ impl Protocol for QueueFront {
 
 impl<'r> Exchange<'r> for Call<'r> {
     const SERVICE: ServiceKind = ServiceKind::Queue;
+    const SERVICE_ID: ServiceId = ServiceId::Queue;
 
     type Access = Access;
     type Sas = QueueSas<'r>;
@@ -63,7 +66,7 @@ impl<'r> Exchange<'r> for Call<'r> {
         target: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: QueueSas<'r>,
-    ) -> Result<Access, Refused> {
+    ) -> Result<Option<Access>, Refused> {
         authenticate::by_queue_sas(self, target, account, sas).await
     }
 
@@ -75,8 +78,19 @@ impl<'r> Exchange<'r> for Call<'r> {
         Access::token(roles)
     }
 
-    async fn preflight(&mut self, target: &Target<'_>) -> Outcome {
+    fn rights(access: &Access) -> Rights {
+        access.rights()
+    }
+
+    fn access_of(rights: Rights) -> Option<Access> {
+        Access::from_rights(rights)
+    }
+
+    fn begin_preflight(&mut self) {
         self.operation = Some(Operation::Preflight);
+    }
+
+    async fn preflight(&self, target: &Target<'_>) -> Outcome {
         preflight::run(self, target).await
     }
 
@@ -113,6 +127,29 @@ impl<'r> Exchange<'r> for Call<'r> {
         request.body = body;
     }
 
+    fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
+        &request.body
+    }
+
+    fn routing_key<'k>(request: &'k AuthorizedRequest<'r>) -> RoutingKey<'k>
+    where
+        'r: 'k,
+    {
+        RoutingKey {
+            service: Self::SERVICE_ID,
+            account: request.account.name.as_str(),
+            container: request.resource.queue(),
+            entity: None,
+        }
+    }
+
+    fn is_bulk(request: &AuthorizedRequest<'r>) -> bool {
+        matches!(
+            request.operation,
+            Operation::GetMessages | Operation::PeekMessages | Operation::ListQueues
+        )
+    }
+
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {
         super::run(self, request).await
     }
@@ -125,7 +162,7 @@ impl<'r> Exchange<'r> for Call<'r> {
         &self,
         account: &AccountName,
     ) -> Result<ServiceProperties, Refused> {
-        Ok(self.service().service_properties(account).await?)
+        Ok(self.service()?.service_properties(account).await?)
     }
 
     fn refuse(&self, failure: &Failure) -> Reply {

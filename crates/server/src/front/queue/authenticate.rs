@@ -32,16 +32,22 @@ pub(super) fn by_key(
     verified
 }
 
+/// The rights of a queue SAS; `None` if they depend on a stored access policy that this server does not have.
 pub(super) async fn by_queue_sas(
     call: &Call<'_>,
     target: &Target<'_>,
     account: &Account<AccountKeys>,
     sas: QueueSas<'_>,
-) -> Result<Access, Refused> {
+) -> Result<Option<Access>, Refused> {
     let resource = Resource::of(target)?;
     let sas = sas.verify(account.name.as_str(), resource.queue(), &account.keys)?;
     let queue = match (sas.policy_id(), QueueName::new(sas.queue())) {
-        (Some(_), Ok(name)) => Some(call.service().queue(&account.name, &name).await),
+        (Some(_), Ok(name)) => {
+            let Some(service) = call.service_here() else {
+                return Ok(None);
+            };
+            Some(service.queue(&account.name, &name).await)
+        }
         _ => None,
     };
     let policies = match &queue {
@@ -49,5 +55,5 @@ pub(super) async fn by_queue_sas(
         Some(Err(partita_queue::Error::QueueNotFound)) | None => &[],
         Some(Err(error)) => return Err(error.clone().into()),
     };
-    Ok(sas.access(&call.head.caller, policies)?)
+    Ok(Some(sas.access(&call.head.caller, policies)?))
 }

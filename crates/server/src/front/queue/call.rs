@@ -1,5 +1,6 @@
 //! A request to the Queue service while it is answered.
 
+use super::super::refused::not_served;
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::{QueueFront, Refused};
@@ -39,7 +40,7 @@ impl AuthorizedRequest<'_> {
     /// The account's URL as the client addressed it.
     pub(super) fn base(&self, call: &Call<'_>) -> String {
         let mut base = String::with_capacity(64);
-        self.target.write_base(call.head.front.scheme(), &mut base);
+        self.target.write_base(call.head.scheme(), &mut base);
         base
     }
 
@@ -58,8 +59,20 @@ impl<'r> Call<'r> {
         }
     }
 
-    pub(super) fn service(&self) -> &'r Service {
-        &self.front.service
+    /// The service, if this server has the data of the request.
+    pub(super) fn service_here(&self) -> Option<&Service> {
+        match &self.front.service {
+            Some(service) => Some(service),
+            None => Some(&self.head.hosted.as_ref()?.queues),
+        }
+    }
+
+    /// The service.
+    ///
+    /// # Errors
+    /// 503 if this server does not have the data: requests are routed before they are executed.
+    pub(super) fn service(&self) -> Result<&Service, Refused> {
+        Ok(self.service_here().ok_or_else(not_served)?)
     }
 
     /// The headers of the request. An unreadable value becomes a text that no signature covers and that metadata does

@@ -5,6 +5,6 @@ use hyper::StatusCode;
 
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let (account, name) = (&request.account.name, request.queue()?);
-    call.service().clear_messages(account, name).await?;
+    call.service()?.clear_messages(account, name).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -8,7 +8,10 @@ use partita_queue::Created;
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let metadata = metadata_of(call)?;
     let (account, name) = (&request.account.name, request.queue()?);
-    let created = call.service().create_queue(account, name, metadata).await?;
+    let created = call
+        .service()?
+        .create_queue(account, name, metadata)
+        .await?;
     Ok(Reply::new(match created {
         Created::New => StatusCode::CREATED,
         Created::Existed => StatusCode::NO_CONTENT,

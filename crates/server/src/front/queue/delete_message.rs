@@ -8,6 +8,6 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let receipt = pop_receipt(request.target.query)?;
     let message = message::message_of(request, &receipt)?;
     let queue = find_queue(call, request).await?;
-    call.service().delete_message(&queue, message).await?;
+    call.service()?.delete_message(&queue, message).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -1,9 +1,9 @@
 //! Get Messages. With the header `x-partita-wait-seconds`, an extension of Partita, the request waits for a message.
 
 use super::headers::X_PARTITA_WAIT_SECONDS;
-use super::{AuthorizedRequest, Call, Outcome, find_queue, message};
+use super::{AuthorizedRequest, Call, Outcome, Refused, find_queue, message};
 use hyper::StatusCode;
-use partita_queue::{Error, Message, Queue};
+use partita_queue::{Message, Queue};
 use partita_wire::Failure;
 use partita_wire::queue::{GetParameters, MessageView};
 use std::time::Duration;
@@ -36,10 +36,10 @@ async fn get(
     call: &Call<'_>,
     queue: &Queue,
     parameters: &GetParameters,
-) -> Result<Vec<Message>, Error> {
-    let service = call.service();
+) -> Result<Vec<Message>, Refused> {
+    let service = call.service()?;
     let (count, timeout) = (parameters.count, parameters.visibility_timeout);
-    service.get_messages(queue, count, timeout).await
+    Ok(service.get_messages(queue, count, timeout).await?)
 }
 
 /// Waits for a message until the time is over or the server shuts down.
@@ -48,12 +48,12 @@ async fn get_within(
     queue: &Queue,
     parameters: &GetParameters,
     wait: Duration,
-) -> Result<Vec<Message>, Error> {
-    let service = call.service();
+) -> Result<Vec<Message>, Refused> {
+    let service = call.service()?;
     let (count, timeout) = (parameters.count, parameters.visibility_timeout);
     tokio::select! {
         biased;
-        messages = service.get_messages_within(queue, count, timeout, wait) => messages,
+        messages = service.get_messages_within(queue, count, timeout, wait) => Ok(messages?),
         () = call.front.shutdown.requested() => Ok(Vec::new()),
     }
 }

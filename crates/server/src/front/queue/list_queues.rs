@@ -9,7 +9,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let account = &request.account.name;
     let parameters = ListParameters::parse(request.target.query, account.as_str())?;
     let (prefix, first) = (parameters.prefix.as_deref(), parameters.first.as_deref());
-    let service = call.service();
+    let service = call.service()?;
     let listing = service.list_queues(account, prefix.unwrap_or_default(), first, parameters.top());
     let page = listing.await?;
     let base = request.base(call);

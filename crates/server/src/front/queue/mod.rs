@@ -39,13 +39,15 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct QueueFront {
     front: Front,
-    service: Arc<Service>,
+    /// `None` in a server of a cluster, which may serve a store or not.
+    service: Option<Arc<Service>>,
     shutdown: Shutdown,
 }
 
 impl QueueFront {
-    /// A front of a service. Requests that wait for messages end at the shutdown.
-    pub const fn new(front: Front, service: Arc<Service>, shutdown: Shutdown) -> Self {
+    /// A front of a service, or of what the membership of the server serves. Requests that wait for messages end at the
+    /// shutdown.
+    pub const fn new(front: Front, service: Option<Arc<Service>>, shutdown: Shutdown) -> Self {
         Self {
             front,
             service,
@@ -88,7 +90,7 @@ async fn find_queue(
     request: &AuthorizedRequest<'_>,
 ) -> Result<Arc<Queue>, Refused> {
     let queue = call
-        .service()
+        .service()?
         .queue(&request.account.name, request.queue()?);
     Ok(queue.await?)
 }

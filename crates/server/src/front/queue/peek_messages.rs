@@ -15,7 +15,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         ..=UNCOUNTED_BYTES => Ok(()),
         _ => reserved.grow_to(memory, 2 * bytes),
     };
-    let messages = call.service().peek_messages(&queue, count, admit).await?;
+    let messages = call.service()?.peek_messages(&queue, count, admit).await?;
     Ok(message::reply(
         call,
         StatusCode::OK,

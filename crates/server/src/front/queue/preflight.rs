@@ -6,6 +6,6 @@ use partita_wire::Target;
 
 pub(super) async fn run(call: &Call<'_>, target: &Target<'_>) -> Outcome {
     let account = cors::account(&call.head, target)?;
-    let properties = call.service().service_properties(&account.name).await?;
+    let properties = call.service()?.service_properties(&account.name).await?;
     Ok(cors::preflight(&call.head, &properties.cors)?)
 }

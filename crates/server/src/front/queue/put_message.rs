@@ -14,7 +14,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         time_to_live: parameters.time_to_live,
     };
     let queue = find_queue(call, request).await?;
-    let put = call.service().put_message(&queue, new).await?;
+    let put = call.service()?.put_message(&queue, new).await?;
     let mut reply = message::reply(call, StatusCode::CREATED, MessageView::Put, &[put]);
     reply.entities = 0;
     Ok(reply)

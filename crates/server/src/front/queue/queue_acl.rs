@@ -16,7 +16,7 @@ pub(super) async fn get(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
 pub(super) async fn set(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let policies = read_signed_identifiers(&request.body, POLICY_PERMISSIONS)?;
     let (account, name) = (&request.account.name, request.queue()?);
-    let service = call.service();
+    let service = call.service()?;
     service
         .set_access_policies(account, name, &policies)
         .await?;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 pub(super) async fn get(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let queue = find_queue(call, request).await?;
-    let count = call.service().message_count(&queue).await?;
+    let count = call.service()?.message_count(&queue).await?;
     let reply = Reply::new(StatusCode::OK).header(APPROXIMATE_MESSAGES_COUNT, &count.to_string());
     let add = |reply: Reply, (name, value): (String, &str)| match HeaderName::try_from(&name) {
         Ok(header) => {
@@ -29,7 +29,7 @@ pub(super) async fn get(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
 pub(super) async fn set(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let metadata = metadata_of(call)?;
     let (account, name) = (&request.account.name, request.queue()?);
-    let service = call.service();
+    let service = call.service()?;
     service.set_queue_metadata(account, name, metadata).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -19,7 +19,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         text,
     };
     let queue = find_queue(call, request).await?;
-    let updated = call.service().update_message(&queue, update).await;
+    let updated = call.service()?.update_message(&queue, update).await;
     let updated = updated.map_err(|error| match error {
         Error::VisibilityAfterExpiry => {
             visibility_after_expiry(parameters.visibility_timeout.as_secs()).into()

@@ -7,18 +7,21 @@ use super::authenticate;
 use super::call::{AuthorizedRequest, Call};
 use super::headers::{PREFER, X_HTTP_METHOD};
 use super::{Outcome, Refused, TableFront, preflight};
+use crate::forwarding::RoutingKey;
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::header;
 use partita_model::{AccountName, ServiceProperties};
+use partita_peer::forward::ServiceId;
 use partita_service::Account;
 use partita_wire::table::{
     Access, MetadataLevel, Operation, Prefer, Resource, TableSas, check_content_type,
     tunnelled_method,
 };
 use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, TokenRoles, Version,
+    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, SharedKey, Target, TokenRoles,
+    Version,
 };
 
 impl Protocol for TableFront {
@@ -37,6 +40,7 @@ impl Protocol for TableFront {
 
 impl<'r> Exchange<'r> for Call<'r> {
     const SERVICE: ServiceKind = ServiceKind::Table;
+    const SERVICE_ID: ServiceId = ServiceId::Table;
 
     type Access = Access;
     type Sas = TableSas<'r>;
@@ -68,7 +72,7 @@ impl<'r> Exchange<'r> for Call<'r> {
         _: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: TableSas<'r>,
-    ) -> Result<Access, Refused> {
+    ) -> Result<Option<Access>, Refused> {
         authenticate::by_table_sas(self, account, sas).await
     }
 
@@ -80,8 +84,19 @@ impl<'r> Exchange<'r> for Call<'r> {
         Access::token(roles)
     }
 
-    async fn preflight(&mut self, target: &Target<'_>) -> Outcome {
+    fn rights(access: &Access) -> Rights {
+        access.rights()
+    }
+
+    fn access_of(rights: Rights) -> Option<Access> {
+        Access::from_rights(rights)
+    }
+
+    fn begin_preflight(&mut self) {
         self.operation = Some(Operation::Preflight);
+    }
+
+    async fn preflight(&self, target: &Target<'_>) -> Outcome {
         preflight::run(self, target).await
     }
 
@@ -132,6 +147,29 @@ impl<'r> Exchange<'r> for Call<'r> {
         request.body = body;
     }
 
+    fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
+        &request.body
+    }
+
+    fn routing_key<'k>(request: &'k AuthorizedRequest<'r>) -> RoutingKey<'k>
+    where
+        'r: 'k,
+    {
+        RoutingKey {
+            service: Self::SERVICE_ID,
+            account: request.account.name.as_str(),
+            container: request.resource.table(),
+            entity: request.resource.keys(),
+        }
+    }
+
+    fn is_bulk(request: &AuthorizedRequest<'r>) -> bool {
+        matches!(
+            request.operation,
+            Operation::EntityGroupTransaction | Operation::QueryEntities | Operation::QueryTables
+        )
+    }
+
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {
         super::run(self, request).await
     }
@@ -144,7 +182,7 @@ impl<'r> Exchange<'r> for Call<'r> {
         &self,
         account: &AccountName,
     ) -> Result<ServiceProperties, Refused> {
-        Ok(self.service().service_properties(account).await?)
+        Ok(self.service()?.service_properties(account).await?)
     }
 
     fn refuse(&self, failure: &Failure) -> Reply {

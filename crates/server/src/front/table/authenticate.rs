@@ -39,14 +39,20 @@ pub(super) fn by_key(
     verified
 }
 
+/// The rights of a table SAS; `None` if they depend on a stored access policy that this server does not have.
 pub(super) async fn by_table_sas(
     call: &Call<'_>,
     account: &Account<AccountKeys>,
     sas: TableSas<'_>,
-) -> Result<Access, Refused> {
+) -> Result<Option<Access>, Refused> {
     let sas = sas.verify(account.name.as_str(), &account.keys)?;
     let table = match (sas.policy_id(), TableName::new(sas.table())) {
-        (Some(_), Ok(name)) => Some(call.service().table(&account.name, &name).await),
+        (Some(_), Ok(name)) => {
+            let Some(service) = call.service_here() else {
+                return Ok(None);
+            };
+            Some(service.table(&account.name, &name).await)
+        }
         _ => None,
     };
     let policies = match &table {
@@ -54,5 +60,5 @@ pub(super) async fn by_table_sas(
         Some(Err(partita_table::Error::TableNotFound)) | None => &[],
         Some(Err(error)) => return Err(error.clone().into()),
     };
-    Ok(sas.access(&call.head.caller, policies)?)
+    Ok(Some(sas.access(&call.head.caller, policies)?))
 }

@@ -1,5 +1,6 @@
 //! A request to the Table service while it is answered.
 
+use super::super::refused::not_served;
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::headers::PREFERENCE_APPLIED;
@@ -44,7 +45,7 @@ impl AuthorizedRequest<'_> {
     /// The account's URL as the client addressed it.
     pub(super) fn base(&self, call: &Call<'_>) -> String {
         let mut base = String::with_capacity(64);
-        self.target.write_base(call.head.front.scheme(), &mut base);
+        self.target.write_base(call.head.scheme(), &mut base);
         base
     }
 
@@ -88,8 +89,20 @@ impl<'r> Call<'r> {
         }
     }
 
-    pub(super) fn service(&self) -> &'r Service {
-        &self.table.service
+    /// The service, if this server has the data of the request.
+    pub(super) fn service_here(&self) -> Option<&Service> {
+        match &self.table.service {
+            Some(service) => Some(service),
+            None => Some(&self.head.hosted.as_ref()?.tables),
+        }
+    }
+
+    /// The service.
+    ///
+    /// # Errors
+    /// 503 if this server does not have the data: requests are routed before they are executed.
+    pub(super) fn service(&self) -> Result<&Service, Refused> {
+        Ok(self.service_here().ok_or_else(not_served)?)
     }
 
     /// The value of `If-Match`. A write without a condition is unconditional. So an unreadable condition must not count

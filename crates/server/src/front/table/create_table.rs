@@ -9,7 +9,7 @@ use partita_wire::table::{Prefer, TableWriter, read_table_name, table_url};
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let account = &request.account.name;
     let name = TableName::new(&read_table_name(&request.body)?)?;
-    call.service().create_table(account, &name).await?;
+    call.service()?.create_table(account, &name).await?;
     let base = request.base(call);
     let url = table_url(&base, name.as_str());
     let reply = |status| Reply::uncached(status).header(header::LOCATION, &url);

@@ -9,6 +9,6 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     // An invalid name gets the same answer as a missing table.
     let name = TableName::new(request.table()).map_err(|_| Error::NoSuchTable)?;
     let account = &request.account.name;
-    call.service().delete_table(account, &name).await?;
+    call.service()?.delete_table(account, &name).await?;
     Ok(Reply::uncached(StatusCode::NO_CONTENT))
 }

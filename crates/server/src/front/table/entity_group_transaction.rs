@@ -82,7 +82,8 @@ async fn change_set(
     }
     let table = find_table(call, request, table_name.as_deref().unwrap_or_default()).await;
     let table = table.map_err(fault(Some(0)))?;
-    let changed = call.service().change_entities(&table, changes).await;
+    let service = call.service().map_err(fault(None))?;
+    let changed = service.change_entities(&table, changes).await;
     let changed = changed.map_err(|failed| {
         // For a change set of one operation, only the errors of invalid requests name the index.
         let is_named = parts.len() > 1 || failed.error.is_invalid_request();

@@ -11,7 +11,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let select = request.target.query.get("$select")?;
     let select = select.as_deref().map(Select::parse).transpose()?;
     let row = call
-        .service()
+        .service()?
         .entity(&table, partition_key, row_key)
         .await?;
     let entity = row.entity(&table.space)?;

@@ -9,7 +9,7 @@ use partita_wire::table::TableWriter;
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let account = &request.account.name;
     let name = TableName::new(request.table()).map_err(|_| Error::NoSuchTable)?;
-    let table = match call.service().table(account, &name).await {
+    let table = match call.service()?.table(account, &name).await {
         Err(Error::TableNotFound) => return Err(Error::NoSuchTable.into()),
         found => found?,
     };

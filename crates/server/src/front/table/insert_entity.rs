@@ -13,7 +13,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let table = find_table(call, request, request.table()).await?;
     let base = request.base(call);
     let url = entity_url(&base, &table.name, partition_key, row_key);
-    let changed = call.service().change_entity(&table, change).await?;
+    let changed = call.service()?.change_entity(&table, change).await?;
     let is_echoed = call.prefer != Some(Prefer::ReturnNoContent);
     let mut reply = Reply::uncached(match is_echoed {
         true => StatusCode::CREATED,

@@ -47,12 +47,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct TableFront {
     front: Front,
-    service: Arc<Service>,
+    /// `None` in a server of a cluster, which may serve a store or not.
+    service: Option<Arc<Service>>,
 }
 
 impl TableFront {
-    /// A front of a service.
-    pub const fn new(front: Front, service: Arc<Service>) -> Self {
+    /// A front of a service, or of what the membership of the server serves.
+    pub const fn new(front: Front, service: Option<Arc<Service>>) -> Self {
         Self { front, service }
     }
 
@@ -106,7 +107,7 @@ async fn find_table(
     name: &str,
 ) -> Result<Arc<Table>, Refused> {
     let name = TableName::new(name).map_err(|_| Error::TableNotFound)?;
-    let service = call.service();
+    let service = call.service()?;
     Ok(service.table(&request.account.name, &name).await?)
 }
 

@@ -27,12 +27,12 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         allowed: request.access.range(),
         row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
     };
-    let page = call.service().query_entities(&table, query).await?;
+    let page = call.service()?.query_entities(&table, query).await?;
     let body = write_page(call, request, &table, &page, select.as_ref())?;
     let mut reply = Reply::uncached(StatusCode::OK).pieces(call.level.content_type(), body);
     reply.entities = page.rows.len() as u64;
     if explain::is_requested(call) {
-        let text = explain::page(call.service(), &table, &page);
+        let text = explain::page(call.service()?, &table, &page);
         reply = reply.header(X_PARTITA_EXPLAIN, &text);
     }
     let Some(next) = page.next else {

@@ -9,7 +9,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let (query, account) = (request.target.query, &request.account.name);
     let (filter, top) = page_options(query)?;
     let from = read_table_token(query.get("NextTableName")?.as_deref())?;
-    let service = call.service();
+    let service = call.service()?;
     let querying = service.query_tables(account, filter.as_ref(), top, from.as_deref());
     let page = querying.await?;
     let base = request.base(call);

@@ -17,6 +17,8 @@ pub(super) async fn get(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
 pub(super) async fn set(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let (name, account) = (request.table_name()?, &request.account.name);
     let ttl = read_table_settings(&request.body)?;
-    call.service().set_time_to_live(account, &name, ttl).await?;
+    call.service()?
+        .set_time_to_live(account, &name, ttl)
+        .await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

@@ -5,6 +5,6 @@ use hyper::StatusCode;
 
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let (name, account) = (request.table_name()?, &request.account.name);
-    call.service().truncate_table(account, &name).await?;
+    call.service()?.truncate_table(account, &name).await?;
     Ok(Reply::new(StatusCode::NO_CONTENT))
 }

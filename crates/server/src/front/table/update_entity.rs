@@ -7,7 +7,7 @@ use hyper::{StatusCode, header};
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let change = changes::on_keys(request)?;
     let table = find_table(call, request, request.table()).await?;
-    let changed = call.service().change_entity(&table, change).await?;
+    let changed = call.service()?.change_entity(&table, change).await?;
     let reply = Reply::uncached(StatusCode::NO_CONTENT);
     Ok(match changed.etag {
         Some(etag) => reply.header(header::ETAG, &etag.text()),

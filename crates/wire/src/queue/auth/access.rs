@@ -2,7 +2,8 @@
 
 use crate::auth::Letters;
 use crate::queue::Operation;
-use crate::{AccountGrant, ErrorCode, Failure, TokenRoles};
+use crate::{AccountGrant, ErrorCode, Failure, Rights, TokenRoles};
+use partita_model::EntityRange;
 
 /// Roles by name and by id (document "Azure built-in roles").
 const ROLES: [(Role, [&str; 2]); 4] = [
@@ -45,7 +46,20 @@ enum Role {
     MessageSender,
 }
 
-/// The rights that a request's credentials grant. Created from verified credentials only.
+impl Role {
+    /// Its bit in [`Rights::Roles`].
+    const fn bit(self) -> u32 {
+        match self {
+            Self::Contributor => 1,
+            Self::Reader => 2,
+            Self::MessageProcessor => 4,
+            Self::MessageSender => 8,
+        }
+    }
+}
+
+/// The rights that a request's credentials grant. Created from verified credentials only, by this server or by another
+/// one of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access(Grant);
 
@@ -82,6 +96,51 @@ impl Access {
 
     pub(super) const fn queue_sas(queue: String, permissions: Letters) -> Self {
         Self(Grant::QueueSas { queue, permissions })
+    }
+
+    /// The rights as plain values, for another server of the cluster.
+    pub fn rights(&self) -> Rights {
+        match &self.0 {
+            Grant::Owner => Rights::Owner,
+            Grant::AccountSas(grant) => grant.rights(),
+            Grant::QueueSas { queue, permissions } => Rights::ContainerSas {
+                container: queue.clone(),
+                permissions: permissions.bits(),
+                range: EntityRange::whole_table(),
+            },
+            Grant::Roles(roles) => {
+                let bits = roles.iter().map(|role| role.bit());
+                Rights::Roles(bits.fold(0, |all, bit| all | bit))
+            }
+        }
+    }
+
+    /// The rights that another server has verified; `None` for roles that do not exist.
+    pub fn from_rights(rights: Rights) -> Option<Self> {
+        Some(Self(match rights {
+            Rights::Owner => Grant::Owner,
+            Rights::AccountSas {
+                resource_types,
+                permissions,
+            } => Grant::AccountSas(AccountGrant::from_bits(resource_types, permissions)),
+            Rights::ContainerSas {
+                container,
+                permissions,
+                ..
+            } => Grant::QueueSas {
+                queue: container,
+                permissions: Letters::from_bits(permissions),
+            },
+            Rights::Roles(bits) => {
+                let roles = ROLES.iter().map(|(role, _)| *role);
+                let held: Vec<Role> = roles.filter(|role| bits & role.bit() != 0).collect();
+                let known = held.iter().fold(0, |all, role| all | role.bit());
+                if held.is_empty() || known != bits {
+                    return None;
+                }
+                Grant::Roles(held)
+            }
+        }))
     }
 
     /// Checks that the caller may perform the operation, on `queue` if the operation has one.

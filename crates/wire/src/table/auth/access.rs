@@ -2,7 +2,7 @@
 
 use crate::auth::Letters;
 use crate::table::Operation;
-use crate::{AccountGrant, ErrorCode, Failure, TokenRoles};
+use crate::{AccountGrant, ErrorCode, Failure, Rights, TokenRoles};
 use partita_model::EntityRange;
 
 /// Roles by name and by id (document "Azure built-in roles"), with more rights first.
@@ -23,6 +23,10 @@ const ROLES: [(Role, [&str; 2]); 2] = [
     ),
 ];
 
+/// The roles in [`Rights::Roles`].
+const READER: u32 = 1;
+const CONTRIBUTOR: u32 = 2;
+
 /// A role of a bearer token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -32,7 +36,8 @@ pub enum Role {
     Contributor,
 }
 
-/// The rights that a request's credentials grant. Created from verified credentials only.
+/// The rights that a request's credentials grant. Created from verified credentials only, by this server or by another
+/// one of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access(Grant);
 
@@ -79,6 +84,48 @@ impl Access {
 
     pub(super) const fn role(role: Role) -> Self {
         Self(Grant::Role(role))
+    }
+
+    /// The rights as plain values, for another server of the cluster.
+    pub fn rights(&self) -> Rights {
+        match &self.0 {
+            Grant::Owner => Rights::Owner,
+            Grant::AccountSas(grant) => grant.rights(),
+            Grant::TableSas {
+                table,
+                permissions,
+                range,
+            } => Rights::ContainerSas {
+                container: table.clone(),
+                permissions: permissions.bits(),
+                range: range.clone(),
+            },
+            Grant::Role(Role::Reader) => Rights::Roles(READER),
+            Grant::Role(Role::Contributor) => Rights::Roles(CONTRIBUTOR),
+        }
+    }
+
+    /// The rights that another server has verified; `None` for roles that do not exist.
+    pub fn from_rights(rights: Rights) -> Option<Self> {
+        Some(Self(match rights {
+            Rights::Owner => Grant::Owner,
+            Rights::AccountSas {
+                resource_types,
+                permissions,
+            } => Grant::AccountSas(AccountGrant::from_bits(resource_types, permissions)),
+            Rights::ContainerSas {
+                container,
+                permissions,
+                range,
+            } => Grant::TableSas {
+                table: container,
+                permissions: Letters::from_bits(permissions),
+                range,
+            },
+            Rights::Roles(READER) => Grant::Role(Role::Reader),
+            Rights::Roles(CONTRIBUTOR) => Grant::Role(Role::Contributor),
+            Rights::Roles(_) => return None,
+        }))
     }
 
     /// Checks that the caller may perform the operation, on `table` if the operation has one. For a batch, call it for

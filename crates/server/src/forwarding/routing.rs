@@ -1,0 +1,75 @@
+//! Who serves a key.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use partita_model::{KeyKind, KeyWriter};
+use partita_peer::Peer;
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
+
+/// What is known about the keys of a request before it is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoutingKey<'a> {
+    /// The service.
+    pub service: ServiceId,
+    /// The account.
+    pub account: &'a str,
+    /// The table or queue; `None` for an operation on the account, and for a batch.
+    pub container: Option<&'a str>,
+    /// PartitionKey and RowKey, if the URL has them.
+    pub entity: Option<(&'a str, &'a str)>,
+}
+
+impl RoutingKey<'_> {
+    /// The key of the catalog's row: the id of the table, with which the keys of its rows begin, is not known here.
+    #[must_use]
+    pub fn catalog_key(&self) -> Bytes {
+        let kind = match self.service {
+            ServiceId::Table => KeyKind::TABLE,
+            ServiceId::Queue => KeyKind::QUEUE,
+        };
+        let container = self.container.unwrap_or_default().to_ascii_lowercase();
+        KeyWriter::new(kind, self.account.len() + container.len() + 1)
+            .text(self.account)
+            .last_text(&container)
+            .finish()
+    }
+}
+
+/// What the map says about a key.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The range; `None` if the map has none for the key yet.
+    pub range: Option<RangeId>,
+    /// The newest tenure of the range that the map has.
+    pub tenure: Tenure,
+    /// Who serves it.
+    pub owner: Owner,
+}
+
+/// Who serves a range.
+#[derive(Clone, Debug)]
+pub enum Owner {
+    /// This server.
+    Here,
+    /// Another server.
+    There(Peer),
+    /// No server: in transit, opening, or without an owner.
+    Nobody,
+}
+
+/// The map of ranges and their owners. It may be behind: owners refuse what they do not serve.
+pub trait Routing: Debug + Send + Sync + 'static {
+    /// Who serves a key.
+    fn place(&self, key: &RoutingKey<'_>) -> Place;
+
+    /// The newest tenure of a range that the map has; 0 for an unknown range.
+    fn newest(&self, range: RangeId) -> Tenure;
+
+    /// Whether the map was read: a front without a map is not ready.
+    fn has_map(&self) -> bool;
+
+    /// Waits until the map is another one than at this call. Cancel safe.
+    fn changed(&self) -> BoxFuture<'static, ()>;
+}

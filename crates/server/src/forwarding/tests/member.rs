@@ -1,0 +1,262 @@
+//! A server of the cluster under test.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use partita_cluster::LocalCoordinator;
+use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::{Address, ClusterKey, Identity, Peers, ServerName, Settings};
+use partita_rt::net::{MachineNetwork, Network};
+use partita_rt::{SystemClock, Tasks};
+use tokio::sync::watch;
+
+use crate::config::tests::from_flags;
+use crate::environment::Environment;
+use crate::forwarding::{AnswerGate, Owner, Place, Routing, RoutingKey};
+use crate::metrics::ForwardOutcome;
+use crate::{MemberParts, Server};
+
+pub(super) const RANGE: RangeId = RangeId(1);
+
+/// What a map says about the only range.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    tenure: u64,
+    owner: Option<(ServerName, Address)>,
+}
+
+/// A map that the test changes. Servers that share one agree; a server with its own is behind or ahead.
+#[derive(Debug, Default)]
+pub(super) struct Map(watch::Sender<Entry>);
+
+impl Map {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(super) fn set_owner(&self, tenure: u64, member: &Member) {
+        let owner = Some((member.name.clone(), member.address.clone()));
+        self.0.send_replace(Entry { tenure, owner });
+    }
+
+    pub(super) fn set_nobody(&self, tenure: u64) {
+        let owner = None;
+        self.0.send_replace(Entry { tenure, owner });
+    }
+}
+
+#[derive(Debug)]
+struct MapRouting {
+    map: Arc<Map>,
+    name: ServerName,
+    peers: Peers,
+}
+
+impl Routing for MapRouting {
+    fn place(&self, _: &RoutingKey<'_>) -> Place {
+        let entry = self.map.0.borrow().clone();
+        let owner = match entry.owner {
+            None => Owner::Nobody,
+            Some((name, _)) if name == self.name => Owner::Here,
+            Some((name, address)) => Owner::There(self.peers.peer(&name, &address).unwrap()),
+        };
+        Place {
+            range: Some(RANGE),
+            tenure: Tenure(entry.tenure),
+            owner,
+        }
+    }
+
+    fn newest(&self, _: RangeId) -> Tenure {
+        Tenure(self.map.0.borrow().tenure)
+    }
+
+    fn has_map(&self) -> bool {
+        true
+    }
+
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        let mut entries = self.map.0.subscribe();
+        Box::pin(async move {
+            entries.changed().await.unwrap();
+        })
+    }
+}
+
+/// The state of a lease, which the test decides instead of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lease {
+    Valid,
+    /// It may be renewed: answers wait.
+    Late,
+    /// It was not renewed in time.
+    Lost,
+}
+
+#[derive(Debug)]
+pub(super) struct TestGate {
+    pub(super) lease: watch::Sender<Lease>,
+    /// How many answers have come to wait.
+    pub(super) waited: watch::Sender<usize>,
+}
+
+impl AnswerGate for TestGate {
+    fn is_open(&self) -> bool {
+        *self.lease.borrow() == Lease::Valid
+    }
+
+    fn opened(&self, _: Duration) -> BoxFuture<'_, bool> {
+        let mut lease = self.lease.subscribe();
+        self.waited.send_modify(|waited| *waited += 1);
+        Box::pin(async move {
+            let decided = lease.wait_for(|lease| *lease != Lease::Late).await;
+            *decided.unwrap() == Lease::Valid
+        })
+    }
+}
+
+impl TestGate {
+    /// Waits until this many answers wait, or have waited.
+    pub(super) async fn until_waited(&self, answers: usize) {
+        let mut waited = self.waited.subscribe();
+        waited.wait_for(|waited| *waited >= answers).await.unwrap();
+    }
+}
+
+/// A server of the cluster.
+pub(super) struct Member {
+    pub(super) server: Server,
+    pub(super) gate: Arc<TestGate>,
+    name: ServerName,
+    address: Address,
+    /// Its connections to other servers.
+    links: Tasks,
+}
+
+/// The text of a new cluster key.
+pub(super) fn new_key() -> String {
+    ClusterKey::create().unwrap().text()
+}
+
+impl Member {
+    /// Starts a server with an empty store in memory, unless flags say otherwise. It serves nothing yet.
+    pub(super) async fn start(
+        key: &str,
+        name: &str,
+        map: &Arc<Map>,
+        flags: &[(&str, &str)],
+    ) -> Self {
+        let name = ServerName::new(name).unwrap();
+        let key = ClusterKey::parse(key.as_bytes()).unwrap();
+        let identity = Identity::issue(key, name.clone(), Arc::new(SystemClock)).unwrap();
+        let patience = Duration::from_secs(60);
+        let settings = Settings {
+            connect_timeout: patience,
+            ping_timeout: patience,
+            server_ping: patience,
+            ..Settings::default()
+        };
+        let network: Arc<dyn Network> = Arc::new(MachineNetwork);
+        let listener = network.listen("127.0.0.1", 0).await.unwrap();
+        let address = listener.address().unwrap().to_string().parse().unwrap();
+        let acceptor = partita_peer::Server::new(&identity, settings.clone()).unwrap();
+        let links = Tasks::new();
+        let peers = Peers::new(identity, network, settings, links.clone());
+        let routing = MapRouting {
+            map: Arc::clone(map),
+            name: name.clone(),
+            peers,
+        };
+        let parts = MemberParts {
+            routing: Arc::new(routing),
+            acceptor,
+            listener,
+        };
+        let mut all = vec![
+            ("table-port", "0"),
+            ("queue-port", "0"),
+            ("admin-port", "0"),
+        ];
+        if !flags.iter().any(|(flag, _)| *flag == "location") {
+            all.push(("in-memory", "true"));
+        }
+        all.extend_from_slice(flags);
+        let started = Server::start_member(Environment::default(), from_flags(&all), parts);
+        Self {
+            server: started.await.unwrap(),
+            gate: Arc::new(TestGate {
+                lease: watch::Sender::new(Lease::Valid),
+                waited: watch::Sender::default(),
+            }),
+            name,
+            address,
+            links,
+        }
+    }
+
+    /// Opens the store and serves it. The map does not know it yet.
+    pub(super) async fn host(&self, tenure: u64) {
+        let services = self.server.open_store(Arc::new(LocalCoordinator::default())).await.unwrap();
+        self.serve(services, tenure);
+    }
+
+    pub(super) fn serve(&self, services: crate::serve::Services, tenure: u64) {
+        let gate = Arc::clone(&self.gate);
+        self.server.host(services, RANGE, Tenure(tenure), gate);
+    }
+
+    pub(super) fn tables(&self) -> SocketAddr {
+        self.server.listening().table
+    }
+
+    pub(super) fn queues(&self) -> SocketAddr {
+        self.server.listening().queue.unwrap()
+    }
+
+    /// How many requests were forwarded or held with this outcome.
+    pub(super) fn outcomes(&self, outcome: ForwardOutcome) -> u64 {
+        let reading = self.server.status().metrics.read();
+        reading.forwarding.outcomes[outcome as usize]
+    }
+
+    /// Waits until it holds this many requests.
+    pub(super) async fn until_held(&self, requests: usize) {
+        self.until(|reading| reading.forwarding.held == requests)
+            .await;
+    }
+
+    /// Waits until this many requests of other servers are under way.
+    pub(super) async fn until_for_peers(&self, requests: i64) {
+        self.until(|reading| reading.forwarding.for_peers == requests)
+            .await;
+    }
+
+    async fn until(&self, is_reached: impl Fn(&crate::metrics::Reading) -> bool) {
+        let reached = async {
+            while !is_reached(&self.server.status().metrics.read()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let reached = tokio::time::timeout(Duration::from_secs(60), reached);
+        reached.await.expect("the state is not reached");
+    }
+
+    pub(super) async fn stop(self) {
+        let late = self.server.stop().await;
+        assert!(late.is_empty(), "{late:?}");
+        let late = self.links.drain(Duration::from_secs(60)).await;
+        assert!(late.is_empty(), "{late:?}");
+    }
+}
+
+/// A front without data, and the server that has it, in tenure 1.
+pub(super) async fn front_and_owner() -> (Arc<Map>, Member, Member) {
+    let (key, map) = (new_key(), Map::new());
+    let front = Member::start(&key, "front", &map, &[]).await;
+    let owner = Member::start(&key, "owner", &map, &[]).await;
+    owner.host(1).await;
+    map.set_owner(1, &owner);
+    (map, front, owner)
+}

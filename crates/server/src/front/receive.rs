@@ -1,0 +1,267 @@
+//! The receiving side of forwarding: the requests of other servers, for the data that this server has.
+
+use super::answer_body::AnswerBody;
+use super::authenticate::authenticate;
+use super::busy::busy;
+use super::execute::{Stage, execute, finish, pass_gate};
+use super::protocol::{Exchange, Outcome, Protocol};
+use super::queue::QueueFront;
+use super::refused::Refused;
+use super::reply::Reply;
+use super::request_head::RequestHead;
+use super::spellings::Spellings;
+use super::table::TableFront;
+use crate::forwarding::{Hosted, Membership, grant_of, rights_of};
+use crate::logging::REQUESTS;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use hyper::Request;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use partita_peer::forward::{Access, ForwardedAnswer, ForwardedRequest, Grant, ServiceId, Tenure};
+use partita_peer::{self as peer, Handler, Received, Refuse};
+use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
+use partita_wire::{ErrorCode, Method, Rights};
+use std::sync::Arc;
+
+/// Executes the requests of other servers.
+#[derive(Debug)]
+pub struct Receiver {
+    membership: Arc<Membership>,
+    tables: Arc<TableFront>,
+    queues: Arc<QueueFront>,
+}
+
+impl Receiver {
+    /// Executes requests on what the member serves.
+    pub const fn new(
+        membership: Arc<Membership>,
+        tables: Arc<TableFront>,
+        queues: Arc<QueueFront>,
+    ) -> Self {
+        Self {
+            membership,
+            tables,
+            queues,
+        }
+    }
+
+    /// The store, if it is served in the tenure that the request names, and in none that is newer.
+    fn hosted(&self, request: &ForwardedRequest<'_>, newest: Tenure) -> Option<Arc<Hosted>> {
+        let hosted = self.membership.hosting().current();
+        let hosted = hosted.filter(|it| (it.range, it.tenure) == (request.range, request.tenure));
+        hosted.filter(|it| it.tenure >= newest)
+    }
+
+    /// Says where the range may be: 421 if this server knows a newer tenure. Without one, the front can only try again.
+    fn not_here(request: &ForwardedRequest<'_>, newest: Tenure) -> peer::Outcome {
+        if newest <= request.tenure {
+            return Err(Refuse);
+        }
+        Ok(peer::Reply {
+            head: ForwardedAnswer::NotHere(newest).encode(),
+            body: Vec::new(),
+        })
+    }
+}
+
+impl Handler for Receiver {
+    async fn handle(&self, received: Received) -> peer::Outcome {
+        let Received { peer, head, body } = received;
+        let request = ForwardedRequest::decode(&head).map_err(|error| {
+            tracing::warn!(%peer, %error, "a peer sent a malformed request");
+            Refuse
+        })?;
+        // A request is forwarded once: its front knows the map as well as this server does.
+        if request.hops != 1 {
+            tracing::warn!(%peer, hops = request.hops, "a peer forwarded a request again");
+            return Err(Refuse);
+        }
+        let newest = self.membership.newest(request.range);
+        let Some(hosted) = self.hosted(&request, newest) else {
+            return Self::not_here(&request, newest);
+        };
+        match request.service {
+            ServiceId::Table => serve(&*self.tables, hosted, &request, body).await,
+            ServiceId::Queue => serve(&*self.queues, hosted, &request, body).await,
+        }
+    }
+}
+
+/// What a request is answered with.
+enum Executed {
+    Reply(Reply),
+    Rights(Rights),
+}
+
+/// Boxed, so that the compiler checks once for all protocols that the future is `Send`.
+fn serve<'a, P: Protocol>(
+    protocol: &'a P,
+    hosted: Arc<Hosted>,
+    request: &'a ForwardedRequest<'_>,
+    body: peer::Body,
+) -> BoxFuture<'a, peer::Outcome> {
+    Box::pin(serve_here(protocol, hosted, request, body))
+}
+
+async fn serve_here<P: Protocol>(
+    protocol: &P,
+    hosted: Arc<Hosted>,
+    request: &ForwardedRequest<'_>,
+    body: peer::Body,
+) -> peer::Outcome {
+    let front = protocol.front();
+    let _under_way = front.parts.metrics.forwarding.for_peer();
+    let spellings = P::KEEPS_SPELLINGS.then(Spellings::default);
+    let spellings = spellings.as_ref();
+    let parts = parts(request, spellings).ok_or(Refuse)?;
+    let head = RequestHead::forwarded(front, &parts, spellings, request, hosted);
+    let mut call = protocol.begin(head);
+    let time_limit = call.head().time_limit();
+    let mut stage = Stage::until(front.parts.clock.monotonic() + time_limit);
+    let mut memory = Reserved::default();
+    let handling = async {
+        let executed = handle(&mut call, request, body, &mut stage, &mut memory).await;
+        let (outcome, rights) = match executed {
+            Ok(Executed::Reply(reply)) => (Ok(reply), None),
+            Ok(Executed::Rights(rights)) => (Ok(Reply::new(hyper::StatusCode::OK)), Some(rights)),
+            Err(refused) => (Err(refused), None),
+        };
+        let outcome = pass_gate(&call, &stage, outcome).await;
+        (outcome, rights)
+    };
+    let handled = tokio::time::timeout(time_limit, handling).await;
+    if let Ok((Ok(_), Some(rights))) = &handled {
+        return rights_answer(rights);
+    }
+    let reply = finish(&call, &stage, handled.map(|(outcome, _)| outcome));
+    tracing::debug!(
+        target: REQUESTS,
+        request_id = &*call.head().request_id,
+        operation = call.operation().name(),
+        status = reply.status.as_u16(),
+        code = reply.code.map(ErrorCode::name),
+        "request of another server answered"
+    );
+    Ok(answer(reply, spellings))
+}
+
+/// The steps of a request after its front has authenticated it.
+async fn handle<'r, E: Exchange<'r>>(
+    call: &mut E,
+    request: &ForwardedRequest<'_>,
+    body: peer::Body,
+    stage: &mut Stage,
+    memory: &mut Reserved,
+) -> Result<Executed, Refused> {
+    let target = call.head().target()?;
+    call.head_mut().read_version(&target)?;
+    if matches!(request.access.grant, Grant::Anonymous) {
+        call.begin_preflight();
+        return call.preflight(&target).await.map(Executed::Reply);
+    }
+    let method = Method::parse(call.head().parts.method.as_str())?;
+    let front = call.head().front;
+    let account = front.parts.accounts.get(&target.account);
+    // Servers with different settings read the same URL in different ways.
+    let account = account.filter(|account| account.name.as_str() == request.account);
+    let account = account.ok_or(ErrorCode::InternalError)?;
+    if matches!(request.access.grant, Grant::Unresolved) {
+        let (_, access) = authenticate(call, &target).await?;
+        let access = access.ok_or(ErrorCode::InternalError)?;
+        return Ok(Executed::Rights(E::rights(&access)));
+    }
+    let access = rights_of(&request.access.grant).and_then(E::access_of);
+    let access = access.ok_or(ErrorCode::InternalError)?;
+    let mut authorized = call.authorize(target, method, account, access)?;
+    let bytes_max = front.parts.limits.body_bytes_max;
+    let bytes = read_body(body, memory, &front.parts.memory, bytes_max).await?;
+    stage.bytes_in = bytes.len() as u64;
+    E::set_body(&mut authorized, bytes);
+    let executed: Outcome = execute(call, account, &authorized, stage).await;
+    executed.map(Executed::Reply)
+}
+
+/// The whole body, which its front has limited and checked.
+async fn read_body(
+    mut body: peer::Body,
+    reserved: &mut Reserved,
+    memory: &Arc<MemoryBudget>,
+    bytes_max: usize,
+) -> Result<Bytes, Refused> {
+    let (mut frames, mut bytes) = (Vec::new(), 0);
+    // An error means that the front has given up: then no one reads the answer.
+    while let Some(frame) = body.frame().await.map_err(|_| ErrorCode::InvalidInput)? {
+        bytes += frame.len();
+        if bytes > bytes_max {
+            return Err(ErrorCode::RequestBodyTooLarge.into());
+        }
+        // The body, and the rows that are built from it.
+        if 2 * bytes > UNCOUNTED_BYTES {
+            let grown = reserved.grow_to(memory, 2 * bytes);
+            grown.map_err(|refused: Busy| busy(&refused))?;
+        }
+        frames.push(frame);
+    }
+    Ok(match frames.len() {
+        0 | 1 => frames.pop().unwrap_or_default(),
+        _ => frames.concat().into(),
+    })
+}
+
+/// The head of the request as hyper would have read it. `None` if it is not one of HTTP.
+fn parts(request: &ForwardedRequest<'_>, spellings: Option<&Spellings>) -> Option<Parts> {
+    let mut head = Request::builder()
+        .method(request.method)
+        .uri(request.target);
+    let headers = head.headers_mut()?;
+    for (name, value) in &request.headers {
+        if let Some(spellings) = spellings {
+            spellings.note(name);
+        }
+        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+        headers.append(name, HeaderValue::from_bytes(value).ok()?);
+    }
+    Some(head.body(()).ok()?.into_parts().0)
+}
+
+fn rights_answer(rights: &Rights) -> peer::Outcome {
+    let access = Access {
+        grant: grant_of(rights).ok_or(Refuse)?,
+        expires_ms: None,
+    };
+    Ok(peer::Reply {
+        head: ForwardedAnswer::Rights(access).encode(),
+        body: Vec::new(),
+    })
+}
+
+/// The reply as its front passes it on, with names as they are to be spelled.
+fn answer(reply: Reply, spellings: Option<&Spellings>) -> peer::Reply {
+    let names = reply.headers.keys().map(|name| {
+        let spelled = spellings.and_then(|spellings| spellings.sent(name.as_str()));
+        (name, spelled)
+    });
+    let names: Vec<_> = names.collect();
+    let mut headers = Vec::with_capacity(reply.headers.len());
+    for (name, spelled) in &names {
+        let text = spelled.as_deref().unwrap_or(name.as_str());
+        let values = reply.headers.get_all(*name).iter();
+        headers.extend(values.map(|value| (text, value.as_bytes())));
+    }
+    let reason = reply.reason.as_ref();
+    let reason = reason.and_then(|reason| std::str::from_utf8(reason.as_bytes()).ok());
+    let head = ForwardedAnswer::Answered {
+        status: reply.status.as_u16(),
+        reason: reason.unwrap_or_default(),
+        body_bytes: reply.body.len(),
+        entities: reply.entities,
+        code: reply.code.map_or("", ErrorCode::name),
+        busy: reply.busy.unwrap_or_default(),
+        headers,
+    };
+    peer::Reply {
+        head: head.encode(),
+        body: AnswerBody::into_pieces(reply.body),
+    }
+}
