@@ -24,7 +24,7 @@ pub mod tls;
 
 pub use environment::Environment;
 pub use freed_memory::set_release_freed_memory;
-pub use member::MemberParts;
+pub use member::{JoinError, MemberParts};
 pub use serve::Server;
 
 /// The version of the server.

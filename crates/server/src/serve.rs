@@ -23,7 +23,7 @@ use partita_service::{MemoryBudget, Storage};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{AdminListener, Limits, Oauth, ServiceListener, Settings};
+use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings};
 use crate::environment::Environment;
 use crate::forwarding::Membership;
 use crate::front::queue::QueueFront;
@@ -31,7 +31,7 @@ use crate::front::table::TableFront;
 use crate::front::{
     Connections, Front, FrontParts, InvalidAccount, InvalidSetting, Receiver, accounts,
 };
-use crate::member::MemberParts;
+use crate::member::{self, JoinError, Life, MemberParts};
 use crate::metrics::Metrics;
 use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
@@ -68,6 +68,9 @@ pub enum Error {
     /// The data cannot be opened.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The server cannot be a member of its cluster.
+    #[error("cannot join the cluster")]
+    Join(#[from] JoinError),
     /// An account of the settings is invalid.
     #[error(transparent)]
     Account(#[from] InvalidAccount),
@@ -101,8 +104,10 @@ pub struct Server {
     /// The connections of other servers of the cluster.
     peers: Tasks,
     background: Tasks,
-    pub(crate) opening: Opening,
+    pub(crate) opening: Arc<Opening>,
     pub(crate) membership: Option<Arc<Membership>>,
+    /// The life in the cluster of the settings.
+    life: Option<Life>,
 }
 
 impl Server {
@@ -124,7 +129,12 @@ impl Server {
         environment: Environment,
         settings: Settings,
     ) -> BoxFuture<'static, Result<Server, Error>> {
-        Self::launch(environment, settings, None)
+        match (settings.cluster.clone(), settings.store.place.clone()) {
+            (Some(cluster), Place::ObjectStore(place)) => {
+                member::start(environment, settings, cluster, place)
+            }
+            _ => Self::launch(environment, settings, None),
+        }
     }
 
     /// Starts a server: with its store, or as a member of a cluster that serves no store yet.
@@ -154,14 +164,14 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let opening = Opening {
+            let opening = Arc::new(Opening {
                 settings: Arc::clone(&settings),
                 objects,
                 clock: Arc::clone(&clock),
                 memory: MemoryBudget::new(settings.limits.memory_in_flight),
                 status: Arc::clone(&status),
                 tasks: Tasks::new(),
-            };
+            });
             let (tables, queues) = match member {
                 None => {
                     let coordinator = Arc::new(LocalCoordinator::default());
@@ -220,6 +230,7 @@ impl Server {
                 background,
                 opening,
                 membership,
+                life: None,
             })
         })
     }
@@ -239,14 +250,18 @@ impl Server {
         self.authority.as_ref()
     }
 
-    /// Completes when another server has taken over the object store, and says which. Then this server answers each
-    /// request with an error, and the caller stops it. Never completes if the data is in a directory or in memory, or not
-    /// open. Cancel safe.
+    /// Completes when this server has lost the object store to another one, and says why. Then the caller stops it: only
+    /// a new process can open the store again. Never completes if the data is in a directory or in memory. Cancel safe.
     pub fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
-        match self.status.cluster() {
-            Some(cluster) => cluster.engines().fenced(),
-            None => Box::pin(std::future::pending()),
+        match &self.life {
+            Some(life) => Box::pin(life.ended()),
+            None => self.opening.fenced(),
         }
+    }
+
+    /// Has this life in the cluster from now on.
+    pub(crate) fn lives(&mut self, life: Life) {
+        self.life = Some(life);
     }
 
     /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
@@ -259,6 +274,9 @@ impl Server {
             late.extend(of_peers);
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
             late.extend(self.opening.close().await);
+            if let Some(life) = &self.life {
+                late.extend(life.leave(BACKGROUND_DRAIN).await);
+            }
             if !late.is_empty() {
                 tracing::warn!(tasks = ?late, "tasks did not end in time");
             }
@@ -294,14 +312,17 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Opens the store, and starts its services and their background tasks.
-    pub(crate) async fn open(
-        &self,
-        coordinator: Arc<dyn Coordinator>,
-    ) -> Result<Services, Error> {
+    pub(crate) async fn open(&self, coordinator: Arc<dyn Coordinator>) -> Result<Services, Error> {
         let (settings, clock, tasks) = (&*self.settings, &self.clock, &self.tasks);
         let (objects, tasks_of_ranges) = (self.objects.clone(), tasks.clone());
-        let ranges =
-            OpenRanges::open(&settings.store, objects, coordinator, clock, tasks_of_ranges).await?;
+        let ranges = OpenRanges::open(
+            &settings.store,
+            objects,
+            coordinator,
+            clock,
+            tasks_of_ranges,
+        )
+        .await?;
         start_scrub(&self.status, &ranges, clock, tasks);
         let storage = storage(&ranges.cluster, Arc::clone(clock), settings, &self.memory);
         freed_memory::release_regularly(&storage.memory, tasks);
@@ -318,6 +339,14 @@ impl Opening {
             queues: Arc::clone(&queues),
         });
         Ok(Services { tables, queues })
+    }
+
+    /// Completes when another server has taken over the open store, and says which. Cancel safe.
+    pub(crate) fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
+        match self.status.cluster() {
+            Some(cluster) => cluster.engines().fenced(),
+            None => Box::pin(std::future::pending()),
+        }
     }
 
     /// Ends the background tasks and closes the store, if it is open. Returns the names of tasks that did not end in
@@ -441,7 +470,7 @@ fn front(parts: &Arc<FrontParts>, listener: &ServiceListener) -> Result<Front, I
 }
 
 /// A port that is bound, and its address.
-type Bound = (Box<dyn Listener>, SocketAddr);
+pub(crate) type Bound = (Box<dyn Listener>, SocketAddr);
 
 /// The ports of a server.
 struct Listeners {
@@ -494,7 +523,7 @@ async fn bind_admin(
     }
 }
 
-async fn bind(
+pub(crate) async fn bind(
     network: &dyn Network,
     host: &str,
     port: u16,

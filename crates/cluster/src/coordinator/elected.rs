@@ -13,6 +13,7 @@ use partita_range::RangeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The pause after the registry failed.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -26,7 +27,7 @@ pub struct ElectedCoordinator {
     member: Arc<Member>,
     term: Term,
     /// One call at a time writes keys of ranges, so that their revisions do not change between reading and writing.
-    writing: tokio::sync::Mutex<()>,
+    writing: Semaphore,
     /// What was assigned, with what an activation needs.
     assigned: Mutex<HashMap<RangeId, registry::Assignment>>,
 }
@@ -38,9 +39,15 @@ impl ElectedCoordinator {
         Self {
             member,
             term,
-            writing: tokio::sync::Mutex::default(),
+            writing: Semaphore::new(1),
             assigned: Mutex::default(),
         }
+    }
+
+    /// Waits until no other call writes.
+    async fn turn(&self) -> SemaphorePermit<'_> {
+        let turn = self.writing.acquire().await;
+        turn.expect("the semaphore is never closed")
     }
 
     /// One attempt to make the keys those of the map.
@@ -130,7 +137,7 @@ impl ElectedCoordinator {
 #[async_trait]
 impl Coordinator for ElectedCoordinator {
     async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError> {
-        let _turn = self.writing.lock().await;
+        let _turn = self.turn().await;
         while let Err(error) = self.try_announce(map).await {
             self.wait_after(error).await?;
         }
@@ -138,7 +145,7 @@ impl Coordinator for ElectedCoordinator {
     }
 
     async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError> {
-        let _turn = self.writing.lock().await;
+        let _turn = self.turn().await;
         let mut assignments = Vec::with_capacity(ranges.len());
         for ranges in ranges.chunks(ASSIGN_MAX) {
             let assigned = loop {

@@ -88,6 +88,25 @@ settings! {
             "Split a range whose requests use more of one processor for 10 s, if a split divides the load";
     }
 
+    "Cluster" {
+        COORDINATOR = "cluster.coordinator", "coordinator", One("URL"), "",
+            "Be one of several servers of --store, which agree through etcd on the one that serves: etcd://HOST:PORT,HOST:PORT, or etcds:// for TLS";
+        CLUSTER_KEY = "cluster.key", "cluster-key", One("FILE"), "",
+            "File of `partita cluster key`, the same on every server of the cluster";
+        SERVER_NAME = "cluster.server-name", "server-name", One("NAME"), "",
+            "Name of this server, which no other server of the cluster has; without it, the address of --advertise";
+        PEER_HOST = "cluster.peer-host", "peer-host", One("HOST"), "127.0.0.1",
+            "Address of the port for the other servers of the cluster";
+        PEER_PORT = "cluster.peer-port", "peer-port", One("PORT"), "10011",
+            "Port for the other servers of the cluster; 0 picks a free port";
+        ADVERTISE = "cluster.advertise", "advertise", One("HOST"), "",
+            "Host at which the other servers reach this one; without it, --peer-host";
+        LEASE = "cluster.lease", "lease", One("TIME"), "2s",
+            "How long after its last sign of life a server counts as dead; etcd grants at least 2s unless its timings are changed";
+        STATE_DIR = "cluster.state-dir", "state-dir", One("DIR"), "",
+            "Directory by which a restarted server proves that the process before it is dead; without it, partita-state/NAME";
+    }
+
     "Access" {
         ACCOUNTS = "accounts", "accounts", One("NAME:KEY[:KEY2];.."), "",
             "Accounts with one or two base64 keys each; replaces devstoreaccount1 with the well-known key", secret: true;

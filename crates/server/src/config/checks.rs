@@ -13,7 +13,7 @@ use super::parts::{Limits, Log, LogFormat, Oauth, Password, Place, Settings, Sto
 use super::readers::{AUTO, any_size, conflict, count, size, size_or_share, time};
 use super::targets::{queue_targets, targets};
 use super::values::{Source, Values};
-use super::{Error, catalog as c, places};
+use super::{Error, catalog as c, cluster, places};
 
 impl Settings {
     /// Reads every value and checks the rules between them.
@@ -22,11 +22,13 @@ impl Settings {
     /// A value is invalid, or two settings exclude or require each other. The error names the settings and the layer.
     pub fn from_values(values: &Values) -> Result<Settings, Error> {
         values.switch(&c::LOOSE)?;
+        let store = store(values)?;
         let settings = Settings {
             table: table(values)?,
             queue: queue(values)?,
             admin: admin(values)?,
-            store: store(values)?,
+            cluster: cluster::cluster(values, &store.place, |name| std::env::var(name).ok())?,
+            store,
             accounts: accounts(values)?,
             tls: tls(values)?,
             oauth: oauth(values)?,

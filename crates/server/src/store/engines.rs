@@ -142,6 +142,16 @@ async fn in_object_store(
     Ok((slate::Home::in_object_store(files, log, settings), remote))
 }
 
+/// Probes an object store and reads its identity, for a server that may open it later.
+pub(crate) async fn examine(
+    place: &ObjectStorePlace,
+    clock: &dyn Clock,
+) -> Result<RemoteStore, Error> {
+    in_object_store(place, clock)
+        .await
+        .map(|(_, remote)| remote)
+}
+
 fn opened(place: &partita_rt::Place, client: &Client) -> Result<Arc<dyn ObjectStore>, Error> {
     place.server_store(client).map_err(|source| Error::Place {
         place: place.url(),

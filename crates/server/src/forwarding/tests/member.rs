@@ -198,7 +198,11 @@ impl Member {
 
     /// Opens the store and serves it. The map does not know it yet.
     pub(super) async fn host(&self, tenure: u64) {
-        let services = self.server.open_store(Arc::new(LocalCoordinator::default())).await.unwrap();
+        let services = self
+            .server
+            .open_store(Arc::new(LocalCoordinator::default()))
+            .await
+            .unwrap();
         self.serve(services, tenure);
     }
 

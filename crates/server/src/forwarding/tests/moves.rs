@@ -19,7 +19,11 @@ async fn held_requests_are_answered_after_a_move() {
 
     map.set_nobody(2);
     old.server.give_up().await;
-    let services = new.server.open_store(Arc::new(LocalCoordinator::default())).await.unwrap();
+    let services = new
+        .server
+        .open_store(Arc::new(LocalCoordinator::default()))
+        .await
+        .unwrap();
     let mut asked = Vec::new();
     for address in [old.tables(), new.tables()] {
         for row in 0..10 {
