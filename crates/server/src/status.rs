@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use partita_cluster::Cluster;
+use partita_coordinator::Routes;
 use partita_engine::{DamagedFile, Health, Stats};
 use partita_range::RowMemory;
 use partita_rt::{Clock, Shutdown};
@@ -49,6 +50,15 @@ pub struct OpenStore {
     pub(crate) remote: Option<RemoteStore>,
 }
 
+/// What a server knows about the cluster of its settings.
+#[derive(Debug)]
+pub(crate) struct ClusterView {
+    /// The name of this server.
+    pub(crate) name: String,
+    /// The copy of the registry's keys.
+    pub(crate) routes: Routes,
+}
+
 /// The parts of the server that the admin port reports on. Shared by `Arc`.
 #[derive(Debug)]
 pub struct ServerStatus {
@@ -62,6 +72,7 @@ pub struct ServerStatus {
     pub(crate) scrub: Arc<Scrub>,
     open: OnceLock<OpenStore>,
     membership: OnceLock<Arc<Membership>>,
+    cluster_view: OnceLock<ClusterView>,
     shutdown: Shutdown,
 }
 
@@ -85,6 +96,7 @@ impl ServerStatus {
             jobs: Jobs::default(),
             open: OnceLock::new(),
             membership: OnceLock::new(),
+            cluster_view: OnceLock::new(),
             shutdown,
         }
     }
@@ -97,6 +109,22 @@ impl ServerStatus {
     /// Records that the server is a member of a cluster. A second call has no effect.
     pub(crate) fn joined(&self, membership: Arc<Membership>) {
         self.membership.get_or_init(|| membership);
+    }
+
+    /// Records the cluster of the settings. A second call has no effect.
+    pub(crate) fn sees(&self, view: ClusterView) {
+        self.cluster_view.get_or_init(|| view);
+    }
+
+    /// The cluster of the settings.
+    pub(crate) fn cluster_view(&self) -> Option<&ClusterView> {
+        self.cluster_view.get()
+    }
+
+    /// Whether this server serves the store of its cluster now.
+    pub(crate) fn is_hosting(&self) -> bool {
+        let membership = self.membership.get();
+        membership.is_some_and(|membership| membership.hosting().current().is_some())
     }
 
     /// The ranges, once the data is open.

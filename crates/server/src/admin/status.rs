@@ -8,17 +8,19 @@ use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
-    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
-    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, RangeSummary,
-    RequestCounts, ScrubStatus, Status, StoreInfo, StoredBytes, WrittenBytes,
+    BlockCache, ClusterInfo, ClusterServer, ConnectionCounts, DamagedFile, EngineStats,
+    EntityCache, ErrorCount, LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats,
+    Percentiles, RangeSummary, RequestCounts, ScrubStatus, Status, StoreInfo, StoredBytes,
+    WrittenBytes,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::ranges::{range_change, window_latency};
 use crate::config::Place;
+use crate::forwarding::PEER_ADDRESS;
 use crate::metrics::{OperationReading, Reading, process_stats};
-use crate::status::ServerStatus;
+use crate::status::{ClusterView, ServerStatus};
 
 /// The maximum number of entries of `limited`.
 const LIMITED_MAX: usize = 10;
@@ -47,6 +49,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         },
         accounts: accounts.map(|account| account.name.clone()).collect(),
         store: store(server),
+        cluster: server.cluster_view().map(|view| cluster(server, view)),
         load: server.cluster().and_then(|cluster| load(cluster)),
         ranges: server
             .cluster()
@@ -94,6 +97,24 @@ fn store(server: &ServerStatus) -> StoreInfo {
             ..kind("object_store")
         },
         Place::Memory => kind("memory"),
+    }
+}
+
+/// The cluster as the copy of the registry's keys shows it.
+fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
+    let table = view.routes.current();
+    let manager = table.manager();
+    let servers = table.servers().iter().map(|(name, server)| ClusterServer {
+        name: name.clone(),
+        life: server.record.life.to_string(),
+        address: server.record.info.addresses.get(PEER_ADDRESS).cloned(),
+        version: server.record.info.version.clone(),
+    });
+    ClusterInfo {
+        server: view.name.clone(),
+        serves: server.is_hosting(),
+        manager: manager.map(|manager| manager.record.owner.name.clone()),
+        servers: servers.collect(),
     }
 }
 

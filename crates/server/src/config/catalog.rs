@@ -104,7 +104,7 @@ settings! {
         LEASE = "cluster.lease", "lease", One("TIME"), "2s",
             "How long after its last sign of life a server counts as dead; etcd grants at least 2s unless its timings are changed";
         STATE_DIR = "cluster.state-dir", "state-dir", One("DIR"), "",
-            "Directory by which a restarted server proves that the process before it is dead; without it, partita-state/NAME";
+            "Directory by which a restarted server proves that the process before it is dead; without it, partita/NAME in the state directory of the user, such as ~/.local/state";
     }
 
     "Access" {

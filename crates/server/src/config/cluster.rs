@@ -27,7 +27,7 @@ pub(super) fn cluster(
              file:///DIR is one for the servers of one machine"
         ));
     }
-    let etcd = EtcdConfig::parse(&coordinator.text, variable);
+    let etcd = EtcdConfig::parse(&coordinator.text, &variable);
     let key = &values.of(&c::CLUSTER_KEY).text;
     if key.is_empty() {
         return conflict(
@@ -56,7 +56,20 @@ pub(super) fn cluster(
         peer_port: port(values, &c::PEER_PORT)?,
         lease: time(values, &c::LEASE)?,
         state_dir: optional(&c::STATE_DIR).map(PathBuf::from),
+        state_home: state_home(variable),
     }))
+}
+
+/// By the XDG base directory specification; without a home, in the working directory.
+fn state_home(variable: impl Fn(&str) -> Option<String>) -> PathBuf {
+    let of_home = || Some(PathBuf::from(variable("HOME")?).join(".local/state"));
+    let home = variable("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(of_home);
+    home.map_or_else(
+        || PathBuf::from("partita-state"),
+        |home| home.join("partita"),
+    )
 }
 
 /// A server without a cluster has no setting of one.
@@ -103,6 +116,21 @@ mod tests {
             (cluster.name, cluster.lease),
             (None, Duration::from_secs(2))
         );
+    }
+
+    #[test]
+    fn states_are_in_the_home_of_the_user() {
+        let home = |variables: &'static [(&str, &str)]| {
+            state_home(move |name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(home(&[]), PathBuf::from("partita-state"));
+        let of_home = PathBuf::from("/home/a/.local/state/partita");
+        assert_eq!(home(&[("HOME", "/home/a")]), of_home);
+        let both = home(&[("HOME", "/home/a"), ("XDG_STATE_HOME", "/state")]);
+        assert_eq!(both, PathBuf::from("/state/partita"));
     }
 
     #[test]

@@ -140,8 +140,10 @@ pub struct ClusterSettings {
     pub advertise: String,
     /// The requested time to live of the lease.
     pub lease: Duration,
-    /// The directory with the lock and the last life; `None` for one that is named after the server.
+    /// The directory with the lock and the last life; `None` for one in `state_home` that is named after the server.
     pub state_dir: Option<PathBuf>,
+    /// The directory of the state directories of all servers of the user.
+    pub state_home: PathBuf,
 }
 
 /// How the ports of the services are protected.

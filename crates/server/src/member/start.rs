@@ -15,10 +15,8 @@ use crate::connect::authority;
 use crate::environment::Environment;
 use crate::forwarding::{PEER_ADDRESS, RegistryRouting};
 use crate::serve::bind;
+use crate::status::ClusterView;
 use crate::{Server, VERSION, serve, store};
-
-/// Where the state directories of servers are, unless a setting names one.
-const STATE_DIRS: &str = "partita-state";
 
 /// Why a server cannot be a member of its cluster.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +79,10 @@ pub(crate) fn start(
             version: VERSION.to_owned(),
             ..ServerInfo::default()
         };
+        server.status().sees(ClusterView {
+            name: name.to_string(),
+            routes: routes.clone(),
+        });
         let parts = LifeParts {
             registry,
             routes,
@@ -96,6 +98,6 @@ pub(crate) fn start(
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {
-    let of_name = || PathBuf::from(STATE_DIRS).join(name.as_str().replace(':', "-"));
+    let of_name = || cluster.state_home.join(name.as_str().replace(':', "-"));
     cluster.state_dir.clone().unwrap_or_else(of_name)
 }

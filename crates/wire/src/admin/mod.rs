@@ -40,10 +40,10 @@ pub use snapshots::{
     SnapshotSummary, SnapshotTable, UnreadableSnapshot,
 };
 pub use status::{
-    BlockCache, ConnectionCounts, DamagedFile, EngineStats, EntityCache, ErrorCount, LimitedKey,
-    Listening, LoadSummary, OperationLatency, OperationStats, Percentiles, ProcessStats,
-    RangeSummary, RequestCounts, ScrubStatus, ServerState, Status, StoreInfo, StoredBytes,
-    WrittenBytes,
+    BlockCache, ClusterInfo, ClusterServer, ConnectionCounts, DamagedFile, EngineStats,
+    EntityCache, ErrorCount, LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats,
+    Percentiles, ProcessStats, RangeSummary, RequestCounts, ScrubStatus, ServerState, Status,
+    StoreInfo, StoredBytes, WrittenBytes,
 };
 
 use serde::{Deserialize, Deserializer};

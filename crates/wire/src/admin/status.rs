@@ -28,6 +28,9 @@ pub struct Status {
     pub accounts: Vec<String>,
     /// The location of the data.
     pub store: StoreInfo,
+    /// The cluster; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterInfo>,
     /// The load of all ranges in the last window; `None` in the first ten seconds.
     pub load: Option<LoadSummary>,
     /// The ranges; `None` until the data is open.
@@ -119,6 +122,32 @@ pub struct StoreInfo {
     /// was behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ahead_seconds: Option<i64>,
+}
+
+/// The cluster of a server, as this server knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterInfo {
+    /// The name of this server.
+    pub server: String,
+    /// Whether this server serves the store. Otherwise it forwards requests to the one that does.
+    pub serves: bool,
+    /// The name of the elected server; `None` while there is none.
+    pub manager: Option<String>,
+    /// The servers that have a lease, by name.
+    pub servers: Vec<ClusterServer>,
+}
+
+/// A server of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterServer {
+    /// The name.
+    pub name: String,
+    /// The life: the id of its lease, 16 hexadecimal digits.
+    pub life: String,
+    /// Where other servers reach it, host and port.
+    pub address: Option<String>,
+    /// The version of the program.
+    pub version: String,
 }
 
 /// The load of all ranges in the last complete window of ten seconds.

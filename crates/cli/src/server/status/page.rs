@@ -42,6 +42,7 @@ impl StatusPage<'_> {
         lines.push(line("ranges", &self.changes()));
         lines.extend(self.limited());
         lines.push(line("store", &self.store()));
+        lines.extend(self.cluster());
         lines.extend(self.written());
         if let Some(hot) = self.hot {
             lines.extend(self.hottest(hot));
@@ -69,6 +70,26 @@ impl StatusPage<'_> {
         let texts = status.reasons.iter().chain(&status.notes);
         lines.extend(texts.map(|text| format!("  {text}")));
         lines
+    }
+
+    /// The servers of the cluster, and what this one does.
+    fn cluster(&self) -> Option<String> {
+        let cluster = self.status.cluster.as_ref()?;
+        let manager = cluster.manager.as_deref();
+        let role = match (cluster.serves, manager) {
+            (true, _) => "serves the store".to_owned(),
+            (false, Some(manager)) if manager == cluster.server => "opens the store".to_owned(),
+            (false, Some(manager)) => format!("forwards to {manager}"),
+            (false, None) => "waits: no server is elected".to_owned(),
+        };
+        let server = &cluster.server;
+        let others = cluster.servers.iter().map(|server| server.name.as_str());
+        let others: Vec<&str> = others.filter(|name| name != server).collect();
+        let others = match others.is_empty() {
+            true => "no other server".to_owned(),
+            false => format!("others: {}", others.join(", ")),
+        };
+        Some(line("cluster", &format!("{server} {role}; {others}")))
     }
 
     fn load(&self) -> Vec<String> {
