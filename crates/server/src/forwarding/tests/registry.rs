@@ -60,12 +60,18 @@ impl World {
 
     /// A server with an address for its peers, until its lease ends.
     async fn join(&self, name: &str, address: &str) -> LeaseId {
-        let lease = self.registry.grant(Duration::from_secs(2)).await.unwrap().lease;
+        let lease = self
+            .registry
+            .grant(Duration::from_secs(2))
+            .await
+            .unwrap()
+            .lease;
         let value = format!(
             r#"{{"format":1,"life":"{:016x}","lease_ms":2000,"addresses":{{"peer":"{address}"}},"version":"","speaks":{{}},"roles":[],"settings":"","draining":false}}"#,
             lease.0
         );
-        self.put(&format!("servers/{name}"), value, Some(lease)).await;
+        self.put(&format!("servers/{name}"), value, Some(lease))
+            .await;
         lease
     }
 
