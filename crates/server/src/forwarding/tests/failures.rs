@@ -139,6 +139,19 @@ async fn a_long_poll_ends_with_the_owner() {
     front.stop().await;
 }
 
+#[tokio::test]
+async fn a_long_poll_ends_with_the_front() {
+    let (_map, front, owner) = front_and_owner().await;
+    create_queue(front.queues()).await;
+    let address = front.queues();
+    let asked = tokio::spawn(async move { exchange(address, &poll()).await });
+    owner.until_for_peers(1).await;
+    front.stop().await;
+    assert_eq!(status(&asked.await.unwrap()), 200);
+    owner.until_for_peers(0).await;
+    owner.stop().await;
+}
+
 /// A page of several pieces passes through as it arrives.
 #[tokio::test]
 async fn a_large_page_is_complete() {

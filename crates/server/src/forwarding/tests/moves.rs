@@ -19,6 +19,9 @@ async fn held_requests_are_answered_after_a_move() {
     }
     map.set_nobody(3);
     old.server.give_up().await;
+    // It forwards requests, so it is alive and ready.
+    let health = old.server.status();
+    assert!(health.serves() && !health.is_dead());
     let services = new.pause();
     let mut asked = Vec::new();
     for address in [old.tables(), new.tables()] {
