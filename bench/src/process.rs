@@ -171,6 +171,25 @@ impl ServerProcess {
         Ok(())
     }
 
+    /// Waits until the process has ended by itself, and returns whether it succeeded.
+    ///
+    /// # Errors
+    /// When it still runs at the deadline.
+    pub fn wait(&mut self, deadline: Duration) -> anyhow::Result<bool> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status.success());
+            }
+            ensure!(
+                started.elapsed() < deadline,
+                "the server still runs after {deadline:?}; its last output:\n{}",
+                self.log()
+            );
+            crate::park_for(Duration::from_millis(1));
+        }
+    }
+
     /// Kills the process as `kill -9` does, and waits until it has ended.
     ///
     /// # Errors
@@ -264,6 +283,19 @@ mod tests {
         assert!(server.child.try_wait().unwrap().is_none());
         server.kill().unwrap();
         assert!(server.child.try_wait().unwrap().is_some());
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_awaited() {
+        let ready = "echo 'Table service is successfully listening at http://127.0.0.1:4321'";
+        for (end, succeeded) in [("exit 0", true), ("exit 3", false)] {
+            let script = format!("{ready}; {end}");
+            let mut server = ServerProcess::start(shell(&script), Duration::from_secs(10)).unwrap();
+            assert_eq!(server.wait(Duration::from_secs(10)).unwrap(), succeeded);
+        }
+        let script = format!("{ready}; exec sleep 60");
+        let mut server = ServerProcess::start(shell(&script), Duration::from_secs(10)).unwrap();
+        assert!(server.wait(Duration::ZERO).is_err());
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub(crate) enum CommandError {
     /// A second Ctrl-C or SIGTERM while the server stopped.
     #[error("stopped by a second signal: open requests were aborted")]
     StoppedAtOnce,
+    /// Another server has taken over the object store of a server.
+    #[error("stopped serving: {0}")]
+    Fenced(std::sync::Arc<str>),
     /// Output cannot be written.
     #[error("cannot write the output")]
     Output(#[source] io::Error),

@@ -2,7 +2,7 @@
 
 use crate::balance::Balancer;
 use crate::controller::{ChangeRequest, Event, Merged, Outcome, RANGES_MAX, Request, Split, State};
-use crate::coordinator::{Coordinator, LocalCoordinator};
+use crate::coordinator::Coordinator;
 use crate::driver::{ChangeGuard, Driver, DriverParts};
 use crate::error::{ChangeRefused, StartError};
 use crate::host::{Host, LocalHost, LocalHostParts};
@@ -31,6 +31,8 @@ pub struct ClusterParts {
     pub map: Arc<dyn MapStore>,
     /// Lists the pins in snapshot records.
     pub pins: Arc<dyn PinRecords>,
+    /// Says which process serves each range.
+    pub coordinator: Arc<dyn Coordinator>,
     /// The clock of heat and balancing.
     pub clock: Arc<dyn Clock>,
     /// The background tasks. Their shutdown stops the cluster.
@@ -60,7 +62,7 @@ impl Cluster {
     /// [`StartError`].
     pub fn open(parts: ClusterParts) -> BoxFuture<'static, Result<Arc<Self>, StartError>> {
         Box::pin(async move {
-            let coordinator: Arc<dyn Coordinator> = Arc::new(LocalCoordinator::default());
+            let coordinator = parts.coordinator;
             let host = Arc::new(LocalHost::new(LocalHostParts {
                 engines: Arc::clone(&parts.engines),
                 memory: parts.memory,

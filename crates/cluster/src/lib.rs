@@ -41,7 +41,9 @@ mod watch;
 pub use balance::{BalanceAction, BalanceSettings, Balancer, Observed, SplitPoint};
 pub use cluster::{Cluster, ClusterParts};
 pub use controller::{Merged, Split};
-pub use coordinator::{Assignment, Coordinator, CoordinatorError, LocalCoordinator, RangeSpec};
+pub use coordinator::{
+    Assignment, Coordinator, CoordinatorError, ElectedCoordinator, LocalCoordinator, RangeSpec,
+};
 pub use driver::ChangeGuard;
 pub use error::{ChangeRefused, HostError, StartError, error_chain};
 pub use host::{

@@ -1,7 +1,7 @@
 //! How soon etcd notices that a process died, and what taking a range over costs in etcd.
 //!
 //!     crates/coordinator/setup
-//!     cargo run -p partita-coordinator --example lease_expiry --features etcd-tests -- [SCENARIO…]
+//!     cargo run -p partita-coordinator --example lease_expiry -- [SCENARIO…]
 //!
 //! Scenarios: `default` (one member, etcd's own timings), `fast` (shorter ones, with which it grants 1 s), `leader` (three
 //! members, whose leader dies together with a lease holder), `cost`. Without arguments, all of them.

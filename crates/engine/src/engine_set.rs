@@ -139,6 +139,13 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
+    /// Completes when another server has taken over the store, and says which. From then on the health is
+    /// [`Health::Fenced`]: nothing is served, and nothing is acknowledged. The caller closes the engine set. Never
+    /// completes for an engine whose store belongs to one process. Cancel safe.
+    async fn fenced(&self) -> Arc<str> {
+        std::future::pending().await
+    }
+
     /// Files of open ranges that a read or a scrub found damaged or missing, at most 100. A file leaves the list when
     /// it was replaced, when its range no longer reads it, or when its range is closed or reopened. Empty for engines
     /// without files.

@@ -76,6 +76,9 @@ pub enum OpenError {
     /// The WAL is damaged or lacks a file in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
+    /// Another server has taken over the store, and this process must not take it back.
+    #[error("{0}")]
+    Fenced(Arc<str>),
     /// A call to the file system failed while the WAL was opened.
     #[error("cannot open the WAL")]
     Io(#[from] std::io::Error),
@@ -110,6 +113,7 @@ impl From<OpenWalError> for OpenError {
     fn from(error: OpenWalError) -> Self {
         match error {
             OpenWalError::Io(error) => Self::Io(error),
+            error @ OpenWalError::Fenced { .. } => Self::Fenced(error.to_string().into()),
             error @ (OpenWalError::UnknownVersion { .. }
             | OpenWalError::Missing { .. }
             | OpenWalError::Damaged { .. }) => Self::Wal(error.to_string().into()),

@@ -16,8 +16,10 @@ pub enum Health {
     Backlogged = 2,
     /// A write or sync failed. Reads and writes are refused while the databases are reopened.
     Recovering = 3,
+    /// Another server has taken over the store. The engine serves nothing, and does not open again.
+    Fenced = 4,
     /// The engine is closed and does not open again.
-    Closed = 4,
+    Closed = 5,
 }
 
 impl Health {
@@ -28,7 +30,7 @@ impl Health {
             Self::DiskFull => Some(Refusal::DiskFull),
             Self::Backlogged => Some(Refusal::Busy),
             Self::Recovering => Some(Refusal::Recovering),
-            Self::Closed => Some(Refusal::Closed),
+            Self::Fenced | Self::Closed => Some(Refusal::Closed),
         }
     }
 
@@ -39,12 +41,13 @@ impl Health {
             Self::DiskFull => "disk_full",
             Self::Backlogged => "backlogged",
             Self::Recovering => "recovering",
+            Self::Fenced => "fenced",
             Self::Closed => "closed",
         }
     }
 }
 
-/// The health of a running engine, read on each write. Once closed, it stays closed.
+/// The health of a running engine, read on each write. Once fenced, it can only be closed; once closed, it stays closed.
 #[derive(Debug, Default)]
 pub(crate) struct HealthCell(AtomicU8);
 
@@ -55,17 +58,19 @@ impl HealthCell {
             1 => Health::DiskFull,
             2 => Health::Backlogged,
             3 => Health::Recovering,
+            4 => Health::Fenced,
             _ => Health::Closed,
         }
     }
 
-    /// Sets the health, unless closed.
+    /// Sets the health, unless it is final.
     pub(crate) fn set(&self, health: Health) {
-        // An error means that the health is already `Closed`.
+        let next = health as u8;
+        // An error means that the health before is final.
         let _ = self
             .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
-                (before != Health::Closed as u8).then_some(health as u8)
+                (before < Health::Fenced as u8 || before < next).then_some(next)
             });
     }
 
@@ -74,5 +79,27 @@ impl HealthCell {
         self.0
             .compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fenced_engine_can_only_be_closed() {
+        let health = HealthCell::default();
+        for (set, expected) in [
+            (Health::Recovering, Health::Recovering),
+            (Health::Healthy, Health::Healthy),
+            (Health::Fenced, Health::Fenced),
+            (Health::Recovering, Health::Fenced),
+            (Health::Closed, Health::Closed),
+            (Health::Fenced, Health::Closed),
+            (Health::Healthy, Health::Closed),
+        ] {
+            health.set(set);
+            assert_eq!(health.get(), expected);
+        }
     }
 }

@@ -180,6 +180,46 @@ impl Clock for ShiftedClock {
     }
 }
 
+/// A clock that follows tokio's time, which a test pauses, at a rate of its own.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Clone, Copy, Debug)]
+pub struct TokioClock {
+    start: tokio::time::Instant,
+    rate: f64,
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl TokioClock {
+    /// A clock that advances by `rate` seconds in each second of tokio's time. Its wall time begins in 1970.
+    #[must_use]
+    pub fn with_rate(rate: f64) -> Self {
+        Self {
+            start: tokio::time::Instant::now(),
+            rate,
+        }
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl Clock for TokioClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.boot()
+    }
+
+    fn monotonic(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn boot(&self) -> Duration {
+        self.start.elapsed().mul_f64(self.rate)
+    }
+
+    /// As if the process kept one processor busy.
+    fn processor(&self) -> Duration {
+        self.boot()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,7 +30,7 @@ pub mod world;
 
 pub use clock::{Clock, SystemClock};
 #[cfg(any(test, feature = "testing"))]
-pub use clock::{ManualClock, ShiftedClock};
+pub use clock::{ManualClock, ShiftedClock, TokioClock};
 pub use data_dir::DataDir;
 pub use log_limit::LogLimit;
 pub use place::Place;

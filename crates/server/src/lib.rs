@@ -19,11 +19,12 @@ mod open_files;
 mod scrub;
 pub mod serve;
 pub mod status;
+pub mod store;
 pub mod tls;
 
 pub use environment::Environment;
 pub use freed_memory::set_release_freed_memory;
-pub use member::MemberParts;
+pub use member::{JoinError, MemberParts};
 pub use serve::Server;
 
 /// The version of the server.

@@ -16,21 +16,14 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
-use object_store::memory::InMemory;
-use partita_cluster::{Balancer, Cluster, ClusterParts, ObjectMapStore, StartError};
-use partita_engine::memory::MemoryEngineSet;
-use partita_engine::slate::{self, SlateEngineSet};
-use partita_engine::{EngineSet, OpenError};
-use partita_heat::history::Archive;
-use partita_range::RowMemory;
+use partita_cluster::{Cluster, Coordinator, LocalCoordinator};
 use partita_rt::net::{Listener, Network};
-use partita_rt::{Clock, DataDir, Tasks, data_dir};
+use partita_rt::{Clock, Tasks};
 use partita_service::{MemoryBudget, Storage};
-use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings, Store};
+use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings};
 use crate::environment::Environment;
 use crate::forwarding::Membership;
 use crate::front::queue::QueueFront;
@@ -38,10 +31,11 @@ use crate::front::table::TableFront;
 use crate::front::{
     Connections, Front, FrontParts, InvalidAccount, InvalidSetting, Receiver, accounts,
 };
-use crate::member::MemberParts;
+use crate::member::{self, JoinError, Life, MemberParts};
 use crate::metrics::Metrics;
-use crate::scrub::{HEAT_FOLDER, Scrubber};
+use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
+use crate::store::{self, OpenRanges};
 use crate::{admin, freed_memory, open_files, tls};
 
 /// Time for background work and the admin port to end, after the last request.
@@ -71,9 +65,12 @@ pub enum Error {
     /// The certificates cannot be used.
     #[error("cannot serve HTTPS")]
     Tls(#[from] tls::Error),
-    /// The data directory cannot be used.
-    #[error("cannot use the data directory")]
-    DataDir(#[from] data_dir::Error),
+    /// The data cannot be opened.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The server cannot be a member of its cluster.
+    #[error("cannot join the cluster")]
+    Join(#[from] JoinError),
     /// An account of the settings is invalid.
     #[error(transparent)]
     Account(#[from] InvalidAccount),
@@ -88,22 +85,6 @@ pub enum Error {
     /// A setting has characters that are not allowed in the header that carries it.
     #[error(transparent)]
     InvalidSetting(#[from] InvalidSetting),
-    /// The data cannot be opened.
-    #[error("cannot open the data directory {}", path.display())]
-    Open {
-        /// The data directory.
-        path: PathBuf,
-        /// The engine's reason.
-        source: OpenError,
-    },
-    /// The ranges of the data cannot be opened.
-    #[error("cannot open the data directory {}", path.display())]
-    Ranges {
-        /// The data directory.
-        path: PathBuf,
-        /// The cluster's reason.
-        source: StartError,
-    },
 }
 
 /// What the flag of a port means with the value 0, if the port is not needed.
@@ -123,8 +104,10 @@ pub struct Server {
     /// The connections of other servers of the cluster.
     peers: Tasks,
     background: Tasks,
-    pub(crate) opening: Opening,
+    pub(crate) opening: Arc<Opening>,
     pub(crate) membership: Option<Arc<Membership>>,
+    /// The life in the cluster of the settings.
+    life: Option<Life>,
 }
 
 impl Server {
@@ -146,7 +129,12 @@ impl Server {
         environment: Environment,
         settings: Settings,
     ) -> BoxFuture<'static, Result<Server, Error>> {
-        Self::launch(environment, settings, None)
+        match (settings.cluster.clone(), settings.store.place.clone()) {
+            (Some(cluster), Place::ObjectStore(place)) => {
+                member::start(environment, settings, cluster, place)
+            }
+            _ => Self::launch(environment, settings, None),
+        }
     }
 
     /// Starts a server: with its store, or as a member of a cluster that serves no store yet.
@@ -176,16 +164,19 @@ impl Server {
             }
 
             let loaded = tls::load(&settings, &*clock)?;
-            let opening = Opening {
+            let opening = Arc::new(Opening {
                 settings: Arc::clone(&settings),
                 objects,
                 clock: Arc::clone(&clock),
                 memory: MemoryBudget::new(settings.limits.memory_in_flight),
                 status: Arc::clone(&status),
                 tasks: Tasks::new(),
-            };
+            });
             let (tables, queues) = match member {
-                None => opening.open().await.map(Services::into_parts)?,
+                None => {
+                    let coordinator = Arc::new(LocalCoordinator::default());
+                    opening.open(coordinator).await.map(Services::into_parts)?
+                }
                 Some(_) => (None, None),
             };
             let (tls, authority) = loaded
@@ -239,6 +230,7 @@ impl Server {
                 background,
                 opening,
                 membership,
+                life: None,
             })
         })
     }
@@ -258,6 +250,20 @@ impl Server {
         self.authority.as_ref()
     }
 
+    /// Completes when this server has lost the object store to another one, and says why. Then the caller stops it: only
+    /// a new process can open the store again. Never completes if the data is in a directory or in memory. Cancel safe.
+    pub fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
+        match &self.life {
+            Some(life) => Box::pin(life.ended()),
+            None => self.opening.fenced(),
+        }
+    }
+
+    /// Has this life in the cluster from now on.
+    pub(crate) fn lives(&mut self, life: Life) {
+        self.life = Some(life);
+    }
+
     /// Stops the server: refuses new requests, gives running ones the drain timeout, then closes the data. Returns the
     /// names of tasks that did not end in time; even then no acknowledged write is lost.
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
@@ -268,6 +274,9 @@ impl Server {
             late.extend(of_peers);
             late.extend(self.background.drain(BACKGROUND_DRAIN).await);
             late.extend(self.opening.close().await);
+            if let Some(life) = &self.life {
+                late.extend(life.leave(BACKGROUND_DRAIN).await);
+            }
             if !late.is_empty() {
                 tracing::warn!(tasks = ?late, "tasks did not end in time");
             }
@@ -303,12 +312,19 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Opens the store, and starts its services and their background tasks.
-    pub(crate) async fn open(&self) -> Result<Services, Error> {
+    pub(crate) async fn open(&self, coordinator: Arc<dyn Coordinator>) -> Result<Services, Error> {
         let (settings, clock, tasks) = (&*self.settings, &self.clock, &self.tasks);
-        let (cluster, snapshots, files) =
-            open_ranges(&settings.store, self.objects.clone(), clock, tasks.clone()).await?;
-        start_scrub(&self.status, &cluster, files, clock, tasks);
-        let storage = storage(&cluster, Arc::clone(clock), settings, &self.memory);
+        let (objects, tasks_of_ranges) = (self.objects.clone(), tasks.clone());
+        let ranges = OpenRanges::open(
+            &settings.store,
+            objects,
+            coordinator,
+            clock,
+            tasks_of_ranges,
+        )
+        .await?;
+        start_scrub(&self.status, &ranges, clock, tasks);
+        let storage = storage(&ranges.cluster, Arc::clone(clock), settings, &self.memory);
         freed_memory::release_regularly(&storage.memory, tasks);
         let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
         let tables = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
@@ -316,12 +332,21 @@ impl Opening {
         // Also without a queue port: its background tasks return the space of deleted queues.
         let queues = queue_service(storage, settings, tasks);
         self.status.opened(OpenStore {
-            cluster,
-            snapshots,
+            cluster: ranges.cluster,
+            snapshots: ranges.snapshots,
+            remote: ranges.remote,
             service: Arc::clone(&tables),
             queues: Arc::clone(&queues),
         });
         Ok(Services { tables, queues })
+    }
+
+    /// Completes when another server has taken over the open store, and says which. Cancel safe.
+    pub(crate) fn fenced(&self) -> BoxFuture<'_, Arc<str>> {
+        match self.status.cluster() {
+            Some(cluster) => cluster.engines().fenced(),
+            None => Box::pin(std::future::pending()),
+        }
     }
 
     /// Ends the background tasks and closes the store, if it is open. Returns the names of tasks that did not end in
@@ -338,15 +363,14 @@ impl Opening {
 /// Searches for damaged files in the background.
 fn start_scrub(
     status: &ServerStatus,
-    cluster: &Arc<Cluster>,
-    objects: Option<Arc<dyn ObjectStore>>,
+    ranges: &OpenRanges,
     clock: &Arc<dyn Clock>,
     background: &Tasks,
 ) {
     let scrubber = Scrubber {
         scrub: Arc::clone(&status.scrub),
-        cluster: Arc::clone(cluster),
-        objects,
+        cluster: Arc::clone(&ranges.cluster),
+        objects: ranges.objects.clone(),
         clock: Arc::clone(clock),
     };
     background.spawn("scrub", scrubber.run(background.shutdown()));
@@ -446,7 +470,7 @@ fn front(parts: &Arc<FrontParts>, listener: &ServiceListener) -> Result<Front, I
 }
 
 /// A port that is bound, and its address.
-type Bound = (Box<dyn Listener>, SocketAddr);
+pub(crate) type Bound = (Box<dyn Listener>, SocketAddr);
 
 /// The ports of a server.
 struct Listeners {
@@ -499,7 +523,7 @@ async fn bind_admin(
     }
 }
 
-async fn bind(
+pub(crate) async fn bind(
     network: &dyn Network,
     host: &str,
     port: u16,
@@ -517,73 +541,4 @@ async fn bind(
         flag,
         source,
     })
-}
-
-/// The ranges, the snapshots, and the store of a data directory.
-type OpenRanges = (Arc<Cluster>, Arc<Snapshots>, Option<Arc<dyn ObjectStore>>);
-
-/// Maximum bytes of writes in the commit pipeline: a sixteenth of the available memory, from 8 MiB (the group that is
-/// being written, and the next one) to 64 MiB.
-fn pipeline_bytes(available: u64) -> u32 {
-    let bytes = (available / 16).clamp(8 << 20, 64 << 20);
-    u32::try_from(bytes).expect("64 MiB are less than 4 GiB")
-}
-
-/// Opens the data: its databases, the ranges of its partition map, and its snapshots. A data directory keeps the heat
-/// history too.
-async fn open_ranges(
-    store: &Store,
-    objects: Option<Arc<dyn ObjectStore>>,
-    clock: &Arc<dyn Clock>,
-    background: Tasks,
-) -> Result<OpenRanges, Error> {
-    let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
-    let (databases, objects, path): (Arc<dyn EngineSet>, _, _) = match &store.place {
-        Place::Memory => {
-            let objects = Arc::new(InMemory::new()) as Arc<dyn ObjectStore>;
-            (Arc::new(MemoryEngineSet::new()), objects, PathBuf::new())
-        }
-        Place::Directory(path) => {
-            let available = partita_rt::memory::available();
-            let data = Arc::new(DataDir::open(path)?);
-            data.keep_open(open_files::data_files_max());
-            let mut home = slate::Home::in_directory_within(data, available / 8);
-            home.clock = Arc::clone(clock);
-            if let Some(objects) = objects {
-                home.store = objects;
-            }
-            let objects = Arc::clone(&home.store);
-            let settings = slate::Settings {
-                cache_bytes: store.block_cache_bytes,
-                in_flight_bytes_max: pipeline_bytes(available),
-                garbage_age: store.garbage_age,
-                reads: store.reader,
-                ..slate::Settings::default()
-            };
-            let opened = SlateEngineSet::in_home(home, settings).await;
-            let databases = opened.map_err(|source| Error::Open {
-                path: path.clone(),
-                source,
-            })?;
-            (Arc::new(databases), objects, path.clone())
-        }
-    };
-    let is_durable = matches!(store.place, Place::Directory(_));
-    let heat = is_durable.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
-    let files = is_durable.then(|| Arc::clone(&objects));
-    let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
-    let opened = Cluster::open(ClusterParts {
-        engines: databases,
-        memory,
-        map: Arc::new(ObjectMapStore::new(objects)),
-        pins: Arc::new(SnapshotPins::new(records.clone())),
-        clock: Arc::clone(clock),
-        tasks: background,
-    });
-    let cluster = opened
-        .await
-        .map_err(|source| Error::Ranges { path, source })?;
-    cluster.start_watching(store.balance.map(Balancer::new), heat);
-    let snapshots = Snapshots::start(Arc::clone(&cluster), records);
-    Ok((cluster, snapshots, files))
 }

@@ -21,6 +21,7 @@ use crate::forwarding::Membership;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::scrub::Scrub;
+use crate::store::RemoteStore;
 
 /// The addresses on which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct OpenStore {
     pub service: Arc<Service>,
     /// The queue service.
     pub queues: Arc<partita_queue::Service>,
+    /// The object store; `None` if the data is in a directory or in memory.
+    pub(crate) remote: Option<RemoteStore>,
 }
 
 /// The parts of the server that the admin port reports on. Shared by `Arc`.
@@ -165,6 +168,10 @@ impl ServerStatus {
                 ServerState::Unavailable,
                 Some("a write or sync failed: the data is being reopened"),
             ),
+            Some(Health::Fenced) => (
+                ServerState::Unavailable,
+                Some("another server has taken over the store"),
+            ),
             Some(Health::Closed) => (ServerState::Unavailable, Some("the store is closed")),
         }
     }
@@ -172,6 +179,8 @@ impl ServerStatus {
     /// Warnings for the operator, which do not make the server unready.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.scrub.notes();
+        let remote = self.open().and_then(|store| store.remote.as_ref());
+        notes.extend(remote.and_then(RemoteStore::clock_note));
         let lag = self.wall_clock_lag();
         if !lag.is_zero() {
             let seconds = lag.as_secs();
@@ -197,9 +206,8 @@ impl ServerStatus {
     /// Whether the store is closed, so that only a new process can serve again. A server that gave its store up is not
     /// dead: it forwards requests.
     pub fn is_dead(&self) -> bool {
-        self.engine_health() == Some(Health::Closed)
-            && self.standby().is_none()
-            && !self.shutdown.is_requested()
+        let is_final = matches!(self.engine_health(), Some(Health::Closed | Health::Fenced));
+        is_final && self.standby().is_none() && !self.shutdown.is_requested()
     }
 
     /// The cluster, if the server is a member that serves no store now.

@@ -56,6 +56,14 @@ pub enum OpenWalError {
         /// What the part held, and why it is needed.
         what: &'static str,
     },
+    /// Another process has taken over the WAL. A WAL that this process opens again would take it back.
+    #[error("another server has taken over {log}: it was sealed by {note}")]
+    Fenced {
+        /// The storage's name for the WAL of this process.
+        log: String,
+        /// Who has taken over.
+        note: String,
+    },
     /// A part of the WAL is damaged in a way that a crash cannot cause.
     #[error(
         "{path} is damaged: {what}; restore the file from a copy of this data directory, or restore a backup"

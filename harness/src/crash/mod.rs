@@ -6,15 +6,20 @@
 //! 3. six writers, a reader, and producers and consumers of a queue load the server, each over its own connection,
 //!    until it is killed (`SIGKILL`) a random time later.
 //!
+//! With `--store` the data is in an object store, a shared folder. Then in half of the rounds the next server starts
+//! while this one is loaded: it takes over, and this one must end by itself, with an error. No client writes to the new
+//! server before that.
+//!
 //! [`crate::checkers`] lists the invariants. The seed does not determine what the server is doing when it is killed.
 
 mod sustained;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use partita_bench::{ServerProcess, partita_command};
 
 use crate::checkers::fail_with_log;
@@ -23,6 +28,12 @@ use crate::setup::{self, SeededTest, scratch};
 
 /// Longest time from start to ready after a kill.
 const READY_MAX: Duration = Duration::from_secs(1);
+
+/// The same over an object store, where a server first seals and reads the log of the one before, which may be alive.
+const TAKEN_OVER_MAX: Duration = Duration::from_secs(3);
+
+/// Longest time until a server that was taken over has noticed it and ended.
+const FENCED_MAX: Duration = Duration::from_secs(20);
 
 /// Maximum duration of the load of one round, in milliseconds.
 const LOAD_MS_MAX: u64 = 500;
@@ -36,6 +47,9 @@ pub(crate) struct Arguments {
     /// Instead of rounds, load the server with writes for this long, then kill it once
     #[arg(long, value_name = "SECONDS")]
     load_seconds: Option<u64>,
+    /// Keep the data in an object store, and let servers take over from running ones
+    #[arg(long, conflicts_with = "load_seconds")]
+    store: bool,
     #[command(flatten)]
     test: SeededTest,
 }
@@ -46,27 +60,41 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let directory = scratch("crash")?;
         return sustained::run(&program, directory.path(), Duration::from_secs(seconds));
     }
-    let rounds = |mut test: KillTest| test.rounds(arguments.rounds);
-    KillTest::run(&arguments.test, "crash", rounds)
+    KillTest::run(&arguments.test, "crash", |mut test| {
+        if arguments.store {
+            // The flag for a directory takes the URL of a store, too.
+            test.directory = PathBuf::from(format!("file://{}", test.directory.display()));
+            test.checkers.expect_a_failing_disk();
+        } else {
+            test.checkers.add_queue();
+        }
+        test.rounds(arguments.rounds, arguments.store)
+    })
 }
 
 impl KillTest {
-    fn rounds(&mut self, rounds: u64) -> anyhow::Result<()> {
+    fn rounds(&mut self, rounds: u64, in_store: bool) -> anyhow::Result<()> {
         let began = Instant::now();
-        self.checkers.add_queue();
+        let mut taken_over = 0;
         for round in 0..rounds {
             if self.random.chance(20) {
                 self.kill_while_starting()?;
             }
             let mut server = self.start_and_compare(round)?;
-            self.load_and_kill(&mut server)
-                .with_context(|| format!("in round {round}"))?;
+            let loaded = if in_store && self.random.chance(50) {
+                taken_over += 1;
+                self.load_and_take_over(server)
+            } else {
+                self.load_and_kill(&mut server)
+            };
+            loaded.with_context(|| format!("in round {round}"))?;
         }
         let server = self.start_and_compare(rounds)?;
         let drained = self.checkers.drain_queue(&server);
         drained.context("receiving all messages of the queue")?;
         println!(
-            "crash: {rounds} kills, {} acknowledged writes, {} of messages, nothing lost; slowest start {} ms, {:.1} s in all",
+            "crash: {rounds} kills, {taken_over} of a server that had taken over, {} acknowledged writes, {} of messages, \
+             nothing lost; slowest start {} ms, {:.1} s in all",
             self.checkers.acknowledged(),
             self.checkers.acknowledged_messages(),
             self.slowest_start.as_millis(),
@@ -110,16 +138,50 @@ impl KillTest {
         })?;
         fail_with_log(&self.checkers.take_faults(), server)
     }
+
+    /// Starts the next server while this one is loaded, waits until this one has ended, and kills the next one.
+    fn load_and_take_over(&mut self, mut server: ServerProcess) -> anyhow::Result<()> {
+        let addr = server.addr();
+        let load = self.load_time(10, LOAD_MS_MAX);
+        let (program, directory) = (&self.program, &self.directory);
+        let checkers = &mut self.checkers;
+        let next = std::thread::scope(|scope| {
+            let stop = checkers.load(scope, addr, None);
+            std::thread::park_timeout(load);
+            let next = start(program, directory).and_then(|next| {
+                if server.wait(FENCED_MAX)? {
+                    bail!("a server that was taken over did not end with an error");
+                }
+                Ok(next)
+            });
+            stop.store(true, Ordering::Relaxed);
+            next
+        });
+        let mut next = next.with_context(|| server.log())?;
+        ensure!(
+            server.log().contains("another server has taken over"),
+            "the server does not say why it ended:\n{}",
+            server.log()
+        );
+        fail_with_log(&self.checkers.take_faults(), &server)?;
+        let next_started = next.ready_after();
+        self.slowest_start = self.slowest_start.max(next_started);
+        next.kill()
+    }
 }
 
 fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
     let server = setup::start(program, directory)?;
     let ready_after = server.ready_after();
+    let ready_max = match directory.starts_with("file:") {
+        true => TAKEN_OVER_MAX,
+        false => READY_MAX,
+    };
     ensure!(
-        ready_after <= READY_MAX,
+        ready_after <= ready_max,
         "the server was ready after {} ms, not within {} ms",
         ready_after.as_millis(),
-        READY_MAX.as_millis()
+        ready_max.as_millis()
     );
     Ok(server)
 }

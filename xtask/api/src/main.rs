@@ -21,25 +21,31 @@ const CRATES: [&str; 3] = ["model", "client", "migrate"];
 
 fn main() -> ExitCode {
     let writes = env::args().nth(1).is_some_and(|word| word == "write");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut code = ExitCode::SUCCESS;
-    for name in CRATES {
-        match check(&root, name, writes) {
-            Ok(true) => {}
-            Ok(false) => code = ExitCode::FAILURE,
-            Err(error) => {
-                eprintln!("error: {error}");
-                return ExitCode::FAILURE;
-            }
+    match check_all(writes) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
     }
-    code
+}
+
+/// Compares the API of all crates with their lists, or writes the lists. Returns whether they are the same.
+fn check_all(writes: bool) -> Result<bool, Box<dyn Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let described = describe(&root)?;
+    let mut is_same = true;
+    for name in CRATES {
+        is_same &= check(&root, &described, name, writes)?;
+    }
+    Ok(is_same)
 }
 
 /// Compares the API of a crate with its list, or writes the list. Returns whether they are the same.
-fn check(root: &Path, name: &str, writes: bool) -> Result<bool, Box<dyn Error>> {
+fn check(root: &Path, described: &Path, name: &str, writes: bool) -> Result<bool, Box<dyn Error>> {
     let path = root.join("crates").join(name).join("public-api.txt");
-    let now = public_api(root, name)?;
+    let now = public_api(described, name)?;
     let known = fs::read_to_string(&path).unwrap_or_default();
     if writes {
         fs::write(&path, &now)?;
@@ -64,24 +70,28 @@ fn check(root: &Path, name: &str, writes: bool) -> Result<bool, Box<dyn Error>> 
     Ok(is_same || writes)
 }
 
-/// The items of a crate, one a line.
-fn public_api(root: &Path, name: &str) -> Result<String, Box<dyn Error>> {
+/// Describes the crates as JSON files, all in one build: each alone would choose features of its own for the crates
+/// that they share. Returns the folder of the files.
+fn describe(root: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let rustdoc = Path::new(env!("CARGO_MANIFEST_DIR")).join("rustdoc");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let package = format!("partita-{name}");
     let status = Command::new("cargo")
-        .args(["rustdoc", "--quiet", "--lib", "--package", &package])
-        .args(["--", "-Z", "unstable-options", "--output-format", "json"])
+        .args(["doc", "--quiet", "--no-deps", "--lib"])
+        .args(CRATES.map(|name| format!("--package=partita-{name}")))
         .current_dir(root)
         .env("RUSTDOC", rustdoc)
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
         .env("CARGO_TARGET_DIR", &target)
         .status()?;
     if !status.success() {
-        return Err(format!("cargo rustdoc of {package} failed").into());
+        return Err("cargo doc failed".into());
     }
-    let json = target
-        .join("doc")
-        .join(format!("{}.json", package.replace('-', "_")));
+    Ok(target.join("doc"))
+}
+
+/// The items of a crate, one a line.
+fn public_api(described: &Path, name: &str) -> Result<String, Box<dyn Error>> {
+    let json = described.join(format!("partita_{name}.json"));
     let api = public_api::Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)

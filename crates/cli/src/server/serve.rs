@@ -17,6 +17,8 @@
 //! Azurite Table service successfully closed
 //! ```
 //!
+//! A server whose object store another server takes over stops like this too, and fails.
+//!
 //! With `--queue-port 0`, the lines of the Queue service are absent. The line of the Table service is the last of its
 //! kind, as Azurite prints it: a client that waits for it can use both services.
 
@@ -75,14 +77,20 @@ async fn serve(settings: Settings) -> Result<(), CommandError> {
     };
     let services = announce_ready(&server, &settings)?;
 
-    signals.next().await;
+    let fenced = tokio::select! {
+        () = signals.next() => None,
+        by = server.fenced() => Some(by),
+    };
     services.announce(|name, _| format!("Azurite {name} service is closing...\n"));
     tokio::select! {
         _ = server.stop() => {}
         () = signals.next() => return Err(CommandError::StoppedAtOnce),
     }
     services.announce(|name, _| format!("Azurite {name} service successfully closed\n"));
-    Ok(())
+    match fenced {
+        Some(by) => Err(CommandError::Fenced(by)),
+        None => Ok(()),
+    }
 }
 
 /// The URLs of the services.
@@ -123,6 +131,7 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<Services, Comm
     }
     match &settings.store.place {
         Place::Directory(path) => ready.push_str(&format!(", data in {}", path.display())),
+        Place::ObjectStore(store) => ready.push_str(&format!(", data in {}", store.files.url())),
         Place::Memory => ready.push_str(", data in memory only"),
     }
     let mut endpoint = Endpoint::of(settings, None)

@@ -52,11 +52,8 @@ pub(crate) enum Action {
     Answer(JobId, Result<Outcome, ChangeRefused>),
     /// The start ended.
     Started(Result<(), StartError>),
-    /// Report a decided change to the coordinator.
-    Replace {
-        old: Vec<RangeId>,
-        new: Vec<RangeSpec>,
-    },
+    /// Tell the coordinator the ranges of the newest record: a change was decided.
+    Announce,
     /// Make a range copy the files that it shares with other databases.
     Detach(RangeId),
     /// Request the split or merge that the balancer decided on. The event `Balanced` has its result.

@@ -191,10 +191,7 @@ impl State {
         match result {
             Ok(transit) => {
                 self.record = decision;
-                self.out.push(Action::Replace {
-                    new: specs(&change),
-                    old: change.old,
-                });
+                self.out.push(Action::Announce);
                 self.finish(job, Ok(outcome(change.record, transit)));
             }
             Err(ChangeFailed { why, leftover }) => {

@@ -1,10 +1,11 @@
 //! The coordinator of a process that serves all ranges itself: grants every current assignment.
 
 use super::{Assignment, Coordinator, CoordinatorError, RangeSpec};
+use crate::map::MapRecord;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use partita_range::RangeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Assignments in memory. They are lost at the end of the process; a start assigns all ranges again.
 #[derive(Debug, Default)]
@@ -48,14 +49,10 @@ impl Coordinator for LocalCoordinator {
         }
     }
 
-    async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) -> Result<(), CoordinatorError> {
+    async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError> {
         let mut register = self.register.lock();
-        for range in old {
-            register.current.remove(range);
-        }
-        for range in new {
-            register.enter(range.id);
-        }
+        let listed: HashSet<RangeId> = map.specs().map(|range| range.id).collect();
+        register.current.retain(|range, _| listed.contains(range));
         Ok(())
     }
 }
@@ -89,11 +86,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_replaced_range_is_no_longer_granted() {
+    async fn a_range_that_the_map_does_not_list_is_no_longer_granted() {
         let coordinator = LocalCoordinator::default();
-        let assigned = coordinator.assign(&[range(1)]).await.unwrap();
-        let new = [range(2), range(3)];
-        coordinator.replace(&[RangeId(1)], &new).await.unwrap();
-        assert!(!is_granted(&coordinator, &assigned[0]).await);
+        let assigned = coordinator.assign(&[range(1), range(2)]).await.unwrap();
+        coordinator.announce(&MapRecord::first()).await.unwrap();
+        assert!(is_granted(&coordinator, &assigned[0]).await);
+        assert!(!is_granted(&coordinator, &assigned[1]).await);
     }
 }

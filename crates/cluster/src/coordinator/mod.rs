@@ -1,12 +1,15 @@
 //! The registry of assignments: which host serves which range. The controller and the hosts share it.
 //!
 //! ```text
-//!  controller: assign ─▶ host: open the database ─▶ host: activate ─▶ host serves
-//!  after a change was decided: the host serves the new ranges ─▶ controller: replace
+//!  controller: announce the map, assign ─▶ host: open the database ─▶ host: activate ─▶ host serves
+//!  after a change was decided: the host serves the new ranges ─▶ controller: announce the map
 //! ```
 //!
 //! The partition map lists the ranges; the coordinator maps each range to its host. The assignments need no
-//! persistence, because ranges can be assigned again: [`LocalCoordinator`] keeps them in memory.
+//! persistence, because ranges can be assigned again.
+//!
+//! - [`LocalCoordinator`]: in memory, for a process that serves all ranges.
+//! - [`ElectedCoordinator`]: in the registry of a cluster, whose elected manager serves all ranges.
 //!
 //! Guarantees of every coordinator:
 //! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one
@@ -14,12 +17,15 @@
 //! - an assignment is independent of other ranges. It does not wait for splits, merges or snapshots, except for an
 //!   undecided change of the same range.
 
+mod elected;
 mod local;
+mod shapes;
 
-use crate::map::Epoch;
+use crate::map::{Epoch, MapRecord};
 use async_trait::async_trait;
 use partita_range::{Bounds, RangeId};
 
+pub use elected::ElectedCoordinator;
 pub use local::LocalCoordinator;
 
 /// A range as listed in the partition map.
@@ -48,15 +54,29 @@ pub enum CoordinatorError {
     /// The range was reassigned or replaced later.
     #[error("the assignment of range {0} was superseded")]
     Superseded(RangeId),
+    /// This process does not manage the ranges any more: its lease ended, or another process was elected.
+    #[error("this server is not the manager of the cluster any more: {0}")]
+    NotManager(String),
+    /// The keys of the registry are not those that a manager leaves behind, or this version cannot read them.
+    #[error("the registry of the cluster is damaged: {0}")]
+    Damaged(String),
 }
 
 /// The registry of assignments. Used as `Arc<dyn Coordinator>`.
 #[async_trait]
 pub trait Coordinator: Send + Sync + 'static {
-    /// Assigns ranges to the host, in one transaction. Earlier assignments of these ranges become invalid.
+    /// Makes the registry list the ranges of the newest stored map. Call it before the first assignment and after each
+    /// decided change: the host of a change serves the new ranges already, so they have the owner of those that they
+    /// replace. A record that is older than an announced one changes nothing.
     ///
     /// # Errors
-    /// [`CoordinatorError`]; nothing was assigned.
+    /// [`CoordinatorError`]; the next call makes up for it.
+    async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError>;
+
+    /// Assigns ranges to the host. Earlier assignments of these ranges become invalid.
+    ///
+    /// # Errors
+    /// [`CoordinatorError`]; some of the ranges may be assigned.
     async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError>;
 
     /// Allows the host to serve the range. A host calls it after it has opened the database and before it serves the
@@ -65,11 +85,4 @@ pub trait Coordinator: Send + Sync + 'static {
     /// # Errors
     /// [`CoordinatorError`]: the host must not serve the range.
     async fn activate(&self, assignment: &Assignment) -> Result<(), CoordinatorError>;
-
-    /// Records a decided change in one transaction: removes the old ranges and adds the new ranges, which the host of
-    /// the change already serves.
-    ///
-    /// # Errors
-    /// [`CoordinatorError`]; nothing was recorded.
-    async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) -> Result<(), CoordinatorError>;
 }

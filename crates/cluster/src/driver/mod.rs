@@ -147,10 +147,10 @@ impl Driver {
                     Some(Event::TaskEnded(job, result))
                 });
             }
-            Action::Replace { old, new } => {
+            Action::Announce => {
                 let driver = Arc::clone(self);
                 self.spawn("announce new ranges", None, async move {
-                    driver.replace(&old, &new).await;
+                    driver.announce().await;
                     None
                 });
             }

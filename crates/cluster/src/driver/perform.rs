@@ -136,6 +136,7 @@ impl Driver {
 
     async fn open(&self, ranges: &[RangeSpec]) -> Option<TaskResult> {
         let opening = async {
+            self.parts.coordinator.announce(&self.record()).await?;
             let assignments = self.parts.coordinator.assign(ranges).await?;
             self.parts.host.open(assignments).await?;
             Ok::<_, StartError>(())
@@ -175,9 +176,9 @@ impl Driver {
     }
 
     /// The change is already decided and its ranges are served, so a failure is only logged.
-    pub(super) async fn replace(&self, old: &[RangeId], new: &[RangeSpec]) {
-        if let Err(error) = self.parts.coordinator.replace(old, new).await {
-            tracing::error!(%error, ?old, "cannot announce the ranges that a change created");
+    pub(super) async fn announce(&self) {
+        if let Err(error) = self.parts.coordinator.announce(&self.record()).await {
+            tracing::error!(%error, "cannot announce the ranges that a change created");
         }
     }
 

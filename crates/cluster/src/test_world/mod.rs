@@ -9,7 +9,9 @@ mod hooked;
 pub use doubles::{Dying, Gated};
 pub use hooked::{Hook, Hooked};
 
-use crate::{Cluster, ClusterParts, LockError, MapStore, ObjectMapStore, PinRecords};
+use crate::{
+    Cluster, ClusterParts, LocalCoordinator, LockError, MapStore, ObjectMapStore, PinRecords,
+};
 use crate::{PinRecordsError, StartError};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -82,6 +84,7 @@ impl Disk {
             memory: Arc::default(),
             map: Arc::clone(&self.map) as Arc<dyn MapStore>,
             pins: Arc::clone(&self.pins),
+            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(SystemClock),
             tasks: Tasks::new(),
         }

@@ -7,7 +7,7 @@ use crate::balance::{BalanceSettings, Balancer};
 use partita_heat::Access;
 use partita_model::{TableId, TableSpace};
 use partita_range::RequestStats;
-use partita_rt::{Clock, ManualClock};
+use partita_rt::{Clock, ManualClock, TokioClock};
 use std::time::SystemTime;
 
 const WINDOW: Duration = Duration::from_secs(10);
@@ -91,28 +91,6 @@ async fn hot_reads_are_split_from_a_growing_end_once() {
     assert_eq!(watched.cluster.balance_counts().1, balanced);
 }
 
-/// A clock that follows tokio's time.
-#[derive(Debug)]
-struct TestClock(tokio::time::Instant);
-
-impl Clock for TestClock {
-    fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.0.elapsed()
-    }
-
-    fn monotonic(&self) -> std::time::Instant {
-        tokio::time::Instant::now().into_std()
-    }
-
-    fn boot(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn processor(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
-
 /// A split that hangs does not delay the windows, and counts as failed.
 #[tokio::test(start_paused = true)]
 async fn windows_are_closed_while_the_balancer_waits() {
@@ -123,7 +101,7 @@ async fn windows_are_closed_while_the_balancer_waits() {
     };
     let parts = ClusterParts {
         engines: Arc::new(hooked),
-        clock: Arc::new(TestClock(tokio::time::Instant::now())),
+        clock: Arc::new(TokioClock::with_rate(1.0)),
         ..disk.parts()
     };
     let cluster = Cluster::open(parts).await.unwrap();

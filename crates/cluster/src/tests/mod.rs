@@ -3,6 +3,7 @@
 mod balancing;
 mod damage;
 mod deletion;
+mod elected;
 mod heat;
 mod pins;
 

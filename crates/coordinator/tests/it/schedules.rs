@@ -12,10 +12,10 @@ use partita_coordinator::{
     Assignment, Election, Gate, Member, MemberParts, Owner, OwnershipError, Placement, RangeId,
     Registry, Seen, ServerInfo, Table, Tenure, Term, TermError,
 };
-use partita_rt::Tasks;
+use partita_rt::{Tasks, TokioClock};
 
 use crate::link::Link;
-use crate::world::{TTL, TokioClock, World, absent};
+use crate::world::{TTL, World, absent};
 
 const RANGES: [RangeId; 2] = [RangeId(1), RangeId(2)];
 const DURATION: Duration = Duration::from_secs(90);

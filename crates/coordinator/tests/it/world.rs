@@ -1,16 +1,15 @@
 //! Processes with a registry in memory, in tokio's virtual time.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use partita_coordinator::{
     Assignment, Election, JoinError, Life, Member, MemberParts, MemoryRegistry, Owner, Placement,
     RangeId, RangeRecord, RangeShape, Registry, Seen, ServerInfo, StateDir, Stored, Table, Tenure,
     Term,
 };
-use partita_rt::{Clock, Tasks};
+use partita_rt::{Tasks, TokioClock};
 use tempfile::TempDir;
-use tokio::time::Instant;
 
 use crate::link::Link;
 
@@ -18,40 +17,6 @@ pub(crate) const TTL: Duration = Duration::from_secs(2);
 
 /// Longer than any wait of the rules.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
-
-/// A clock that follows tokio's time at a rate of its own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TokioClock {
-    start: Instant,
-    rate: f64,
-}
-
-impl TokioClock {
-    pub(crate) fn with_rate(rate: f64) -> Self {
-        Self {
-            start: Instant::now(),
-            rate,
-        }
-    }
-}
-
-impl Clock for TokioClock {
-    fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.boot()
-    }
-
-    fn monotonic(&self) -> std::time::Instant {
-        Instant::now().into_std()
-    }
-
-    fn boot(&self) -> Duration {
-        self.start.elapsed().mul_f64(self.rate)
-    }
-
-    fn processor(&self) -> Duration {
-        Duration::ZERO
-    }
-}
 
 /// The registry, and the folder of the processes' state directories.
 pub(crate) struct World {

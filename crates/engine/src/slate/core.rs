@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use slatedb::config::{DurabilityLevel, ReadOptions};
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 
 use super::Settings;
 use super::context::Context;
@@ -35,6 +35,8 @@ pub(super) struct Core {
     pub(super) opening: Mutex<BTreeSet<RangeId>>,
     /// Wakes the supervisor: a database failed.
     pub(super) failed: Notify,
+    /// Who has taken over the store.
+    pub(super) fenced: watch::Sender<Option<Arc<str>>>,
 }
 
 impl Core {
@@ -49,6 +51,7 @@ impl Core {
             change_lock: Semaphore::new(CHANGES_MAX as usize),
             opening: Mutex::default(),
             failed: Notify::new(),
+            fenced: watch::Sender::new(None),
         })
     }
 
@@ -99,7 +102,7 @@ impl Core {
     /// The database to read from.
     pub(super) fn readable(&self, open: &OpenRange) -> Result<Arc<Database>, ReadError> {
         open.database().ok_or_else(|| match self.health_of(open) {
-            Health::Closed => ReadError::Closed,
+            Health::Closed | Health::Fenced => ReadError::Closed,
             _ => ReadError::Unavailable("the database is being opened".into()),
         })
     }
@@ -109,6 +112,12 @@ impl Core {
         self.health_of(open)
             .refusal()
             .unwrap_or(Refusal::Recovering)
+    }
+
+    /// Records that another server has taken over the store.
+    pub(super) fn fence(&self, by: Arc<str>) {
+        self.health.set(Health::Fenced);
+        self.fenced.send_replace(Some(by));
     }
 
     /// Records that a database failed, and wakes the supervisor.

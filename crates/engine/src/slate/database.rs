@@ -72,7 +72,7 @@ impl Database {
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
-            .with_options(compaction(context.settings.data_age()))
+            .with_options(compaction(&context.settings))
             .with_scheduler_supplier(Arc::new(detach.clone()));
         let building = Db::builder(database_path(range), store())
             .with_settings(slatedb_settings(context.settings.garbage_age))

@@ -283,6 +283,13 @@ impl EngineSet for SlateEngineSet {
         self.core.health.get()
     }
 
+    async fn fenced(&self) -> Arc<str> {
+        let mut fenced = self.core.fenced.subscribe();
+        let by = fenced.wait_for(Option::is_some).await;
+        let by = by.ok().and_then(|by| by.clone());
+        by.expect("the sender lives as long as the engine set")
+    }
+
     fn damaged_files(&self) -> Vec<DamagedFile> {
         let refuses = |range| {
             self.core

@@ -1,12 +1,31 @@
 //! The storage of the databases of a process, and the clock of the machine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use partita_rt::{Clock, DataDir, SystemClock};
 use partita_wal::WalStorage;
 use partita_wal::local::{LocalStorage, Options};
 use partita_wal::remote::{self, RemoteStorage};
 use slatedb::object_store::ObjectStore;
+
+/// How the WAL of an object store is written.
+#[derive(Clone, Copy, Debug)]
+pub struct LogSettings {
+    /// The least time between the starts of two PUTs.
+    pub gap: Duration,
+    /// About the most bytes of rows that are not flushed yet. More than the default of 160 MiB has no effect.
+    pub unflushed_bytes_max: u64,
+}
+
+impl From<LogSettings> for remote::Options {
+    fn from(settings: LogSettings) -> Self {
+        Self {
+            gap: settings.gap,
+            ..Self::within(settings.unflushed_bytes_max)
+        }
+    }
+}
 
 /// The storage of the databases of a process: an object store for files, and a storage for the common WAL. Also the
 /// clock of the machine.
@@ -36,19 +55,19 @@ impl Home {
     }
 
     /// The storage of a single server in an object store: the files in `store`, and the WAL in `log_store`, which may be
-    /// the same. Each start takes over the WAL of the earlier ones.
+    /// the same. Each start takes over the WAL of the earlier ones, which [`crate::EngineSet::fenced`] tells them.
     ///
     /// The commit thread makes the requests of the WAL, and its runtime has timers but no I/O. So a `log_store` that
     /// speaks HTTP needs a client whose connections live on another runtime.
     pub fn in_object_store(
         store: Arc<dyn ObjectStore>,
         log_store: Arc<dyn ObjectStore>,
-        options: remote::Options,
+        options: impl Into<remote::Options>,
     ) -> Self {
         let clock = Arc::new(SystemClock);
         Self {
             store,
-            wal: Arc::new(RemoteStorage::new(log_store, clock.clone(), options)),
+            wal: Arc::new(RemoteStorage::new(log_store, clock.clone(), options.into())),
             directory: None,
             clock,
         }

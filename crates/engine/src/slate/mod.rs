@@ -76,7 +76,7 @@ use tokio::runtime::Handle;
 use crate::{ChangeError, ReadError};
 
 pub use engine_set::SlateEngineSet;
-pub use home::Home;
+pub use home::{Home, LogSettings};
 pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};
 pub use partita_wal::{OpenWalError, WalId};
 pub use settings::{Reads, Settings, SpaceSettings};

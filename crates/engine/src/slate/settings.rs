@@ -27,6 +27,8 @@ pub struct Settings {
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.
     pub detach_at_once_bytes: u64,
+    /// How often a database looks for files to merge. Each look reads the store, which may cost money.
+    pub compaction_poll: Duration,
     /// When the space of deleted and overwritten rows is returned.
     pub space: SpaceSettings,
     /// What reads the files.
@@ -100,6 +102,7 @@ impl Default for Settings {
             group_bytes_max: 4 << 20,
             garbage_age: Duration::from_secs(300),
             detach_at_once_bytes: 128 << 20,
+            compaction_poll: Duration::from_secs(1),
             space: SpaceSettings::default(),
             reads: Reads::default(),
         }
@@ -168,13 +171,13 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
 }
 
 /// How a database merges its files.
-pub(super) fn compaction(data_age: Duration) -> CompactorOptions {
+pub(super) fn compaction(settings: &Settings) -> CompactorOptions {
     CompactorOptions {
-        poll_interval: Duration::from_secs(1),
+        poll_interval: settings.compaction_poll,
         commit_compacted_interval: Duration::from_secs(1),
         manifest_update_timeout: MANIFEST_TIMEOUT,
         max_concurrent_compactions: COMPACTIONS_MAX,
-        checkpoint_lifetime: data_age,
+        checkpoint_lifetime: settings.data_age(),
         scheduler_options: SizeTieredCompactionSchedulerOptions {
             min_compaction_sources: COMPACTION_SOURCES_MIN,
             max_compaction_sources: COMPACTION_SOURCES_MAX,
@@ -183,7 +186,7 @@ pub(super) fn compaction(data_age: Duration) -> CompactorOptions {
         .into(),
         worker: Some(CompactionWorkerOptions {
             max_concurrent_compactions: COMPACTIONS_MAX,
-            compactions_poll_interval: Duration::from_secs(1),
+            compactions_poll_interval: settings.compaction_poll,
             max_sst_size: 64 << 20,
             max_fetch_tasks: 1,
             bytes_to_fetch: 1 << 20,

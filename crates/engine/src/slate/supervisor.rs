@@ -142,7 +142,7 @@ async fn stored(core: &Core, databases: &[Arc<Database>]) -> Vec<(RangeId, WalId
     futures::future::join_all(stored).await
 }
 
-/// Closes and reopens all databases. Retries until it succeeds.
+/// Closes and reopens all databases. Retries until it succeeds, or another server has taken over the store.
 async fn recover(core: &Core, runtimes: &Runtimes) {
     let _changes = core.lock_all_changes().await;
     core.health.set(Health::Recovering);
@@ -162,6 +162,10 @@ async fn recover(core: &Core, runtimes: &Runtimes) {
                 core.health.set(Health::Healthy);
                 tracing::info!("recovered: all databases are reopened");
                 return;
+            }
+            Err(OpenError::Fenced(by)) => {
+                tracing::error!(%by, "stopped serving: another server has taken over the store");
+                return core.fence(by);
             }
             Err(error) => {
                 let error: &dyn std::error::Error = &error;

@@ -20,6 +20,7 @@ mod memory_group;
 mod memory_limits;
 mod migrate_commands;
 mod moving_data;
+mod object_store;
 mod operate;
 mod pages;
 mod process;

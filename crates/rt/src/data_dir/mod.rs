@@ -32,6 +32,8 @@ pub use closed::{ClosedDataDir, StoredFile};
 pub use error::Error;
 pub use lock::Lock;
 use open_files::OpenFiles;
+pub use stamp::is_data_dir;
+pub use sweep::sweep_shared;
 
 use crate::store_layer::Layered;
 

@@ -17,6 +17,12 @@ use super::{Error, FORMAT_VERSION};
 const NAME: &str = "partita.toml";
 const COMMENT: &str = "# The data directory of a Partita server; see docs/format/store.md.";
 
+/// Whether `directory` is a data directory.
+#[must_use]
+pub fn is_data_dir(directory: &Path) -> bool {
+    directory.join(NAME).exists()
+}
+
 /// Checks the version, or writes it into a directory without data. The directory's own name becomes durable first.
 pub(super) fn check_or_write(directory: &Path, holds_data: bool) -> Result<(), Error> {
     let path = directory.join(NAME);

@@ -1,5 +1,7 @@
 //! Storage places outside the data directory, for example for a backup: a directory, or a prefix in an object store.
 
+mod client;
+mod probe;
 mod remote;
 
 use std::path::{Component, Path as FilePath, PathBuf};
@@ -9,6 +11,11 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
+
+pub use client::Client;
+pub use probe::{ProbeError, Probed, probe};
+
+use crate::data_dir;
 
 /// A directory by its absolute path, or a URL. Must not contain `..`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +41,12 @@ pub enum PlaceError {
     /// The place cannot be reached.
     #[error("cannot reach {0}")]
     Unreachable(String, #[source] object_store::Error),
+    /// The directory is a data directory, which belongs to one server at a time.
+    #[error("{0} is a data directory: serve it with --location, without file://")]
+    DataDirectory(String),
+    /// Partial files cannot be removed from the directory.
+    #[error(transparent)]
+    Sweep(#[from] data_dir::Error),
     /// The directory cannot be created.
     #[error("cannot create the directory {0}")]
     Directory(String, #[source] std::io::Error),
@@ -70,6 +83,15 @@ impl Place {
         Ok(place)
     }
 
+    /// The URL of the place.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Directory(path) => format!("file://{}", path.display()),
+            Self::Url(url) => url.to_string(),
+        }
+    }
+
     /// Whether `other` is this place or inside it.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
@@ -89,6 +111,27 @@ impl Place {
     /// # Errors
     /// [`PlaceError`].
     pub fn store(&self) -> Result<Arc<dyn ObjectStore>, PlaceError> {
+        self.store_for(&Client::Copies)
+    }
+
+    /// The place as the object store of a server, like [`Place::store`]. Several processes may use a directory at the same
+    /// time: partial files are removed when they are an hour old. Blocking for a directory.
+    ///
+    /// # Errors
+    /// [`PlaceError`], also for a data directory.
+    pub fn server_store(&self, client: &Client) -> Result<Arc<dyn ObjectStore>, PlaceError> {
+        if let Self::Directory(path) = self {
+            if data_dir::is_data_dir(path) {
+                return Err(PlaceError::DataDirectory(self.to_string()));
+            }
+            if path.exists() {
+                data_dir::sweep_shared(path)?;
+            }
+        }
+        self.store_for(client)
+    }
+
+    fn store_for(&self, client: &Client) -> Result<Arc<dyn ObjectStore>, PlaceError> {
         let unreachable = |error| PlaceError::Unreachable(self.to_string(), error);
         match self {
             Self::Directory(path) => {
@@ -97,7 +140,7 @@ impl Place {
                 let store = LocalFileSystem::new_with_prefix(path).map_err(unreachable)?;
                 Ok(Arc::new(store.with_fsync(true)))
             }
-            Self::Url(url) => remote::open(url, &remote::environment()),
+            Self::Url(url) => remote::open(url, &remote::environment(), client),
         }
     }
 }
@@ -143,6 +186,7 @@ mod tests {
     #[test]
     fn places_are_absolute_and_have_no_parent_component() {
         assert_eq!(place("file:///srv/b"), place("/srv/b"));
+        assert_eq!(place("/srv/b").url(), "file:///srv/b");
         assert!(matches!(place("s3://bucket/b"), Place::Url(_)));
         for bad in [
             "",

@@ -10,27 +10,16 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, ObjectStoreScheme, RetryConfig};
+use object_store::{ClientConfigKey, ObjectStore, ObjectStoreScheme};
 use url::Url;
 
 use super::PlaceError;
-
-/// The timeout of one request: enough for an object of 16 MiB over a link of 0.5 Mbit/s. `AWS_TIMEOUT` and
-/// `AZURE_TIMEOUT` override it.
-const REQUEST_TIMEOUT: &str = "300 seconds";
-
-/// The maximum number of retries of a request.
-const TRIES_MAX: usize = 6;
-/// The maximum total time of a request's retries: an unreachable store must fail soon.
-const TRYING_MAX: Duration = Duration::from_secs(20);
-/// The longest pause before a retry.
-const PAUSE_MAX: Duration = Duration::from_secs(3);
+use super::client::Client;
 
 const AWS_CREDENTIALS: &str = "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and \
      AWS_ROLE_ARN; or, for the role of a machine, AWS_METADATA_ENDPOINT=http://169.254.169.254";
@@ -53,6 +42,7 @@ pub(super) fn environment() -> Environment {
 pub(super) fn open(
     url: &Url,
     environment: &Environment,
+    client: &Client,
 ) -> Result<Arc<dyn ObjectStore>, PlaceError> {
     let unreachable = |error| PlaceError::Unreachable(url.to_string(), error);
     let (scheme, path) =
@@ -62,25 +52,24 @@ pub(super) fn open(
     let _ = rustls::crypto::ring::default_provider().install_default();
     match scheme {
         ObjectStoreScheme::AmazonS3 => {
-            let store = amazon_s3(url, environment)?.build().map_err(unreachable)?;
+            let builder = amazon_s3(url, environment, client)?;
+            let builder = match client.connector() {
+                Some(connector) => builder.with_http_connector(connector),
+                None => builder,
+            };
+            let store = builder.build().map_err(unreachable)?;
             Ok(Arc::new(PrefixStore::new(store, prefix)))
         }
         ObjectStoreScheme::MicrosoftAzure => {
-            let store = azure(url, environment)?.build().map_err(unreachable)?;
+            let builder = azure(url, environment, client)?;
+            let builder = match client.connector() {
+                Some(connector) => builder.with_http_connector(connector),
+                None => builder,
+            };
+            let store = builder.build().map_err(unreachable)?;
             Ok(Arc::new(PrefixStore::new(store, prefix)))
         }
         _ => Err(PlaceError::NoSuchStore(url.to_string())),
-    }
-}
-
-fn retries() -> RetryConfig {
-    RetryConfig {
-        backoff: BackoffConfig {
-            max_backoff: PAUSE_MAX,
-            ..BackoffConfig::default()
-        },
-        max_retries: TRIES_MAX,
-        retry_timeout: TRYING_MAX,
     }
 }
 
@@ -128,7 +117,11 @@ fn configured<B, K: FromStr>(
         .fold(builder, |builder, (key, value)| set(builder, key, value))
 }
 
-fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, PlaceError> {
+fn amazon_s3(
+    url: &Url,
+    environment: &Environment,
+    client: &Client,
+) -> Result<AmazonS3Builder, PlaceError> {
     let is_set = |name| first_set(environment, &[name]).is_some();
     let others = [
         "aws_web_identity_token_file",
@@ -149,11 +142,19 @@ fn amazon_s3(url: &Url, environment: &Environment) -> Result<AmazonS3Builder, Pl
     let timeout = AmazonS3ConfigKey::Client(ClientConfigKey::Timeout);
     let set = |builder: AmazonS3Builder, key, value: &str| builder.with_config(key, value);
     let builder = AmazonS3Builder::new().with_url(url.as_str());
-    let builder = set(builder.with_retry(retries()), timeout, REQUEST_TIMEOUT);
+    let builder = set(
+        builder.with_retry(client.retries()),
+        timeout,
+        client.timeout(),
+    );
     Ok(configured(builder, environment, "aws_", set))
 }
 
-fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, PlaceError> {
+fn azure(
+    url: &Url,
+    environment: &Environment,
+    client: &Client,
+) -> Result<MicrosoftAzureBuilder, PlaceError> {
     let emulator = first_set(environment, &["azure_storage_use_emulator"])
         .is_some_and(|value| !matches!(value, "false" | "0"));
     let credentials = [
@@ -185,8 +186,8 @@ fn azure(url: &Url, environment: &Environment) -> Result<MicrosoftAzureBuilder, 
     }
     let timeout = AzureConfigKey::Client(ClientConfigKey::Timeout);
     let builder = MicrosoftAzureBuilder::new()
-        .with_config(timeout, REQUEST_TIMEOUT)
-        .with_retry(retries())
+        .with_config(timeout, client.timeout())
+        .with_retry(client.retries())
         .with_url(url.as_str());
     let set = |builder: MicrosoftAzureBuilder, key, value: &str| builder.with_config(key, value);
     Ok(configured(builder, environment, "azure_", set))
@@ -201,7 +202,8 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        open(&Url::parse(url).unwrap(), &environment).map_err(|error| error.to_string())
+        open(&Url::parse(url).unwrap(), &environment, &Client::Copies)
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
             admin: admin.map(|address| format!("http://{address}")),
         },
         accounts: accounts.map(|account| account.name.clone()).collect(),
-        store: store(&settings.store.place),
+        store: store(server),
         load: server.cluster().and_then(|cluster| load(cluster)),
         ranges: server
             .cluster()
@@ -74,15 +74,26 @@ pub(super) fn status(server: &ServerStatus) -> Status {
     }
 }
 
-fn store(place: &Place) -> StoreInfo {
-    let (kind, path) = match place {
-        Place::Directory(path) => ("directory", Some(path)),
-        Place::Memory => ("memory", None),
-    };
+fn store(server: &ServerStatus) -> StoreInfo {
     let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    StoreInfo {
+    let kind = |kind: &str| StoreInfo {
         kind: kind.to_owned(),
-        path: path.map(|path| absolute(path).display().to_string()),
+        ..StoreInfo::default()
+    };
+    let remote = server.open().and_then(|store| store.remote.as_ref());
+    match &server.settings.store.place {
+        Place::Directory(path) => StoreInfo {
+            path: Some(absolute(path).display().to_string()),
+            ..kind("directory")
+        },
+        Place::ObjectStore(place) => StoreInfo {
+            url: Some(place.files.url()),
+            log_url: place.log.as_ref().map(|log| log.url()),
+            id: remote.map(|remote| remote.id.clone()),
+            clock_ahead_seconds: remote.map(|remote| remote.clock_ahead_seconds),
+            ..kind("object_store")
+        },
+        Place::Memory => kind("memory"),
     }
 }
 
@@ -293,7 +304,7 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 mod tests {
     use super::*;
     use object_store::memory::InMemory;
-    use partita_cluster::{ClusterParts, ObjectMapStore};
+    use partita_cluster::{ClusterParts, LocalCoordinator, ObjectMapStore};
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
@@ -334,6 +345,7 @@ mod tests {
             memory: Arc::default(),
             map: Arc::new(ObjectMapStore::new(store)),
             pins: Arc::new(SnapshotPins::new(records)),
+            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(clock.clone()),
             tasks: Tasks::new(),
         });

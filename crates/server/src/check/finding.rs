@@ -189,6 +189,8 @@ impl Finding {
                 format!("has version {found}, which this version of partita cannot read")
             }
             OpenWalError::Io(error) => format!("cannot be read: {error}"),
+            // Only a log in an object store, which is not checked.
+            OpenWalError::Fenced { note, .. } => format!("was sealed by {note}"),
         };
         let meaning = "rows that were written last may be lost; the server does not start";
         Self::new(Severity::Damage, file, [&problem, meaning, RESTORE_FILE])

@@ -57,7 +57,13 @@ settings! {
 
     "Data" {
         LOCATION = "store.location", "location", One("DIR"), "partita-data",
-            "Data directory; created if missing", aliases: &["data"], short: Some('l');
+            "Data directory, created if missing; a URL is that of --store", aliases: &["data"], short: Some('l');
+        STORE = "store.url", "store", One("URL"), "",
+            "Keep all data in an object store instead of a directory: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///DIR";
+        LOG_STORE = "store.log", "log-store", One("URL"), "",
+            "Another object store, a faster one, for the write-ahead log; without it, the log is in --store";
+        LOG_GAP = "store.log-gap", "log-gap", One("TIME"), "10ms",
+            "Least time between the starts of two writes to the log of --store: a longer gap costs fewer requests, and each write takes longer";
         IN_MEMORY = "store.in-memory", "in-memory", Switch, "false",
             "Keep all data in memory; it is lost when the server stops", aliases: &["inMemoryPersistence"];
         BLOCK_CACHE_BYTES = "store.block-cache-bytes", "block-cache-bytes", One("BYTES"), "auto",
@@ -69,7 +75,7 @@ settings! {
         GARBAGE_AGE = "store.garbage-age", "garbage-age", One("TIME"), "300s",
             "How long unused manifests are kept; unused data files are kept as long, at most 30s, and removed databases, at most 3m";
         SCRUB_RATE = "store.scrub-rate", "scrub-rate", One("BYTES"), "8MiB",
-            "Bytes per second that the server reads to find damaged files, once a day; 0 disables it";
+            "Bytes per second that the server reads to find damaged files, once a day; 0 disables it, which is the default with --store";
         BACKUP_PLACES = "store.backup-places", "backup-place", Many("PLACE"), "",
             "Locations where backups and restored stores may be written: absolute paths and URLs, including everything below them";
         BALANCE = "ranges.balance", "balance", One("HOW"), "size",
@@ -80,6 +86,25 @@ settings! {
             "Split a range that serves more requests per second for 10 s, if a split divides the load";
         SPLIT_CPU = "ranges.split-cpu", "split-cpu", One("PERCENT"), "50%",
             "Split a range whose requests use more of one processor for 10 s, if a split divides the load";
+    }
+
+    "Cluster" {
+        COORDINATOR = "cluster.coordinator", "coordinator", One("URL"), "",
+            "Be one of several servers of --store, which agree through etcd on the one that serves: etcd://HOST:PORT,HOST:PORT, or etcds:// for TLS";
+        CLUSTER_KEY = "cluster.key", "cluster-key", One("FILE"), "",
+            "File of `partita cluster key`, the same on every server of the cluster";
+        SERVER_NAME = "cluster.server-name", "server-name", One("NAME"), "",
+            "Name of this server, which no other server of the cluster has; without it, the address of --advertise";
+        PEER_HOST = "cluster.peer-host", "peer-host", One("HOST"), "127.0.0.1",
+            "Address of the port for the other servers of the cluster";
+        PEER_PORT = "cluster.peer-port", "peer-port", One("PORT"), "10011",
+            "Port for the other servers of the cluster; 0 picks a free port";
+        ADVERTISE = "cluster.advertise", "advertise", One("HOST"), "",
+            "Host at which the other servers reach this one; without it, --peer-host";
+        LEASE = "cluster.lease", "lease", One("TIME"), "2s",
+            "How long after its last sign of life a server counts as dead; etcd grants at least 2s unless its timings are changed";
+        STATE_DIR = "cluster.state-dir", "state-dir", One("DIR"), "",
+            "Directory by which a restarted server proves that the process before it is dead; without it, partita-state/NAME";
     }
 
     "Access" {

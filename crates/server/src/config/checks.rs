@@ -13,7 +13,7 @@ use super::parts::{Limits, Log, LogFormat, Oauth, Password, Place, Settings, Sto
 use super::readers::{AUTO, any_size, conflict, count, size, size_or_share, time};
 use super::targets::{queue_targets, targets};
 use super::values::{Source, Values};
-use super::{Error, catalog as c};
+use super::{Error, catalog as c, cluster, places};
 
 impl Settings {
     /// Reads every value and checks the rules between them.
@@ -22,11 +22,13 @@ impl Settings {
     /// A value is invalid, or two settings exclude or require each other. The error names the settings and the layer.
     pub fn from_values(values: &Values) -> Result<Settings, Error> {
         values.switch(&c::LOOSE)?;
+        let store = store(values)?;
         let settings = Settings {
             table: table(values)?,
             queue: queue(values)?,
             admin: admin(values)?,
-            store: store(values)?,
+            cluster: cluster::cluster(values, &store.place, |name| std::env::var(name).ok())?,
+            store,
             accounts: accounts(values)?,
             tls: tls(values)?,
             oauth: oauth(values)?,
@@ -45,24 +47,11 @@ impl Settings {
 }
 
 fn store(values: &Values) -> Result<Store, Error> {
-    let in_memory = values.switch(&c::IN_MEMORY)?;
-    let location = values.of(&c::LOCATION);
-    if in_memory && location.source != Source::Default {
-        let (memory, directory) = (&values.of(&c::IN_MEMORY).source, &location.source);
-        return conflict(format!(
-            "--in-memory (from {memory}) and --location (from {directory}) exclude each other"
-        ));
-    }
-    if location.text.is_empty() {
-        return Err(location.invalid("expected a directory".to_owned()));
-    }
-    let directory = PathBuf::from(&location.text);
+    let (place, location) = places::places(values)?;
     Ok(Store {
-        place: match in_memory {
-            true => Place::Memory,
-            false => Place::Directory(directory.clone()),
-        },
-        location: directory,
+        scrub_rate: scrub_rate(values, &place)?,
+        place,
+        location,
         block_cache_bytes: size_or_share(values, &c::BLOCK_CACHE_BYTES, 8, 0..=256 << 20)?,
         entity_cache_bytes: size_or_share(values, &c::ENTITY_CACHE_BYTES, 16, 0..=128 << 20)?,
         reader: values.word(
@@ -75,10 +64,18 @@ fn store(values: &Values) -> Result<Store, Error> {
             ],
         )?,
         garbage_age: time(values, &c::GARBAGE_AGE)?,
-        scrub_rate: any_size(values, &c::SCRUB_RATE)?,
         backup_places: backup_places(values)?,
         balance: balance(values)?,
     })
+}
+
+/// Over an object store, the default is off: stores check their own bytes, and each read costs a request.
+fn scrub_rate(values: &Values, place: &Place) -> Result<u64, Error> {
+    let is_default = values.of(&c::SCRUB_RATE).source == Source::Default;
+    match place {
+        Place::ObjectStore(_) if is_default => Ok(0),
+        _ => any_size(values, &c::SCRUB_RATE),
+    }
 }
 
 fn backup_places(values: &Values) -> Result<Vec<partita_rt::Place>, Error> {

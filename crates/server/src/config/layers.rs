@@ -16,6 +16,9 @@ pub const FILE_VARIABLE: &str = "PARTITA_CONFIG";
 /// Variables of the toolbox, which are not settings of a server.
 const TOOLBOX_VARIABLES: [&str; 3] = ["PARTITA_ADMIN", "PARTITA_PROFILE", "PARTITA_COMPLETE_WAIT"];
 
+/// The prefix of the variables that `--coordinator` reads.
+const ETCD_PREFIX: &str = "PARTITA_ETCD_";
+
 /// The prefix of the variables of settings.
 const PREFIX: &str = "PARTITA_";
 
@@ -231,7 +234,9 @@ fn merge_variables(
         let setting = catalog::ALL.iter().find(|known| known.variable() == *name);
         match setting {
             Some(setting) => values.set(setting, text.clone(), Source::Variable(name.clone())),
-            None if name == FILE_VARIABLE || TOOLBOX_VARIABLES.contains(&name.as_str()) => {}
+            None if name == FILE_VARIABLE
+                || TOOLBOX_VARIABLES.contains(&name.as_str())
+                || name.starts_with(ETCD_PREFIX) => {}
             None => warnings.push(format!("unknown environment variable {name}{}", hint(ours))),
         }
     }

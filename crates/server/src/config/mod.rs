@@ -17,9 +17,11 @@
 mod accounts;
 mod catalog;
 mod checks;
+mod cluster;
 mod layers;
 mod listeners;
 mod parts;
+mod places;
 mod quantity;
 mod readers;
 mod setting;
@@ -36,8 +38,8 @@ pub use accounts::{Account, AccountKey, AccountsError, WELL_KNOWN_ACCOUNT, WELL_
 pub use catalog::{ACCEPTED, ALL};
 pub use layers::{FILE_VARIABLE, Layers};
 pub use parts::{
-    AdminListener, Limits, Log, LogFormat, Oauth, Password, Place, ServiceListener, Settings,
-    Store, Tls,
+    AdminListener, ClusterSettings, Limits, Log, LogFormat, Oauth, ObjectStorePlace, Password,
+    Place, ServiceListener, Settings, Store, Tls,
 };
 pub use quantity::bytes as parse_bytes;
 pub use setting::{Setting, Takes};

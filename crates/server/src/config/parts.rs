@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
+use partita_coordinator::EtcdConfig;
+use partita_peer::ServerName;
 use partita_table::TargetSettings;
 
 use super::accounts::Account;
@@ -19,6 +21,8 @@ pub struct Settings {
     pub admin: AdminListener,
     /// Where data is stored.
     pub store: Store,
+    /// The cluster; `None` for a server that has its store alone.
+    pub cluster: Option<ClusterSettings>,
     /// The accounts, at least one, names unique.
     pub accounts: Vec<Account>,
     /// HTTP or HTTPS on the ports of the services.
@@ -64,7 +68,7 @@ pub struct AdminListener {
 /// Where data is stored, and the memory used for it.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// Directory or memory.
+    /// Directory, object store or memory.
     pub place: Place,
     /// The directory setting; `--tls dev` uses it even when data is kept in memory.
     pub location: PathBuf,
@@ -90,8 +94,54 @@ pub struct Store {
 pub enum Place {
     /// This directory; acknowledged writes survive a power cut.
     Directory(PathBuf),
+    /// An object store; acknowledged writes survive the loss of this machine.
+    ObjectStore(ObjectStorePlace),
     /// The memory of this process; data is lost when it ends.
     Memory,
+}
+
+/// The object stores of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectStorePlace {
+    /// The store of all files.
+    pub files: partita_rt::Place,
+    /// The store of the log, unless it is that of the files.
+    pub log: Option<partita_rt::Place>,
+    /// The least time between the starts of two writes of the log.
+    pub log_gap: Duration,
+}
+
+impl Place {
+    /// The data in messages, such as `the data directory partita-data`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Directory(path) => format!("the data directory {}", path.display()),
+            Self::ObjectStore(store) => format!("the store {}", store.files.url()),
+            Self::Memory => "the data in memory".to_owned(),
+        }
+    }
+}
+
+/// The cluster of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterSettings {
+    /// How etcd is reached.
+    pub etcd: EtcdConfig,
+    /// The file of the cluster key.
+    pub key: PathBuf,
+    /// The name of this server; `None` for its address.
+    pub name: Option<ServerName>,
+    /// The address of the port for other servers.
+    pub peer_host: String,
+    /// The port for other servers; 0 picks a free one.
+    pub peer_port: u16,
+    /// The host at which other servers reach this one.
+    pub advertise: String,
+    /// The requested time to live of the lease.
+    pub lease: Duration,
+    /// The directory with the lock and the last life; `None` for one that is named after the server.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// How the ports of the services are protected.

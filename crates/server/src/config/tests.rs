@@ -27,7 +27,8 @@ fn settings(layers: Layers) -> Result<Settings, Error> {
     Settings::from_values(&layers.resolve()?.0)
 }
 
-fn refused(flags: &[(&str, &str)]) -> String {
+/// Why a command line is refused.
+pub(crate) fn refused(flags: &[(&str, &str)]) -> String {
     settings(with_flags(flags)).unwrap_err().to_string()
 }
 

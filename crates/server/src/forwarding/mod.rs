@@ -31,7 +31,7 @@ mod tests;
 pub use gate::AnswerGate;
 pub use hosting::{Hosted, Hosting};
 pub use membership::Membership;
-pub use registry_routing::{PEER_ADDRESS, RegistryRouting};
+pub use registry_routing::{PEER_ADDRESS, RegistryRouting, STORE};
 pub use routing::{Owner, Place, Routing, RoutingKey};
 
 pub(crate) use gate::PATIENCE as GATE_PATIENCE;

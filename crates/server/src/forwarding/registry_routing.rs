@@ -1,7 +1,8 @@
-//! The map of ranges as the coordinator has it.
+//! Who has the store, as the coordinator says.
 
 use futures::future::BoxFuture;
-use partita_coordinator::{self as coordinator, RangeRecord, RangeState, Routes, Stored, Table};
+use parking_lot::Mutex;
+use partita_coordinator::{self as coordinator, RangeState, Revision, Routes, Table};
 use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{Peer, Peers, ServerName};
 
@@ -10,13 +11,19 @@ use super::{Owner, Place, Routing, RoutingKey};
 /// The purpose of the address at which other servers reach a server, in [`coordinator::ServerInfo::addresses`].
 pub const PEER_ADDRESS: &str = "peer";
 
-/// The map of ranges and owners as the coordinator has it. The tenure of a range is the revision of its key.
+/// The name of all ranges together in forwarded requests: at present one server, the elected manager, serves them all.
+/// Ranges of a map are numbered from 1.
+pub const STORE: RangeId = RangeId(0);
+
+/// Routes to the elected manager, once it serves all ranges. Its term is the tenure.
 #[derive(Debug)]
 pub struct RegistryRouting {
     routes: Routes,
     /// The name of this server.
     name: String,
     peers: Peers,
+    /// Whether the manager serves all ranges in the table of this revision.
+    serves_all: Mutex<(Revision, bool)>,
 }
 
 impl RegistryRouting {
@@ -27,22 +34,33 @@ impl RegistryRouting {
             routes,
             name,
             peers,
+            serves_all: Mutex::default(),
         }
     }
 
-    fn owner(&self, table: &Table, record: &RangeRecord) -> Owner {
-        let RangeState::Serving { owner, .. } = &record.state else {
-            return Owner::Nobody;
-        };
-        // The key of a range outlives the lease of its owner.
-        if !table.is_alive(&owner.name, owner.life) {
+    fn owner(&self, table: &Table, manager: &coordinator::Owner) -> Owner {
+        if !self.serves_all(table, manager) {
             return Owner::Nobody;
         }
-        if owner.name == self.name {
+        if manager.name == self.name {
             return Owner::Here;
         }
-        self.peer(table, &owner.name)
+        self.peer(table, &manager.name)
             .map_or(Owner::Nobody, Owner::There)
+    }
+
+    /// Whether the manager has opened all ranges. Looks at all of them once for each change of the table.
+    fn serves_all(&self, table: &Table, manager: &coordinator::Owner) -> bool {
+        let mut known = self.serves_all.lock();
+        if known.0 != table.revision() {
+            let mut states = table.ranges().values().map(|range| &range.record.state);
+            let is_served = |state: &RangeState| matches!(state, RangeState::Serving { owner, .. } if owner == manager);
+            *known = (
+                table.revision(),
+                !table.ranges().is_empty() && states.all(is_served),
+            );
+        }
+        known.1
     }
 
     fn peer(&self, table: &Table, name: &str) -> Option<Peer> {
@@ -68,37 +86,34 @@ impl RegistryRouting {
 }
 
 impl Routing for RegistryRouting {
-    fn place(&self, key: &RoutingKey<'_>) -> Place {
+    fn place(&self, _key: &RoutingKey<'_>) -> Place {
         let table = self.routes.current();
-        let Some((range, stored)) = table.range_of(&key.catalog_key()) else {
-            return Place {
-                range: None,
-                tenure: Tenure::default(),
-                owner: Owner::Nobody,
-            };
+        // The key of a manager ends with its lease.
+        let (tenure, owner) = match table.manager() {
+            Some(manager) => (
+                Tenure(manager.created.0),
+                self.owner(&table, &manager.record.owner),
+            ),
+            None => (Tenure::default(), Owner::Nobody),
         };
         Place {
-            range: Some(RangeId(range.0)),
-            tenure: tenure(stored),
-            owner: self.owner(&table, &stored.record),
+            range: Some(STORE),
+            tenure,
+            owner,
         }
     }
 
     fn newest(&self, range: RangeId) -> Tenure {
         let table = self.routes.current();
-        let stored = table.ranges().get(&coordinator::RangeId(range.0));
-        stored.map_or(Tenure::default(), tenure)
+        let manager = table.manager().filter(|_| range == STORE);
+        manager.map_or(Tenure::default(), |manager| Tenure(manager.created.0))
     }
 
     fn has_map(&self) -> bool {
-        self.routes.current().revision() > coordinator::Revision(0)
+        self.routes.current().revision() > Revision(0)
     }
 
     fn changed(&self) -> BoxFuture<'static, ()> {
         Box::pin(self.routes.changed())
     }
-}
-
-fn tenure(stored: &Stored<RangeRecord>) -> Tenure {
-    Tenure(stored.revision.0)
 }

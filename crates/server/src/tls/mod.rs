@@ -105,7 +105,7 @@ fn server_config((chain, key): Identity) -> Result<Arc<ServerConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// The directory of the local authority: in the data directory or, with data in memory, in the user's settings
+/// The directory of the local authority: in the data directory or, without one, in the user's settings
 /// directory. So it outlives a restart, and clients that trust it keep working.
 pub(crate) fn authority_directory(settings: &Settings) -> PathBuf {
     let of_user = || {
@@ -119,7 +119,9 @@ pub(crate) fn authority_directory(settings: &Settings) -> PathBuf {
     };
     let home = match &settings.store.place {
         Place::Directory(path) => path.clone(),
-        Place::Memory => of_user().unwrap_or_else(|| settings.store.location.clone()),
+        Place::Memory | Place::ObjectStore(_) => {
+            of_user().unwrap_or_else(|| settings.store.location.clone())
+        }
     };
     home.join("tls")
 }

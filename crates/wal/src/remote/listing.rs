@@ -34,6 +34,11 @@ impl Listing {
         self.newest = self.newest.max(Some(object.last_modified.into()));
     }
 
+    /// Whether the log exists.
+    pub(super) fn has_objects(&self) -> bool {
+        self.newest.is_some()
+    }
+
     /// Whether the log has an object with `number`, and whether it is a seal by its length.
     pub(super) fn is_seal(&self, number: u64) -> Option<bool> {
         let bytes = self.objects.get(&number)?;
@@ -41,7 +46,7 @@ impl Listing {
     }
 
     /// The numbers of the objects that are seals by their length.
-    pub(super) fn seals(&self) -> impl Iterator<Item = u64> {
+    pub(super) fn seals(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.numbers(true)
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 
 use object_store::{ObjectStore, PutPayload};
@@ -11,7 +10,7 @@ use super::group::{PendingGroup, Position};
 use super::life;
 use super::listing::{self, Listing};
 use super::reader::LogReader;
-use super::remote_wal::{Found, RemoteWal};
+use super::remote_wal::{Found, RemoteWal, Shared};
 use super::requests::{Created, Requests};
 use super::sealer::{self, SealedLog};
 use super::segments::Segments;
@@ -21,7 +20,7 @@ use crate::{OpenWalError, Wal};
 /// The logs below `log/` of an object store.
 #[derive(Clone)]
 pub struct RemoteLogs {
-    requests: Requests,
+    pub(super) requests: Requests,
 }
 
 impl RemoteLogs {
@@ -54,16 +53,10 @@ impl RemoteLogs {
         life: Life,
         segments: Segments,
         found: Found,
-        written_bytes: Arc<AtomicU64>,
+        shared: Arc<Shared>,
     ) -> Arc<dyn Wal> {
         let requests = self.requests.clone();
-        Arc::new(RemoteWal::new(
-            requests,
-            segments,
-            life,
-            found,
-            written_bytes,
-        ))
+        Arc::new(RemoteWal::new(requests, segments, life, found, shared))
     }
 
     /// Creates the first object of a log, a group without records, so that other servers find the log. Returns `false`

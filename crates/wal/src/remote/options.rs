@@ -43,7 +43,22 @@ impl Default for Options {
     }
 }
 
+/// The lower limit of `live_bytes_max`, which the rows of a single flush must not use up.
+const LIVE_BYTES_MIN: u64 = 64 << 20;
+
 impl Options {
+    /// The default options, with at most about `unflushed_bytes_max` bytes of unflushed records if that is less than the
+    /// default.
+    #[must_use]
+    pub fn within(unflushed_bytes_max: u64) -> Self {
+        let usual = Self::default();
+        let least = LIVE_BYTES_MIN.min(usual.live_bytes_max);
+        Self {
+            live_bytes_max: unflushed_bytes_max.clamp(least, usual.live_bytes_max),
+            ..usual
+        }
+    }
+
     /// The age at which a run of objects ends.
     pub(super) fn segment_age(&self) -> Duration {
         self.flush_after_age / 8

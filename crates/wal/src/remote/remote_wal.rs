@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, ready};
@@ -30,7 +30,16 @@ pub(super) struct RemoteWal {
     is_new: bool,
     recovered: Mutex<BTreeMap<RangeId, VecDeque<Record>>>,
     old: Mutex<OldLogs>,
-    written_bytes: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+}
+
+/// What a storage shares with the WALs that it opened.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// See [`crate::WalStorage::written_bytes`].
+    pub(super) written_bytes: AtomicU64,
+    /// Whether the newest WAL ended by a clean stop, which seals its log.
+    pub(super) has_ended: AtomicBool,
 }
 
 /// The logs of earlier lives.
@@ -58,7 +67,7 @@ impl RemoteWal {
         mut segments: Segments,
         life: Life,
         found: Found,
-        written_bytes: Arc<AtomicU64>,
+        shared: Arc<Shared>,
     ) -> Self {
         let last = found.records.iter();
         let last =
@@ -74,13 +83,14 @@ impl RemoteWal {
             is_new: found.is_new,
             recovered: Mutex::new(found.records),
             old: Mutex::new(found.old),
-            written_bytes,
+            shared,
         }
     }
 
     async fn append(&self) -> Result<(), AppendError> {
         let bytes = self.log.append().await?;
-        self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let written_bytes = &self.shared.written_bytes;
+        written_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -221,6 +231,7 @@ impl Wal for RemoteWal {
     fn record_end(&self) -> BoxFuture<'_, io::Result<()>> {
         async {
             let life = self.log.end().await?;
+            self.shared.has_ended.store(true, Ordering::Release);
             let sealed = sealer::seal(&self.requests, life, "clean stop").await;
             sealed.map(drop).map_err(io::Error::other)
         }

@@ -126,6 +126,39 @@ pub(super) async fn seal(
     ))))
 }
 
+/// What the seal that ends the log of `life` says; `None` if the log is not sealed. For the process that began the log:
+/// a log that was deleted counts as sealed.
+pub(super) async fn note_of_seal(
+    requests: &Requests,
+    life: Life,
+) -> Result<Option<String>, OpenWalError> {
+    let mut listing = list(requests, life).await?;
+    while listing.has_objects() {
+        let number = if listing.is_collected {
+            listing.seals().next_back()
+        } else {
+            match highest_group(requests, life, &listing).await? {
+                Some(shown) => {
+                    let end = listing.first_not_group(shown.floor);
+                    Some(end).filter(|end| listing.is_seal(*end) == Some(true))
+                }
+                None => {
+                    listing = list(requests, life).await?;
+                    continue;
+                }
+            }
+        };
+        let Some(number) = number else {
+            return Ok(None);
+        };
+        if let Some((_, note)) = read_seal(requests, life, number).await? {
+            return Ok(Some(note));
+        }
+        listing = list(requests, life).await?;
+    }
+    Ok(Some("a server that has deleted the log since".to_owned()))
+}
+
 /// Where the search for the seal starts.
 fn search_start(shown: &Shown) -> u64 {
     if keeps(Rule::SealAboveFloor) {
@@ -200,7 +233,7 @@ async fn was_created(
         return Ok(true);
     }
     for seal in listing.seals().filter(|seal| *seal > number) {
-        if let Some(header) = read_seal(requests, life, seal).await?
+        if let Some((header, _)) = read_seal(requests, life, seal).await?
             && header.floor <= number
         {
             return Ok(true);
@@ -209,12 +242,12 @@ async fn was_created(
     Ok(false)
 }
 
-/// Reads a seal; `None` if it is missing.
+/// Reads a seal and its note; `None` if it is missing.
 async fn read_seal(
     requests: &Requests,
     life: Life,
     number: u64,
-) -> Result<Option<Header>, OpenWalError> {
+) -> Result<Option<(Header, String)>, OpenWalError> {
     let path = life.path(number);
     let found = requests.get(&path, SEAL_BYTES).await;
     let Some(found) = found.map_err(fault::store_failed)? else {
@@ -224,7 +257,7 @@ async fn read_seal(
     let (header, note) = object::decode_seal(&found).map_err(unreadable)?;
     header.check_name(life, number).map_err(unreadable)?;
     tracing::debug!(%life, number, note, "found a seal");
-    Ok(Some(header))
+    Ok(Some((header, note)))
 }
 
 /// Puts a seal at the end of `sealed`, unless an object is there.

@@ -2,29 +2,35 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
+use parking_lot::Mutex;
 use partita_rt::Clock;
 
 use super::listing::Listing;
 use super::logs::RemoteLogs;
 use super::object::Group;
-use super::remote_wal::Found;
+use super::remote_wal::{Found, Shared};
 use super::segments::Segments;
-use super::{Life, Options, collector, fault};
+use super::{Life, Options, collector, fault, sealer};
 use crate::{OpenWalError, RangeId, Record, Resume, Wal, WalStorage};
 
 /// The WAL of one server in an object store. Each open begins a new life, seals the logs of all earlier lives, and
 /// inherits their records. So of two servers that use the store at the same time, at least one is fenced.
+///
+/// A fenced server stays fenced: it does not open the WAL again, which would fence the server that has taken over. A
+/// server whose requests failed for another reason does.
 pub struct RemoteStorage {
     logs: RemoteLogs,
     options: Options,
     clock: Arc<dyn Clock>,
-    /// See [`WalStorage::written_bytes`].
-    written_bytes: Arc<AtomicU64>,
+    /// The newest life of this process. Only another process seals its log: the next open of this process begins a life
+    /// before it seals.
+    own: Mutex<Option<Life>>,
+    shared: Arc<Shared>,
 }
 
 impl RemoteStorage {
@@ -35,7 +41,8 @@ impl RemoteStorage {
             logs: RemoteLogs::new(store, options),
             options,
             clock,
-            written_bytes: Arc::default(),
+            own: Mutex::default(),
+            shared: Arc::default(),
         }
     }
 
@@ -55,8 +62,27 @@ impl RemoteStorage {
         }
     }
 
+    /// Fails if another process has sealed the newest log of this one.
+    async fn check_fence(&self) -> Result<(), OpenWalError> {
+        let own = *self.own.lock();
+        let has_ended = self.shared.has_ended.load(Ordering::Acquire);
+        let Some(own) = own.filter(|_| !has_ended) else {
+            return Ok(());
+        };
+        let note = sealer::note_of_seal(&self.logs.requests, own).await?;
+        note.map_or(Ok(()), |note| {
+            Err(OpenWalError::Fenced {
+                log: format!("the log of life {own}"),
+                note,
+            })
+        })
+    }
+
     async fn open_wal(&self) -> Result<Arc<dyn Wal>, OpenWalError> {
+        self.check_fence().await?;
         let own = self.begin().await?;
+        *self.own.lock() = Some(own);
+        self.shared.has_ended.store(false, Ordering::Release);
         let mut others = self.logs.list().await?;
         others.remove(&own);
         let mut found = Found {
@@ -69,17 +95,17 @@ impl RemoteStorage {
             if collector::is_expired(&listing, now) {
                 found.old.expired.push(life);
             }
-            self.inherit(life, &listing, &mut segments, &mut found)
+            self.inherit((own, life), &listing, &mut segments, &mut found)
                 .await?;
         }
-        let written_bytes = Arc::clone(&self.written_bytes);
-        Ok(self.logs.wal(own, segments, found, written_bytes))
+        let shared = Arc::clone(&self.shared);
+        Ok(self.logs.wal(own, segments, found, shared))
     }
 
-    /// Seals and reads the log of an earlier life.
+    /// Seals and reads the log of another life. The seal says which life takes over.
     async fn inherit(
         &self,
-        life: Life,
+        (own, life): (Life, Life),
         listing: &Listing,
         segments: &mut Segments,
         found: &mut Found,
@@ -87,7 +113,8 @@ impl RemoteStorage {
         if listing.is_collected {
             return Ok(());
         }
-        let sealed = self.logs.seal(life, "the next life of the server").await?;
+        let note = format!("life {own}, the next life of the server");
+        let sealed = self.logs.seal(life, &note).await?;
         let groups = self.logs.reader(life).read_groups(&sealed).await?;
         segments.continue_in(life, sealed.floor);
         for group in groups {
@@ -129,6 +156,6 @@ impl WalStorage for RemoteStorage {
     }
 
     fn written_bytes(&self) -> u64 {
-        self.written_bytes.load(Ordering::Relaxed)
+        self.shared.written_bytes.load(Ordering::Relaxed)
     }
 }

@@ -99,13 +99,26 @@ pub struct Listening {
 }
 
 /// The location of the data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreInfo {
-    /// `directory` or `memory`.
+    /// `directory`, `object_store` or `memory`.
     pub kind: String,
-    /// The absolute path; absent if the data is in memory.
+    /// The absolute path of a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The URL of an object store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The URL of the object store of the log, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_url: Option<String>,
+    /// The id of an object store; absent until it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// How far the clock of the machine was ahead of that of the object store at the start, in seconds; negative if it
+    /// was behind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ahead_seconds: Option<i64>,
 }
 
 /// The load of all ranges in the last complete window of ten seconds.

@@ -142,7 +142,8 @@ impl StatusPage<'_> {
 
     fn store(&self) -> String {
         let Status { store, process, .. } = self.status;
-        let place = store.path.as_deref().unwrap_or(&store.kind);
+        let place = store.path.as_deref().or(store.url.as_deref());
+        let place = place.unwrap_or(&store.kind);
         let stored = self.engine().and_then(|engine| engine.stored.as_ref());
         let files = stored.map(|stored| {
             let [live, replaced, log] =

@@ -217,8 +217,9 @@ impl World {
             }
             Action::Started(Ok(())) => "started".to_owned(),
             Action::Started(Err(why)) => format!("not started: {why}"),
-            Action::Replace { old, new } => {
-                format!("replace {} by {}", list(&old), spec_list(&new))
+            Action::Announce => {
+                let ranges: Vec<RangeSpec> = self.state.record().specs().collect();
+                format!("announce {}", spec_list(&ranges))
             }
             Action::Detach(range) => format!("detach {range}"),
             Action::GrantLock(job) => format!("{job}: holds the change lock"),

@@ -58,3 +58,43 @@ async fn a_crash_loses_no_acknowledged_rows() {
             .unwrap();
     }
 }
+
+/// The older of two servers acknowledges nothing after the newer one has taken over, and says who did.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_store_is_taken_over_is_fenced() {
+    let bucket = Bucket::default();
+    let older = bucket.open().await;
+    commit(&*older, put("one", "1")).await.unwrap();
+    let newer = bucket.open().await;
+    // Before the older one notices, its write fails.
+    let lost = commit(&*older, put("lost", "1")).await;
+    assert!(lost.is_err());
+    let by = older.set.fenced().await;
+    assert_eq!(
+        &*by,
+        "another server has taken over the log of life 0000000000000001: \
+         it was sealed by life 0000000000000002, the next life of the server"
+    );
+    assert_eq!(older.set.health(), Health::Fenced);
+    let refused = commit(&*older, put("lost", "2")).await;
+    assert_eq!(refused, Err(Refusal::Closed.into()));
+    assert!(matches!(older.get(b"one").await, Err(ReadError::Closed)));
+
+    commit(&*newer, put("two", "2")).await.unwrap();
+    let seen = rows(&*newer, KeyRange::all(), 10).await;
+    assert_eq!(seen.len(), 2);
+    older.close().await;
+    commit(&*newer, put("three", "3")).await.unwrap();
+    assert_eq!(newer.set.health(), Health::Healthy);
+}
+
+/// A server that does not write finds out by the manifests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_server_notices_that_it_is_fenced() {
+    let bucket = Bucket::default();
+    let older = bucket.open().await;
+    commit(&*older, put("one", "1")).await.unwrap();
+    let newer = bucket.open().await;
+    older.set.fenced().await;
+    assert_eq!(newer.set.health(), Health::Healthy);
+}

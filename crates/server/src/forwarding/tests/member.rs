@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use partita_cluster::LocalCoordinator;
 use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{Address, ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::{MachineNetwork, Network};
@@ -189,7 +190,11 @@ impl Member {
 
     /// Opens the store and serves it. The map does not know it yet.
     pub(super) async fn host(&self, tenure: u64) {
-        let services = self.server.open_store().await.unwrap();
+        let services = self
+            .server
+            .open_store(Arc::new(LocalCoordinator::default()))
+            .await
+            .unwrap();
         self.serve(services, tenure);
     }
 

@@ -10,7 +10,7 @@ use partita_peer::{ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::MachineNetwork;
 use partita_rt::{ManualClock, Tasks};
 
-use crate::forwarding::{Owner, RegistryRouting, Routing, RoutingKey};
+use crate::forwarding::{Owner, RegistryRouting, Routing, RoutingKey, STORE};
 
 const KEY: RoutingKey<'static> = RoutingKey {
     service: ServiceId::Queue,
@@ -75,6 +75,12 @@ impl World {
         lease
     }
 
+    /// Writes the key of the manager, which ends with its lease.
+    async fn elect(&self, name: &str, life: LeaseId) -> Revision {
+        let value = format!(r#"{{"format":1,"name":"{name}","life":"{:016x}"}}"#, life.0);
+        self.put("manager", value, Some(life)).await
+    }
+
     /// Writes the key of the only range.
     async fn assign(&self, state: &str, name: &str, life: LeaseId) -> Revision {
         let value = format!(
@@ -86,22 +92,26 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_owner_of_a_range_is_a_living_server_that_serves_it() {
+async fn the_store_is_at_the_manager_that_serves_all_ranges() {
     let tasks = Tasks::new();
     let world = World::new(&tasks);
     let place = || world.routing.place(&KEY);
-    assert!(matches!(place().owner, Owner::Nobody) && place().range.is_none());
+    assert!(matches!(place().owner, Owner::Nobody));
     let here = world.join("a", "10.0.0.1:10011").await;
     let there = world.join("b", "10.0.0.2:10011").await;
     assert!(world.routing.has_map());
 
-    let revision = world.assign("opening", "b", there).await;
+    let term = world.elect("b", there).await;
     assert!(matches!(place().owner, Owner::Nobody));
-    assert_eq!(place().range, Some(RangeId(7)));
-    assert_eq!(place().tenure, Tenure(revision.0));
+    assert_eq!(
+        (place().range, place().tenure),
+        (Some(STORE), Tenure(term.0))
+    );
+    world.assign("opening", "b", there).await;
+    assert!(matches!(place().owner, Owner::Nobody));
 
     let changed = world.routing.changed();
-    let revision = world.assign("serving", "b", there).await;
+    world.assign("serving", "b", there).await;
     changed.await;
     match place().owner {
         Owner::There(peer) => {
@@ -110,18 +120,22 @@ async fn the_owner_of_a_range_is_a_living_server_that_serves_it() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(world.routing.newest(RangeId(7)), Tenure(revision.0));
+    // Later changes do not begin another tenure.
+    assert_eq!(place().tenure, Tenure(term.0));
+    assert_eq!(world.routing.newest(STORE), Tenure(term.0));
     assert_eq!(world.routing.newest(RangeId(8)), Tenure(0));
 
-    // The key of the range remains when the lease of its owner ends.
+    // The key of the range remains when the lease of the manager ends.
     let changed = world.routing.changed();
     world.registry.revoke(there).await.unwrap();
     changed.await;
     assert!(matches!(place().owner, Owner::Nobody));
 
+    world.elect("a", here).await;
+    assert!(matches!(place().owner, Owner::Nobody));
     world.assign("serving", "a", here).await;
     assert!(matches!(place().owner, Owner::Here));
-    // Another life of this server does not serve it.
+    // The range of another life of this server.
     world.assign("serving", "a", there).await;
     assert!(matches!(place().owner, Owner::Nobody));
 }
@@ -131,6 +145,7 @@ async fn a_server_without_an_address_is_not_asked() {
     let tasks = Tasks::new();
     let world = World::new(&tasks);
     let there = world.join("b", "nowhere").await;
+    world.elect("b", there).await;
     world.assign("serving", "b", there).await;
     assert!(matches!(world.routing.place(&KEY).owner, Owner::Nobody));
 }

@@ -162,3 +162,54 @@ async fn of_two_servers_that_open_at_the_same_time_at_most_one_appends() {
     let wal = open(&one).await;
     assert_eq!(recovered_ids(&*wal, RANGE).len(), appended);
 }
+
+/// The WAL of a storage.
+async fn opened(storage: &RemoteStorage, resume: Resume) -> Arc<dyn crate::Wal> {
+    storage.open(resume).await.unwrap()
+}
+
+/// A storage whose log another one has sealed does not open again, also after the other has collected the log.
+#[tokio::test]
+async fn a_fenced_server_does_not_take_the_log_back() {
+    let faults = FaultyStore::calm();
+    let storage = || RemoteStorage::new(faults.store(), Arc::new(SystemClock), OPTIONS);
+    let older = storage();
+    let wal = opened(&older, Resume::AfterStop).await;
+    append(&*wal, 1..=2).await;
+    // A failure that is no fence.
+    let wal = opened(&older, Resume::AfterFailure).await;
+    append(&*wal, 3..=3).await;
+
+    let newer = storage();
+    let heir = opened(&newer, Resume::AfterStop).await;
+    assert_eq!(recovered_ids(&*heir, RANGE), [1, 2, 3]);
+    for _ in 0..2 {
+        let refused = older.open(Resume::AfterFailure).await.err().unwrap();
+        let OpenWalError::Fenced { log, note } = &refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(log, "the log of life 0000000000000002");
+        assert_eq!(note, "life 0000000000000003, the next life of the server");
+        heir.release(RANGE, WalId(3));
+        heir.maintain().await.unwrap();
+    }
+    append(&*heir, 4..=4).await;
+    assert!(
+        stored(&faults, Life(2))
+            .await
+            .iter()
+            .any(|name| name == "collected")
+    );
+}
+
+/// A clean stop seals the log of the server itself.
+#[tokio::test]
+async fn a_stopped_server_is_not_fenced() {
+    let faults = FaultyStore::calm();
+    let storage = RemoteStorage::new(faults.store(), Arc::new(SystemClock), OPTIONS);
+    let wal = opened(&storage, Resume::AfterStop).await;
+    append(&*wal, 1..=1).await;
+    wal.record_end().await.unwrap();
+    let wal = opened(&storage, Resume::AfterStop).await;
+    assert_eq!(recovered_ids(&*wal, RANGE), [1]);
+}

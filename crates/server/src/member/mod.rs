@@ -6,10 +6,14 @@
 //!
 //! A process opens the store once: after it gave the store up, only a new process can open it again.
 
+mod life;
+mod start;
+
 use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use partita_cluster::Coordinator;
 use partita_peer::forward::{RangeId, Tenure};
 use partita_rt::net::Listener;
 
@@ -17,7 +21,12 @@ use crate::Server;
 use crate::config::Settings;
 use crate::environment::Environment;
 use crate::forwarding::{AnswerGate, Hosted, Membership, Routing};
-use crate::serve::{Error, Services};
+use crate::serve::{Error, Opening, Services};
+
+pub use start::JoinError;
+pub(crate) use start::start;
+
+pub(crate) use life::{Life, LifeParts};
 
 /// What a server needs to be a member of a cluster.
 pub struct MemberParts {
@@ -35,6 +44,13 @@ impl fmt::Debug for MemberParts {
     }
 }
 
+/// What serves the store when this server is elected.
+#[derive(Debug, Clone)]
+pub(crate) struct HostingParts {
+    pub(crate) opening: Arc<Opening>,
+    pub(crate) membership: Arc<Membership>,
+}
+
 impl Server {
     /// Starts a server that serves no store yet, like [`Server::start_in`]. It holds and forwards requests.
     ///
@@ -48,17 +64,31 @@ impl Server {
         Self::launch(environment, settings, Some(parts))
     }
 
+    /// # Panics
+    /// Without a membership.
+    fn hosting_parts(&self) -> HostingParts {
+        let membership = self.membership.as_ref();
+        HostingParts {
+            opening: Arc::clone(&self.opening),
+            membership: Arc::clone(membership.expect("the server is a member")),
+        }
+    }
+
     /// The cluster; `None` for an embedded server.
     pub fn membership(&self) -> Option<&Arc<Membership>> {
         self.membership.as_ref()
     }
 
-    /// Opens the store of the settings, without serving it: the tenure must be recorded before.
+    /// Opens the store of the settings, without serving it: the tenure must be recorded before. The coordinator says
+    /// which process serves each range.
     ///
     /// # Errors
     /// See [`Error`].
-    pub fn open_store(&self) -> BoxFuture<'_, Result<Services, Error>> {
-        Box::pin(self.opening.open())
+    pub fn open_store(
+        &self,
+        coordinator: Arc<dyn Coordinator>,
+    ) -> BoxFuture<'_, Result<Services, Error>> {
+        Box::pin(self.opening.open(coordinator))
     }
 
     /// Serves an open store from now on, in this tenure and behind this gate. Held requests are executed. Without a

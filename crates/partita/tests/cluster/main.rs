@@ -1,0 +1,211 @@
+//! Three servers and etcd as real processes, started by `partita cluster try`; one after the other is killed.
+//! `./test cluster` runs it.
+
+#[path = "../it/process.rs"]
+#[allow(dead_code, reason = "the tests of single servers use the rest")]
+mod process;
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use process::{command, command_on, read, rest_of_stderr};
+use tempfile::TempDir;
+
+/// The cluster. It ends with the value.
+struct Trial {
+    child: Child,
+    /// The connection strings of the servers.
+    connections: Vec<String>,
+    _folder: TempDir,
+}
+
+/// Whether the ports that `cluster try` derives from this one are free.
+fn are_free(table_port: u16) -> bool {
+    let offsets = [-1, 0, 8, 9].into_iter();
+    let ports = offsets.flat_map(|offset| [0, 100, 200].map(|step| offset + step));
+    let listeners: Result<Vec<_>, _> = ports
+        .map(|offset| TcpListener::bind(("127.0.0.1", table_port.saturating_add_signed(offset))))
+        .collect();
+    listeners.is_ok()
+}
+
+impl Trial {
+    fn start() -> Self {
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd");
+        let etcd = programs.join("etcd");
+        assert!(
+            etcd.exists(),
+            "etcd is missing: run crates/coordinator/setup"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        // Below the ports that the system gives to programs that want any.
+        let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+        let port = (first..).step_by(20).find(|port| are_free(*port)).unwrap();
+        let mut child = command()
+            .args([
+                "cluster",
+                "try",
+                "--table-port",
+                &port.to_string(),
+                "--etcd",
+            ])
+            .arg(etcd)
+            .arg("--folder")
+            .arg(folder.path().join("cluster"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let connections: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
+        if connections.len() < 3 {
+            panic!("{}", rest_of_stderr(&mut child));
+        }
+        // Nobody reads what the servers print, and a full pipe would stop them.
+        let mut talk = child.stderr.take().unwrap();
+        thread::spawn(move || std::io::copy(&mut talk, &mut std::io::stderr()));
+        Self {
+            child,
+            connections,
+            _folder: folder,
+        }
+    }
+
+    /// The process of a server, counted from 1.
+    fn process_of(&self, server: usize) -> Option<String> {
+        let id = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+        let others = std::fs::read_dir(format!("/proc/{id}/task")).ok()?;
+        let of_threads = others.filter_map(|thread| {
+            std::fs::read_to_string(thread.ok()?.path().join("children")).ok()
+        });
+        let all = of_threads.chain([children]).collect::<Vec<_>>().join(" ");
+        let flag = format!("--server-name=server-{server}");
+        let found = all.split_whitespace().find(|process| {
+            let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0)
+                .any(|word| word == flag.as_bytes())
+        });
+        found.map(str::to_owned)
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        signal(&self.child.id().to_string(), "-TERM");
+        self.child.wait().unwrap();
+    }
+}
+
+fn signal(process: &str, signal: &str) {
+    let sent = Command::new("kill").args([signal, process]).status();
+    assert!(sent.unwrap().success(), "{process} is gone");
+}
+
+/// Whether a command on the account succeeds.
+fn does(connection: &str, line: &str) -> bool {
+    read(command_on(connection, line).output().unwrap()).0 == 0
+}
+
+/// Repeats a command until it succeeds.
+fn until_done(connection: &str, line: &str) {
+    let began = Instant::now();
+    while !does(connection, line) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{line}");
+    }
+}
+
+fn rows(connection: &str) -> Vec<String> {
+    let (code, data, talk) = read(
+        command_on(connection, "query people --output jsonl")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(code, 0, "{talk}");
+    let row = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        row["PartitionKey"].as_str().unwrap().to_owned()
+    };
+    data.lines().map(row).collect()
+}
+
+/// Inserts rows through one server, one after the other, until it is told to stop. Returns those that were acknowledged,
+/// and the longest time between two.
+fn write(connection: String, name: String, stop: Arc<AtomicBool>) -> (Vec<String>, Duration) {
+    let (mut acknowledged, mut longest) = (Vec::new(), Duration::ZERO);
+    let mut last = Instant::now();
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let row = format!("{name}-{number}");
+        number += 1;
+        if does(&connection, &format!("entity insert people {row} r")) {
+            acknowledged.push(row);
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+    }
+    (acknowledged, longest)
+}
+
+/// Every server is killed once, while rows are written through the others. No acknowledged row is lost, every front
+/// shows the same rows, and a killed server comes back.
+#[test]
+fn servers_are_killed_one_after_the_other_and_nothing_is_lost() {
+    let trial = Trial::start();
+    until_done(&trial.connections[0], "table create people");
+    until_done(&trial.connections[1], "queue create jobs");
+    until_done(&trial.connections[2], "queue put jobs hello");
+
+    let mut acknowledged = Vec::new();
+    for killed in 0..3 {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers: Vec<_> = (0..3)
+            .filter(|front| *front != killed)
+            .map(|front| {
+                let (connection, stop) = (trial.connections[front].clone(), Arc::clone(&stop));
+                thread::spawn(move || write(connection, format!("{killed}-{front}"), stop))
+            })
+            .collect();
+        let process = trial.process_of(killed + 1).expect("the server runs");
+        signal(&process, "-KILL");
+        // The killed server is started again, joins, and serves as a front.
+        let again = format!("entity insert people again-{killed} r");
+        until_done(&trial.connections[killed], &again);
+        acknowledged.push(format!("again-{killed}"));
+        stop.store(true, Ordering::Relaxed);
+        for writer in writers {
+            let (rows, longest) = writer.join().unwrap();
+            assert!(
+                !rows.is_empty(),
+                "nothing was acknowledged while {killed} was dead"
+            );
+            eprintln!(
+                "server {killed} killed: {} rows, longest pause {longest:?}",
+                rows.len()
+            );
+            acknowledged.extend(rows);
+        }
+    }
+
+    for connection in &trial.connections {
+        let found = rows(connection);
+        let lost: Vec<_> = acknowledged
+            .iter()
+            .filter(|row| !found.contains(row))
+            .collect();
+        assert!(lost.is_empty(), "{lost:?}");
+    }
+    let (code, message, talk) = read(
+        command_on(&trial.connections[0], "queue get jobs")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(code, 0, "{talk}");
+    assert!(message.contains("hello"), "{message}");
+}

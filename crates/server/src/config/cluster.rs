@@ -1,0 +1,133 @@
+//! The cluster of a server, from the settings that belong together.
+
+use std::path::PathBuf;
+
+use partita_coordinator::EtcdConfig;
+use partita_peer::ServerName;
+
+use super::parts::{ClusterSettings, Place};
+use super::readers::{conflict, host, port, time};
+use super::values::{Source, Values};
+use super::{Error, catalog as c};
+
+/// The cluster; `None` without `--coordinator`. The user and the TLS files of etcd come from `variable`.
+pub(super) fn cluster(
+    values: &Values,
+    place: &Place,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<ClusterSettings>, Error> {
+    let coordinator = values.of(&c::COORDINATOR);
+    if coordinator.text.is_empty() {
+        return alone(values);
+    }
+    if !matches!(place, Place::ObjectStore(_)) {
+        let source = &coordinator.source;
+        return conflict(format!(
+            "--coordinator (from {source}) needs --store: the servers of a cluster share an object store. \
+             file:///DIR is one for the servers of one machine"
+        ));
+    }
+    let etcd = EtcdConfig::parse(&coordinator.text, variable);
+    let key = &values.of(&c::CLUSTER_KEY).text;
+    if key.is_empty() {
+        return conflict(
+            "--coordinator needs --cluster-key: create one with `partita cluster key -o cluster.key`, and copy it to \
+             every server",
+        );
+    }
+    let peer_host = host(values, &c::PEER_HOST)?;
+    let optional = |setting| Some(&values.of(setting).text).filter(|text| !text.is_empty());
+    Ok(Some(ClusterSettings {
+        etcd: etcd.map_err(|error| coordinator.invalid(error.to_string()))?,
+        key: PathBuf::from(key),
+        name: match optional(&c::SERVER_NAME) {
+            Some(name) => Some(values.read(
+                &c::SERVER_NAME,
+                "1 to 255 letters, digits and . : - _ [ ], such as HOST:PORT",
+                |_| ServerName::new(name).ok(),
+            )?),
+            None => None,
+        },
+        advertise: match optional(&c::ADVERTISE) {
+            Some(_) => host(values, &c::ADVERTISE)?,
+            None => peer_host.clone(),
+        },
+        peer_host,
+        peer_port: port(values, &c::PEER_PORT)?,
+        lease: time(values, &c::LEASE)?,
+        state_dir: optional(&c::STATE_DIR).map(PathBuf::from),
+    }))
+}
+
+/// A server without a cluster has no setting of one.
+fn alone(values: &Values) -> Result<Option<ClusterSettings>, Error> {
+    for setting in [
+        &c::CLUSTER_KEY,
+        &c::SERVER_NAME,
+        &c::PEER_HOST,
+        &c::PEER_PORT,
+        &c::ADVERTISE,
+        &c::LEASE,
+        &c::STATE_DIR,
+    ] {
+        let value = values.of(setting);
+        if value.source != Source::Default {
+            let (flag, source) = (setting.flag, &value.source);
+            return conflict(format!("--{flag} (from {source}) needs --coordinator"));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{from_flags, refused};
+    use super::*;
+    use std::time::Duration;
+
+    const STORE: (&str, &str) = ("store", "file:///shared");
+    const ETCD: (&str, &str) = ("coordinator", "etcd://h1:2379,h2");
+    const KEY: (&str, &str) = ("cluster-key", "cluster.key");
+
+    #[test]
+    fn a_cluster_has_a_store_a_coordinator_and_a_key() {
+        let settings = from_flags(&[STORE, ETCD, KEY, ("advertise", "10.0.0.7")]);
+        let cluster = settings.cluster.unwrap();
+        assert_eq!(cluster.etcd.endpoints.len(), 2);
+        assert_eq!(cluster.advertise, "10.0.0.7");
+        assert_eq!(
+            (cluster.peer_host.as_str(), cluster.peer_port),
+            ("127.0.0.1", 10011)
+        );
+        assert_eq!(
+            (cluster.name, cluster.lease),
+            (None, Duration::from_secs(2))
+        );
+    }
+
+    #[test]
+    fn what_a_cluster_lacks_is_named() {
+        for (flags, expected) in [
+            (
+                vec![ETCD, KEY],
+                "--coordinator (from flag --coordinator) needs --store",
+            ),
+            (vec![STORE, ETCD], "--coordinator needs --cluster-key"),
+            (
+                vec![STORE, KEY],
+                "--cluster-key (from flag --cluster-key) needs --coordinator",
+            ),
+            (
+                vec![STORE, KEY, ("coordinator", "h1:2379")],
+                "not a valid coordinator",
+            ),
+            (
+                vec![STORE, ETCD, KEY, ("server-name", "a b")],
+                "cluster.server-name",
+            ),
+        ] {
+            let text = refused(&flags);
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Starting a server as a member of the cluster of its settings.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, StateDirError};
+use partita_peer::{ClusterKey, Identity, InvalidName, KeyError, Peers, ServerName};
+use partita_rt::Tasks;
+
+use super::{Life, LifeParts, MemberParts};
+use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
+use crate::connect::authority;
+use crate::environment::Environment;
+use crate::forwarding::{PEER_ADDRESS, RegistryRouting};
+use crate::serve::bind;
+use crate::{Server, VERSION, serve, store};
+
+/// Where the state directories of servers are, unless a setting names one.
+const STATE_DIRS: &str = "partita-state";
+
+/// Why a server cannot be a member of its cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The cluster key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The name of the server is not valid.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// The state directory cannot be used, perhaps because another process uses it.
+    #[error(transparent)]
+    StateDir(#[from] StateDirError),
+    /// The files of TLS for etcd cannot be used.
+    #[error("cannot use the TLS files of etcd")]
+    Etcd(#[source] io::Error),
+}
+
+/// Starts a server of a cluster. It serves when this returns: it holds and forwards requests until it is elected.
+pub(crate) fn start(
+    environment: Environment,
+    settings: Settings,
+    cluster: ClusterSettings,
+    place: ObjectStorePlace,
+) -> BoxFuture<'static, Result<Server, serve::Error>> {
+    Box::pin(async move {
+        let (host, port) = (&cluster.peer_host, cluster.peer_port);
+        let (listener, address) = bind(&*environment.network, host, port, "peer-port").await?;
+        let address = authority(&cluster.advertise, address.port());
+        let name = match &cluster.name {
+            Some(name) => name.clone(),
+            None => ServerName::new(&address).map_err(JoinError::from)?,
+        };
+        // First, because a second process with this name must not get as far as the store.
+        let state_dir = state_dir(&cluster, &name);
+        drop(StateDir::open(&state_dir).map_err(JoinError::from)?);
+        let key = ClusterKey::read(&cluster.key).map_err(JoinError::from)?;
+        let clock = Arc::clone(&environment.clock);
+        let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
+        let examined = store::examine(&place, &*environment.clock).await?;
+        let registry = EtcdRegistry::new(cluster.etcd.with_store(&examined.id));
+        let registry: Arc<dyn Registry> = Arc::new(registry.map_err(JoinError::Etcd)?);
+
+        let links = Tasks::new();
+        let of_peers = partita_peer::Settings::default();
+        let acceptor = partita_peer::Server::new(&identity, of_peers.clone());
+        let network = Arc::clone(&environment.network);
+        let peers = Peers::new(identity, network, of_peers, links.clone());
+        let routes = Routes::follow(Arc::clone(&registry), &links);
+        let routing = RegistryRouting::new(routes.clone(), name.to_string(), peers);
+        let parts = MemberParts {
+            routing: Arc::new(routing),
+            acceptor: acceptor.map_err(JoinError::from)?,
+            listener,
+        };
+        let clock = Arc::clone(&environment.clock);
+        let mut server = Server::start_member(environment, settings, parts).await?;
+        let info = ServerInfo {
+            addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
+            version: VERSION.to_owned(),
+            ..ServerInfo::default()
+        };
+        let parts = LifeParts {
+            registry,
+            routes,
+            clock,
+            name: name.to_string(),
+            info,
+            ttl: cluster.lease,
+            state_dir,
+        };
+        server.lives(Life::begin(parts, server.hosting_parts(), links));
+        Ok(server)
+    })
+}
+
+fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {
+    let of_name = || PathBuf::from(STATE_DIRS).join(name.as_str().replace(':', "-"));
+    cluster.state_dir.clone().unwrap_or_else(of_name)
+}

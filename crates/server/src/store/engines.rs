@@ -1,0 +1,175 @@
+//! The databases of a server, in a directory, in an object store or in memory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use partita_engine::EngineSet;
+use partita_engine::memory::MemoryEngineSet;
+use partita_engine::slate::{self, SlateEngineSet};
+use partita_rt::place::{Client, probe};
+use partita_rt::{Clock, DataDir};
+use tokio::runtime::Handle;
+
+use super::Error;
+use super::identity::identify;
+use super::open::RemoteStore;
+use crate::config::{ObjectStorePlace, Place, Store};
+use crate::open_files;
+
+/// How often a database in an object store looks for files to merge. A burst of writes makes about ten files of level 0 in
+/// this time, half of those that it may have.
+const COMPACTION_POLL: Duration = Duration::from_secs(5);
+
+/// The databases of a server, and the store of the other objects.
+pub(super) struct Engines {
+    pub(super) databases: Arc<dyn EngineSet>,
+    pub(super) objects: Arc<dyn ObjectStore>,
+    /// The object store of the settings, if the data is in one.
+    pub(super) remote: Option<RemoteStore>,
+}
+
+/// Maximum bytes of writes in the commit pipeline: a sixteenth of the available memory, from 8 MiB (the group that is
+/// being written, and the next one) to 64 MiB.
+fn pipeline_bytes(available: u64) -> u32 {
+    let bytes = (available / 16).clamp(8 << 20, 64 << 20);
+    u32::try_from(bytes).expect("64 MiB are less than 4 GiB")
+}
+
+impl Engines {
+    /// Opens the databases of the settings. `objects` are those of a data directory, if they are not files in it.
+    pub(super) async fn open(
+        store: &Store,
+        objects: Option<Arc<dyn ObjectStore>>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, Error> {
+        let (home, remote) = match &store.place {
+            Place::Memory => return Ok(Self::in_memory()),
+            Place::Directory(path) => (in_directory(path, objects)?, None),
+            Place::ObjectStore(place) => {
+                let (home, remote) = in_object_store(place, &**clock).await?;
+                (home, Some(remote))
+            }
+        };
+        let home = slate::Home {
+            clock: Arc::clone(clock),
+            ..home
+        };
+        let objects = Arc::clone(&home.store);
+        let available = partita_rt::memory::available();
+        let usual = slate::Settings::default();
+        let settings = slate::Settings {
+            cache_bytes: store.block_cache_bytes,
+            in_flight_bytes_max: pipeline_bytes(available),
+            garbage_age: store.garbage_age,
+            reads: store.reader,
+            compaction_poll: match remote {
+                Some(_) => COMPACTION_POLL,
+                None => usual.compaction_poll,
+            },
+            ..usual
+        };
+        let opened = SlateEngineSet::in_home(home, settings).await;
+        let databases = opened.map_err(|source| Error::Open {
+            data: store.place.describe(),
+            source,
+        })?;
+        Ok(Self {
+            databases: Arc::new(databases),
+            objects,
+            remote,
+        })
+    }
+
+    fn in_memory() -> Self {
+        Self {
+            databases: Arc::new(MemoryEngineSet::new()),
+            objects: Arc::new(InMemory::new()),
+            remote: None,
+        }
+    }
+}
+
+/// Bytes of rows that are only in the log and in memory: an eighth of the available memory.
+fn unflushed_bytes_max() -> u64 {
+    partita_rt::memory::available() / 8
+}
+
+fn in_directory(path: &Path, objects: Option<Arc<dyn ObjectStore>>) -> Result<slate::Home, Error> {
+    let data = Arc::new(DataDir::open(path)?);
+    data.keep_open(open_files::data_files_max());
+    let mut home = slate::Home::in_directory_within(data, unflushed_bytes_max());
+    if let Some(objects) = objects {
+        home.store = objects;
+    }
+    Ok(home)
+}
+
+/// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
+/// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
+async fn in_object_store(
+    place: &ObjectStorePlace,
+    clock: &dyn Clock,
+) -> Result<(slate::Home, RemoteStore), Error> {
+    let runtime = Handle::current();
+    let files_client = Client::Files(runtime.clone());
+    let (files, clock_ahead_seconds) = fit_store(&place.files, &files_client, clock).await?;
+    // The log repeats its requests itself, the probe and the record need a client that does.
+    let separate = match &place.log {
+        Some(log) => Some(fit_store(log, &files_client, clock).await?.0),
+        None => None,
+    };
+    let identified = identify(&*files, separate.as_deref()).await;
+    let id = identified.map_err(|source| Error::Identity {
+        place: place.files.url(),
+        source,
+    })?;
+    let log_place = place.log.as_ref().unwrap_or(&place.files);
+    let log = opened(log_place, &Client::Log(runtime))?;
+    let settings = slate::LogSettings {
+        gap: place.log_gap,
+        unflushed_bytes_max: unflushed_bytes_max(),
+    };
+    let remote = RemoteStore {
+        id,
+        clock_ahead_seconds,
+    };
+    if let Some(note) = remote.clock_note() {
+        tracing::warn!("{note}");
+    }
+    Ok((slate::Home::in_object_store(files, log, settings), remote))
+}
+
+/// Probes an object store and reads its identity, for a server that may open it later.
+pub(crate) async fn examine(
+    place: &ObjectStorePlace,
+    clock: &dyn Clock,
+) -> Result<RemoteStore, Error> {
+    in_object_store(place, clock)
+        .await
+        .map(|(_, remote)| remote)
+}
+
+fn opened(place: &partita_rt::Place, client: &Client) -> Result<Arc<dyn ObjectStore>, Error> {
+    place.server_store(client).map_err(|source| Error::Place {
+        place: place.url(),
+        source,
+    })
+}
+
+/// Opens a store, and refuses it if its probe fails. Also returns how far the clock is ahead of the store's.
+async fn fit_store(
+    place: &partita_rt::Place,
+    client: &Client,
+    clock: &dyn Clock,
+) -> Result<(Arc<dyn ObjectStore>, i64), Error> {
+    let store = opened(place, client)?;
+    let probed = probe(&*store, clock).await;
+    let probed = probed.map_err(|source| Error::Probe {
+        place: place.url(),
+        source,
+    })?;
+    Ok((store, probed.clock_ahead_seconds))
+}
