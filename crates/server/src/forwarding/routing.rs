@@ -2,9 +2,7 @@
 
 use std::fmt::Debug;
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
-use partita_model::{KeyKind, KeyWriter};
 use partita_peer::Peer;
 use partita_peer::forward::{RangeId, ServiceId, Tenure};
 
@@ -19,22 +17,6 @@ pub struct RoutingKey<'a> {
     pub container: Option<&'a str>,
     /// PartitionKey and RowKey, if the URL has them.
     pub entity: Option<(&'a str, &'a str)>,
-}
-
-impl RoutingKey<'_> {
-    /// The key of the catalog's row: the id of the table, with which the keys of its rows begin, is not known here.
-    #[must_use]
-    pub fn catalog_key(&self) -> Bytes {
-        let kind = match self.service {
-            ServiceId::Table => KeyKind::TABLE,
-            ServiceId::Queue => KeyKind::QUEUE,
-        };
-        let container = self.container.unwrap_or_default().to_ascii_lowercase();
-        KeyWriter::new(kind, self.account.len() + container.len() + 1)
-            .text(self.account)
-            .last_text(&container)
-            .finish()
-    }
 }
 
 /// What the map says about a key.

@@ -73,7 +73,21 @@ pub(super) async fn request<'r, E: Exchange<'r>>(
         grant: grant_of(rights).ok_or(ErrorCode::InternalError)?,
         body,
     };
-    match Box::pin(send(call, membership, content, stage)).await? {
+    let ended_wait = call.ended_wait(request);
+    let answer = {
+        let mut sending = Box::pin(send(call, membership, content, stage));
+        match ended_wait {
+            None => sending.await?,
+            Some((shutdown, empty)) => tokio::select! {
+                biased;
+                answer = &mut sending => answer?,
+                // Dropping the request ends the wait at the owner. Messages that it has just taken stay hidden for a
+                // while, as if their client had disconnected.
+                () = shutdown.requested() => return Ok(Some(empty)),
+            },
+        }
+    };
+    match answer {
         Some(answer) => passed_on(call, answer).map(Some),
         None => Ok(None),
     }

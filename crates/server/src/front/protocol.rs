@@ -9,6 +9,7 @@ use crate::metrics::Operation;
 use bytes::Bytes;
 use partita_model::{AccountName, ServiceProperties};
 use partita_peer::forward::ServiceId;
+use partita_rt::Shutdown;
 use partita_service::Account;
 use partita_wire::{
     AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, ServiceSas, SharedKey, Target,
@@ -121,6 +122,12 @@ pub(super) trait Exchange<'r>: Send + Sync {
 
     /// Whether the body or the answer may be large.
     fn is_bulk(request: &Self::Authorized) -> bool;
+
+    /// The reply to a request that waits for data at another server, once this server shuts down. `None` for a request
+    /// that does not wait.
+    fn ended_wait(&self, _: &Self::Authorized) -> Option<(Shutdown, Reply)> {
+        None
+    }
 
     /// Performs the operation.
     fn run(&self, request: &Self::Authorized) -> impl Future<Output = Outcome> + Send;

@@ -24,7 +24,7 @@ impl Mortal {
             .unwrap();
         let (key, map) = (key.to_owned(), Arc::clone(map));
         let starting = async move {
-            let member = Member::start(&key, name, &map, &[]).await;
+            let member = Member::start(&key, name, &map).await;
             member.host(1).await;
             member
         };
@@ -53,7 +53,7 @@ async fn create_queue(address: SocketAddr) {
 #[tokio::test]
 async fn a_write_whose_owner_dies_is_unknown() {
     let (key, map) = (new_key(), Map::new());
-    let front = Member::start(&key, "front", &map, &[]).await;
+    let front = Member::start(&key, "front", &map).await;
     let owner = Mortal::start(&key, "owner", &map).await;
     map.set_owner(1, &owner.member);
     create_queue(front.queues()).await;
@@ -71,8 +71,8 @@ async fn a_write_whose_owner_dies_is_unknown() {
 #[tokio::test]
 async fn a_read_whose_owner_dies_is_answered_by_the_next_one() {
     let (key, map) = (new_key(), Map::new());
-    let front = Member::start(&key, "front", &map, &[]).await;
-    let next = Member::start(&key, "next", &map, &[]).await;
+    let front = Member::start(&key, "front", &map).await;
+    let next = Member::start(&key, "next", &map).await;
     next.host(2).await;
     create_table(next.tables()).await;
     assert_eq!(put_row(next.tables(), r#"{"A":2}"#).await, 204);
@@ -137,6 +137,19 @@ async fn a_long_poll_ends_with_the_owner() {
     owner.stop().await;
     assert_eq!(status(&asked.await.unwrap()), 200);
     front.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_poll_ends_with_the_front() {
+    let (_map, front, owner) = front_and_owner().await;
+    create_queue(front.queues()).await;
+    let address = front.queues();
+    let asked = tokio::spawn(async move { exchange(address, &poll()).await });
+    owner.until_for_peers(1).await;
+    front.stop().await;
+    assert_eq!(status(&asked.await.unwrap()), 200);
+    owner.until_for_peers(0).await;
+    owner.stop().await;
 }
 
 /// A page of several pieces passes through as it arrives.

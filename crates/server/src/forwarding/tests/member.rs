@@ -16,6 +16,7 @@ use crate::config::tests::from_flags;
 use crate::environment::Environment;
 use crate::forwarding::{AnswerGate, Owner, Place, Routing, RoutingKey};
 use crate::metrics::ForwardOutcome;
+use crate::serve::Services;
 use crate::{MemberParts, Server};
 
 pub(super) const RANGE: RangeId = RangeId(1);
@@ -141,13 +142,8 @@ pub(super) fn new_key() -> String {
 }
 
 impl Member {
-    /// Starts a server with an empty store in memory, unless flags say otherwise. It serves nothing yet.
-    pub(super) async fn start(
-        key: &str,
-        name: &str,
-        map: &Arc<Map>,
-        flags: &[(&str, &str)],
-    ) -> Self {
+    /// Starts a server with an empty store in memory. It serves nothing yet.
+    pub(super) async fn start(key: &str, name: &str, map: &Arc<Map>) -> Self {
         let name = ServerName::new(name).unwrap();
         let key = ClusterKey::parse(key.as_bytes()).unwrap();
         let identity = Identity::issue(key, name.clone(), Arc::new(SystemClock)).unwrap();
@@ -174,16 +170,12 @@ impl Member {
             acceptor,
             listener,
         };
-        let mut all = vec![
+        let flags = [
+            ("in-memory", "true"),
             ("table-port", "0"),
-            ("queue-port", "0"),
             ("admin-port", "0"),
         ];
-        if !flags.iter().any(|(flag, _)| *flag == "location") {
-            all.push(("in-memory", "true"));
-        }
-        all.extend_from_slice(flags);
-        let started = Server::start_member(Environment::default(), from_flags(&all), parts);
+        let started = Server::start_member(Environment::default(), from_flags(&flags), parts);
         Self {
             server: started.await.unwrap(),
             gate: Arc::new(TestGate {
@@ -206,9 +198,22 @@ impl Member {
         self.serve(services, tenure);
     }
 
-    pub(super) fn serve(&self, services: crate::serve::Services, tenure: u64) {
+    /// Serves an open store.
+    pub(super) fn serve(&self, services: Services, tenure: u64) {
         let gate = Arc::clone(&self.gate);
         self.server.host(services, RANGE, Tenure(tenure), gate);
+    }
+
+    /// Serves nothing from now on. The store stays open, so that it can be served again, as another server would after
+    /// it has opened the same store.
+    pub(super) fn pause(&self) -> Services {
+        let hosting = self.server.membership().unwrap().hosting();
+        let hosted = hosting.current().unwrap();
+        hosting.stop();
+        Services {
+            tables: Arc::clone(&hosted.tables),
+            queues: Arc::clone(&hosted.queues),
+        }
     }
 
     pub(super) fn tables(&self) -> SocketAddr {
@@ -258,8 +263,8 @@ impl Member {
 /// A front without data, and the server that has it, in tenure 1.
 pub(super) async fn front_and_owner() -> (Arc<Map>, Member, Member) {
     let (key, map) = (new_key(), Map::new());
-    let front = Member::start(&key, "front", &map, &[]).await;
-    let owner = Member::start(&key, "owner", &map, &[]).await;
+    let front = Member::start(&key, "front", &map).await;
+    let owner = Member::start(&key, "owner", &map).await;
     owner.host(1).await;
     map.set_owner(1, &owner);
     (map, front, owner)

@@ -13,6 +13,7 @@ mod gates;
 mod holding;
 mod member;
 mod moves;
+mod registry;
 mod script;
 
 use client::*;

@@ -7,23 +7,22 @@ use partita_wire::ServiceKind;
 /// Requests that come while the data moves are held by both servers, and no client sees an error.
 #[tokio::test]
 async fn held_requests_are_answered_after_a_move() {
-    let folder = tempfile::tempdir().unwrap();
-    let location = [("location", folder.path().to_str().unwrap())];
     let (key, map) = (new_key(), Map::new());
-    let old = Member::start(&key, "old", &map, &location).await;
-    let new = Member::start(&key, "new", &map, &location).await;
-    old.host(1).await;
-    map.set_owner(1, &old);
-    create_table(new.tables()).await;
-    assert_eq!(put_row(new.tables(), r#"{"A":1}"#).await, 204);
-
-    map.set_nobody(2);
+    let old = Member::start(&key, "old", &map).await;
+    let new = Member::start(&key, "new", &map).await;
+    // The new owner has the same rows.
+    for (member, tenure) in [(&new, 1), (&old, 2)] {
+        member.host(tenure).await;
+        map.set_owner(tenure, member);
+        create_table(old.tables()).await;
+        assert_eq!(put_row(new.tables(), r#"{"A":1}"#).await, 204);
+    }
+    map.set_nobody(3);
     old.server.give_up().await;
-    let services = new
-        .server
-        .open_store(Arc::new(LocalCoordinator::default()))
-        .await
-        .unwrap();
+    // It forwards requests, so it is alive and ready.
+    let health = old.server.status();
+    assert!(health.serves() && !health.is_dead());
+    let services = new.pause();
     let mut asked = Vec::new();
     for address in [old.tables(), new.tables()] {
         for row in 0..10 {
@@ -35,8 +34,8 @@ async fn held_requests_are_answered_after_a_move() {
     }
     old.until_held(10).await;
     new.until_held(10).await;
-    new.serve(services, 3);
-    map.set_owner(3, &new);
+    new.serve(services, 4);
+    map.set_owner(4, &new);
     for asked in asked {
         assert_eq!(asked.await.unwrap(), 204);
     }
@@ -55,9 +54,9 @@ async fn held_requests_are_answered_after_a_move() {
 #[tokio::test]
 async fn a_front_with_an_old_map_waits_for_the_new_one() {
     let (key, map, behind) = (new_key(), Map::new(), Map::new());
-    let front = Member::start(&key, "front", &behind, &[]).await;
-    let old = Member::start(&key, "old", &map, &[]).await;
-    let new = Member::start(&key, "new", &map, &[]).await;
+    let front = Member::start(&key, "front", &behind).await;
+    let old = Member::start(&key, "old", &map).await;
+    let new = Member::start(&key, "new", &map).await;
     old.host(1).await;
     behind.set_owner(1, &old);
     create_table(front.tables()).await;
@@ -82,8 +81,8 @@ async fn a_front_with_an_old_map_waits_for_the_new_one() {
 #[tokio::test]
 async fn an_owner_that_the_map_does_not_know_yet_serves() {
     let (key, map) = (new_key(), Map::new());
-    let owner = Member::start(&key, "owner", &map, &[]).await;
-    let front = Member::start(&key, "front", &map, &[]).await;
+    let owner = Member::start(&key, "owner", &map).await;
+    let front = Member::start(&key, "front", &map).await;
     map.set_nobody(1);
     owner.host(2).await;
     create_table(owner.tables()).await;
@@ -100,9 +99,9 @@ async fn an_owner_that_the_map_does_not_know_yet_serves() {
 #[tokio::test]
 async fn a_request_is_forwarded_once() {
     let (key, for_front, map) = (new_key(), Map::new(), Map::new());
-    let front = Member::start(&key, "front", &for_front, &[]).await;
-    let middle = Member::start(&key, "middle", &map, &[]).await;
-    let owner = Member::start(&key, "owner", &map, &[]).await;
+    let front = Member::start(&key, "front", &for_front).await;
+    let middle = Member::start(&key, "middle", &map).await;
+    let owner = Member::start(&key, "owner", &map).await;
     owner.host(2).await;
     map.set_owner(2, &owner);
     create_table(middle.tables()).await;

@@ -4,7 +4,7 @@ use super::super::protocol::{Exchange, Protocol};
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::call::{AuthorizedRequest, Call};
-use super::{Outcome, QueueFront, Refused, authenticate, preflight};
+use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message, preflight};
 use crate::forwarding::RoutingKey;
 use crate::front::Front;
 use crate::metrics;
@@ -12,8 +12,11 @@ use bytes::Bytes;
 use hyper::{StatusCode, header};
 use partita_model::{AccountName, ServiceProperties};
 use partita_peer::forward::ServiceId;
+use partita_rt::Shutdown;
 use partita_service::Account;
-use partita_wire::queue::{Access, MESSAGE_BODY_BYTES_MAX, Operation, QueueSas, Resource};
+use partita_wire::queue::{
+    Access, MESSAGE_BODY_BYTES_MAX, MessageView, Operation, QueueSas, Resource,
+};
 use partita_wire::{
     AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, SharedKey, Target, TokenRoles,
 };
@@ -148,6 +151,14 @@ impl<'r> Exchange<'r> for Call<'r> {
             request.operation,
             Operation::GetMessages | Operation::PeekMessages | Operation::ListQueues
         )
+    }
+
+    fn ended_wait(&self, request: &AuthorizedRequest<'r>) -> Option<(Shutdown, Reply)> {
+        let waits = request.operation == Operation::GetMessages && get_messages::waits(self);
+        waits.then(|| {
+            let empty = message::reply(self, StatusCode::OK, MessageView::Get, &[]);
+            (self.front.shutdown.clone(), empty)
+        })
     }
 
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {

@@ -58,6 +58,11 @@ async fn get_within(
     }
 }
 
+/// Whether the request asks to wait.
+pub(super) fn waits(call: &Call<'_>) -> bool {
+    wait(call).is_ok_and(|wait| !wait.is_zero())
+}
+
 /// How long the request waits, by its header and within its time limit.
 fn wait(call: &Call<'_>) -> Result<Duration, Failure> {
     let Some(text) = call.head.decisive_header(&X_PARTITA_WAIT_SECONDS) else {

@@ -1,0 +1,151 @@
+//! Routes from the keys of the coordinator.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use partita_coordinator::registry::{LeaseId, Operation, Outcome, Registry, Transaction};
+use partita_coordinator::{MemoryRegistry, Revision, Routes};
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
+use partita_peer::{ClusterKey, Identity, Peers, ServerName, Settings};
+use partita_rt::net::MachineNetwork;
+use partita_rt::{ManualClock, Tasks};
+
+use crate::forwarding::{Owner, RegistryRouting, Routing, RoutingKey, STORE};
+
+const KEY: RoutingKey<'static> = RoutingKey {
+    service: ServiceId::Queue,
+    account: "account",
+    container: Some("jobs"),
+    entity: None,
+};
+
+struct World {
+    registry: Arc<MemoryRegistry>,
+    routes: Routes,
+    routing: RegistryRouting,
+}
+
+impl World {
+    /// The routes of the server `a`.
+    fn new(tasks: &Tasks) -> Self {
+        let clock = Arc::new(ManualClock::new(SystemTime::UNIX_EPOCH));
+        let registry = Arc::new(MemoryRegistry::new(clock.clone()));
+        let routes = Routes::follow(registry.clone(), tasks);
+        let name = ServerName::new("a").unwrap();
+        let identity = Identity::issue(ClusterKey::create().unwrap(), name, clock).unwrap();
+        let network = Arc::new(MachineNetwork);
+        let peers = Peers::new(identity, network, Settings::default(), tasks.clone());
+        let routing = RegistryRouting::new(routes.clone(), "a".to_owned(), peers);
+        Self {
+            registry,
+            routes,
+            routing,
+        }
+    }
+
+    /// Writes a key, and waits until the routes have it.
+    async fn put(&self, key: &str, value: String, lease: Option<LeaseId>) -> Revision {
+        let transaction = Transaction {
+            changes: vec![Operation::Put(key.to_owned(), value.into(), lease)],
+            ..Transaction::default()
+        };
+        let outcome = self.registry.commit(transaction).await.unwrap();
+        let Outcome::Committed(revision) = outcome else {
+            panic!("refused without a condition");
+        };
+        let patience = Duration::from_secs(60);
+        self.routes.reached(revision, patience).await.unwrap();
+        revision
+    }
+
+    /// A server with an address for its peers, until its lease ends.
+    async fn join(&self, name: &str, address: &str) -> LeaseId {
+        let lease = self
+            .registry
+            .grant(Duration::from_secs(2))
+            .await
+            .unwrap()
+            .lease;
+        let value = format!(
+            r#"{{"format":1,"life":"{:016x}","lease_ms":2000,"addresses":{{"peer":"{address}"}},"version":"","speaks":{{}},"roles":[],"settings":"","draining":false}}"#,
+            lease.0
+        );
+        self.put(&format!("servers/{name}"), value, Some(lease))
+            .await;
+        lease
+    }
+
+    /// Writes the key of the manager, which ends with its lease.
+    async fn elect(&self, name: &str, life: LeaseId) -> Revision {
+        let value = format!(r#"{{"format":1,"name":"{name}","life":"{:016x}"}}"#, life.0);
+        self.put("manager", value, Some(life)).await
+    }
+
+    /// Writes the key of the only range.
+    async fn assign(&self, state: &str, name: &str, life: LeaseId) -> Revision {
+        let value = format!(
+            r#"{{"format":1,"epoch":1,"start":"","state":"{state}","owner":{{"name":"{name}","life":"{:016x}"}},"logs":[]}}"#,
+            life.0
+        );
+        self.put("ranges/7", value, None).await
+    }
+}
+
+#[tokio::test]
+async fn the_store_is_at_the_manager_that_serves_all_ranges() {
+    let tasks = Tasks::new();
+    let world = World::new(&tasks);
+    let place = || world.routing.place(&KEY);
+    assert!(matches!(place().owner, Owner::Nobody));
+    let here = world.join("a", "10.0.0.1:10011").await;
+    let there = world.join("b", "10.0.0.2:10011").await;
+    assert!(world.routing.has_map());
+
+    let term = world.elect("b", there).await;
+    assert!(matches!(place().owner, Owner::Nobody));
+    assert_eq!(
+        (place().range, place().tenure),
+        (Some(STORE), Tenure(term.0))
+    );
+    world.assign("opening", "b", there).await;
+    assert!(matches!(place().owner, Owner::Nobody));
+
+    let changed = world.routing.changed();
+    world.assign("serving", "b", there).await;
+    changed.await;
+    match place().owner {
+        Owner::There(peer) => {
+            assert_eq!(peer.name().as_str(), "b");
+            assert_eq!(peer.address().to_string(), "10.0.0.2:10011");
+        }
+        other => panic!("{other:?}"),
+    }
+    // Later changes do not begin another tenure.
+    assert_eq!(place().tenure, Tenure(term.0));
+    assert_eq!(world.routing.newest(STORE), Tenure(term.0));
+    assert_eq!(world.routing.newest(RangeId(8)), Tenure(0));
+
+    // The key of the range remains when the lease of the manager ends.
+    let changed = world.routing.changed();
+    world.registry.revoke(there).await.unwrap();
+    changed.await;
+    assert!(matches!(place().owner, Owner::Nobody));
+
+    world.elect("a", here).await;
+    assert!(matches!(place().owner, Owner::Nobody));
+    world.assign("serving", "a", here).await;
+    assert!(matches!(place().owner, Owner::Here));
+    // The range of another life of this server.
+    world.assign("serving", "a", there).await;
+    assert!(matches!(place().owner, Owner::Nobody));
+}
+
+#[tokio::test]
+async fn a_server_without_an_address_is_not_asked() {
+    let tasks = Tasks::new();
+    let world = World::new(&tasks);
+    let there = world.join("b", "nowhere").await;
+    world.elect("b", there).await;
+    world.assign("serving", "b", there).await;
+    assert!(matches!(world.routing.place(&KEY).owner, Owner::Nobody));
+}
