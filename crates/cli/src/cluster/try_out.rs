@@ -18,6 +18,9 @@ const ETCD_PATIENCE: Duration = Duration::from_secs(15);
 /// How long programs may take to end before they are killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
 
+/// A server that ends earlier, and was not killed, is not started again.
+const START_TIME: Duration = Duration::from_secs(3);
+
 /// The pause between two looks at the programs.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -94,6 +97,7 @@ impl TryCommand {
             table_port,
             flags: flags.into(),
             program: None,
+            started: Instant::now(),
             ended: None,
         };
         server.start()?;
@@ -123,7 +127,7 @@ impl Etcd {
             .args(["--listen-peer-urls", &peers])
             .args(["--initial-advertise-peer-urls", &peers])
             .args(["--initial-cluster", &format!("default={peers}")])
-            .args(["--log-level", "error"]);
+            .args(["--logger", "zap", "--log-level", "error"]);
         let program = Running::start(&mut command, "etcd");
         let mut etcd = Self {
             program: program.because(
@@ -150,6 +154,7 @@ struct Server {
     table_port: u16,
     flags: Vec<String>,
     program: Option<Running>,
+    started: Instant,
     /// When it was seen that it had ended.
     ended: Option<Instant>,
 }
@@ -161,7 +166,7 @@ impl Server {
         command.arg("serve").args(&self.flags);
         let program = Running::start(&mut command, &self.name);
         self.program = Some(program.because("cannot start a server")?);
-        self.ended = None;
+        (self.started, self.ended) = (Instant::now(), None);
         Ok(())
     }
 
@@ -171,6 +176,10 @@ impl Server {
             && let Some(status) = program.ended()?
         {
             let name = &self.name;
+            if status.code().is_some() && self.started.elapsed() < START_TIME {
+                let text = format!("{name} does not start ({status}): see its lines above");
+                return Err(CommandError::usage(text));
+            }
             message(&format!("{name} ended ({status}); it is started again"));
             (self.program, self.ended) = (None, Some(Instant::now()));
         }

@@ -122,11 +122,7 @@ fn until_done(connection: &str, line: &str) {
 }
 
 fn rows(connection: &str) -> Vec<String> {
-    let (code, data, talk) = read(
-        command_on(connection, "query people --output jsonl")
-            .output()
-            .unwrap(),
-    );
+    let (code, data, talk) = read(command_on(connection, "export people -").output().unwrap());
     assert_eq!(code, 0, "{talk}");
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
