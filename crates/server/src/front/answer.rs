@@ -108,7 +108,7 @@ async fn handle<'r, E: Exchange<'r>>(
         Some(access) => access,
         None => match forward::resolve(call, &target, account, stage).await? {
             Resolved::Access(access) => access,
-            Resolved::Refused(reply) => return Ok(reply),
+            Resolved::Refused(reply) => return Ok(*reply),
         },
     };
     target.query.timeout_seconds()?;

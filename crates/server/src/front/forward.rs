@@ -37,7 +37,7 @@ pub(super) enum Resolved<A> {
     /// The rights.
     Access(A),
     /// None: the owner's answer.
-    Refused(Reply),
+    Refused(Box<Reply>),
 }
 
 /// What is sent.
@@ -133,10 +133,10 @@ pub(super) async fn resolve<'r, E: Exchange<'r>>(
         grant: Grant::Unresolved,
         body: Bytes::new(),
     };
-    if !attach(call, membership, &content.key) {
-        if let Some(answer) = Box::pin(send(call, membership, content, stage)).await? {
-            return resolved(call, answer);
-        }
+    if !attach(call, membership, &content.key)
+        && let Some(answer) = Box::pin(send(call, membership, content, stage)).await?
+    {
+        return resolved(call, answer);
     }
     // Its operation has not begun.
     stage.is_executing = false;
@@ -150,7 +150,7 @@ fn resolved<'r, E: Exchange<'r>>(call: &E, answer: Answer) -> Result<Resolved<E:
             let access = rights_of(&access.grant).and_then(E::access_of);
             Ok(Resolved::Access(access.ok_or(ErrorCode::InternalError)?))
         }
-        _ => passed_on(call, answer).map(Resolved::Refused),
+        _ => passed_on(call, answer).map(|reply| Resolved::Refused(Box::new(reply))),
     }
 }
 
