@@ -2,7 +2,7 @@
 
 use partita_model::{KeyError, KeyKind, KeyReader};
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Displays a stored key, or a bound between stored keys, for messages: account, id of the table or queue, and the
 /// quoted keys of an entity. Ids stand for names, because only the catalog knows the names. Keys of other kinds, and
@@ -55,9 +55,16 @@ impl fmt::Display for DisplayKey<'_> {
         };
         write!(f, "{} {} {}", named.account, named.noun, named.id)?;
         for text in [named.partition_key, named.row_key].into_iter().flatten() {
-            // Escapes control characters, which a log must not contain.
-            let text = text.replace('\'', "''");
-            write!(f, " '{}'", text.escape_debug())?;
+            f.write_str(" '")?;
+            for c in text.chars() {
+                match c {
+                    '\'' => f.write_str("''")?,
+                    // A log must not contain control characters.
+                    c if c.is_control() => write!(f, "{}", c.escape_default())?,
+                    c => f.write_char(c)?,
+                }
+            }
+            f.write_char('\'')?;
         }
         Ok(())
     }
@@ -78,7 +85,10 @@ mod tests {
             .finish();
         for (key, expected) in [
             (space.partition("O'Brien"), "acc table 7 'O''Brien'"),
-            (space.entity("p\n", "\u{FFFD}"), "acc table 7 'p\\n' '\u{FFFD}'"),
+            (
+                space.entity("p\n", "\u{FFFD}"),
+                "acc table 7 'p\\n' '\u{FFFD}'",
+            ),
             (space.prefix().clone(), "acc table 7"),
             (queue.header(), "acc queue 8"),
             (dropped, "acc table 9"),
@@ -88,6 +98,9 @@ mod tests {
         }
         // Without a terminator the PartitionKey cannot be read: the end of a partition.
         let end = DisplayKey(&space.partition_end("p")).to_string();
-        assert_eq!(end, " acc\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07p\\x01");
+        assert_eq!(
+            end,
+            " acc\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07p\\x01"
+        );
     }
 }
