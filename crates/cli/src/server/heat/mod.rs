@@ -15,7 +15,7 @@ use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
 use columns::{drop_unfinished, known_s, step, trim};
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows, Page};
-use partita_tools::heat::{is_idle, label, time_of_column};
+use partita_tools::heat::{is_idle, join_dropped, label, time_of_column};
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use picture::{Ink, Picture};
 use std::path::PathBuf;
@@ -113,6 +113,7 @@ impl AdminPortCommand for HeatCommand {
         match self.output.format() {
             Format::Json => output::print(&page.text)?,
             Format::Table if is_known => {
+                join_dropped(&mut heat);
                 idle = drop_idle(&mut heat);
                 let ink = Ink::new(self.color, screen.is_some());
                 output::print(&Picture::new(&heat, width).text(ink))?;

@@ -6,7 +6,7 @@ use crate::new_file;
 use crate::prelude::*;
 use partita_client::now;
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
-use partita_tools::heat::{HeatPage, html, time_of_column};
+use partita_tools::heat::{HeatPage, html, join_dropped, time_of_column};
 use partita_wire::admin::{Heat, HeatMetric};
 
 /// Columns of a map, at most.
@@ -96,7 +96,9 @@ impl HeatCommand {
                 rows,
                 ..query.clone()
             };
-            maps.push(port.heat(&query).await?.document);
+            let mut heat = port.heat(&query).await?.document;
+            join_dropped(&mut heat);
+            maps.push(heat);
         }
         Ok(maps)
     }
