@@ -34,7 +34,13 @@ pub(crate) fn remedy(error: &CommandError) -> Option<&'static str> {
         }
         _ => {}
     }
-    (client?.code() == Some(ErrorCode::AuthenticationFailed)).then_some(
-        "the account name, the key or the signature is wrong, or the clocks of both machines differ by more than 15m; check --account, --key, --sas or the connection string, and compare with `partita connect`",
-    )
+    match client?.code()? {
+        ErrorCode::AuthenticationFailed => Some(
+            "the account name, the key or the signature is wrong, or the clocks of both machines differ by more than 15m; check --account, --key, --sas or the connection string, and compare with `partita connect`",
+        ),
+        ErrorCode::InvalidResourceName | ErrorCode::OutOfRangeInput => Some(
+            "the name of a table has 3 to 63 letters and digits, and begins with a letter; that of a queue has 3 to 63 lower-case letters, digits and single hyphens; a PartitionKey or RowKey has at most 512 characters, and none of / \\ # ?",
+        ),
+        _ => None,
+    }
 }

@@ -26,6 +26,7 @@ mod balance;
 mod cluster;
 mod controller;
 mod coordinator;
+mod display_key;
 mod driver;
 mod error;
 mod host;
@@ -44,6 +45,7 @@ pub use controller::{Merged, Split};
 pub use coordinator::{
     Assignment, Coordinator, CoordinatorError, ElectedCoordinator, LocalCoordinator, RangeSpec,
 };
+pub use display_key::DisplayKey;
 pub use driver::ChangeGuard;
 pub use error::{ChangeRefused, HostError, StartError, error_chain};
 pub use host::{

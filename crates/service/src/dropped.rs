@@ -11,6 +11,7 @@ use crate::walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk, remove_keys};
 use crate::{Error, Storage, decode_record, encode_record};
 use bytes::Bytes;
 use parking_lot::Mutex;
+use partita_cluster::DisplayKey;
 use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, DateTime, KeyKind, KeyReader, KeyWriter};
 use partita_rt::Shutdown;
@@ -149,7 +150,7 @@ impl Dropped {
                 match self.sweep_container(storage, shutdown, &key, &row).await {
                     Ok(more) => left |= more,
                     Err(error) => {
-                        let (noun, key) = (self.noun, key.escape_ascii());
+                        let (noun, key) = (self.noun, DisplayKey(&key));
                         tracing::warn!(%key, %error, "failed to remove the rows of a dropped {noun}; will retry");
                         left = true;
                     }

@@ -18,6 +18,9 @@ use partita_client::{ConnectionString, Credential, Endpoint, ServiceKind};
 /// The development account of every emulator, on this machine.
 pub(super) const LOCAL: &str = "UseDevelopmentStorage=true";
 
+/// The variable with the connection string of the first table or queue.
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
 /// Endpoint and credential of an account, and the profile that named them.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
@@ -34,7 +37,7 @@ impl Place {
 
     /// The development account.
     pub(crate) fn local(service: ServiceKind) -> Result<Self, CommandError> {
-        parse(LOCAL, service)
+        parse(LOCAL, "the development account", service)
     }
 }
 
@@ -55,7 +58,7 @@ impl Environment {
     pub(super) fn of_first() -> Self {
         Self {
             profile: variable("PARTITA_PROFILE"),
-            string: variable("AZURE_STORAGE_CONNECTION_STRING"),
+            string: variable(CONNECTION_STRING),
             uses_default: true,
             file: ProfilesFile::of_user(),
         }
@@ -140,7 +143,14 @@ impl PlaceFlags<'_> {
                 .map(Some);
         }
         match &environment.string {
-            Some(string) => parse(string, self.service).map(Some),
+            Some(string) => {
+                let prefix = self.prefix.trim_end_matches('-').to_uppercase();
+                let by = match prefix.as_str() {
+                    "" => CONNECTION_STRING.to_owned(),
+                    prefix => format!("{CONNECTION_STRING}_{prefix}"),
+                };
+                parse(string, &by, self.service).map(Some)
+            }
             None => environment.default(self.service),
         }
     }
@@ -148,13 +158,14 @@ impl PlaceFlags<'_> {
     /// Endpoint and credential from the flags alone, without a profile.
     pub(crate) fn of_flags(&self) -> Result<Option<Place>, CommandError> {
         if let Some(string) = self.string {
-            return parse(string, self.service).map(Some);
+            let by = format!("--{}connection-string", self.prefix);
+            return parse(string, &by, self.service).map(Some);
         }
         let flags = [self.endpoint, self.account, self.key, self.sas];
         if flags.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let local = parse(LOCAL, self.service)?.account;
+        let local = Place::local(self.service)?.account;
         let endpoint = self.endpoint(&local.endpoint)?;
         let account = self.account.unwrap_or(endpoint.account());
         let prefix = self.prefix;
@@ -206,10 +217,11 @@ pub(super) fn variable(name: &str) -> Option<String> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-fn parse(text: &str, service: ServiceKind) -> Result<Place, CommandError> {
+/// The account of a connection string from this flag or variable.
+fn parse(text: &str, by: &str, service: ServiceKind) -> Result<Place, CommandError> {
     ConnectionString::parse_for(text, service)
         .map(Place::of)
-        .map_err(|error| CommandError::usage(error.to_string()))
+        .map_err(|error| CommandError::usage(format!("{by}: {error}")))
 }
 
 #[cfg(test)]
@@ -282,6 +294,22 @@ mod tests {
         assert_eq!(
             of(&account, Some(variable)).unwrap(),
             "https://other.table.core.windows.net SharedKey(other)"
+        );
+    }
+
+    #[test]
+    fn an_invalid_connection_string_names_its_source() {
+        let error = of(&[], Some("not a string")).unwrap_err();
+        assert!(
+            error.starts_with("AZURE_STORAGE_CONNECTION_STRING: part 1 "),
+            "{error}"
+        );
+        let error = of(&["--connection-string", "x"], None).unwrap_err();
+        assert!(error.starts_with("--connection-string: part 1 "), "{error}");
+        let error = of(&["--to-connection-string", "x"], None).unwrap_err();
+        assert!(
+            error.starts_with("--to-connection-string: part 1 "),
+            "{error}"
         );
     }
 

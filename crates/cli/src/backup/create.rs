@@ -42,7 +42,7 @@ impl Command for CreateCommand {
                 Some(name) => name,
                 None => {
                     let name = format!("backup-{}", time_digits(&port).await?);
-                    message(&format!("creating snapshot {name}"));
+                    message(&format!("the snapshot is named {name}"));
                     name
                 }
             };
@@ -53,7 +53,11 @@ impl Command for CreateCommand {
                 ..SnapshotActionParams::default()
             };
             let result = port.snapshot_job(&name, "backup", &params).await;
-            let result = result.because(not_finished(&name, place, temporary))?;
+            let result = match result {
+                // Refused before a snapshot was created: there is nothing to resume.
+                Err(error) if is_not_allowed(&error) => return Err(error.into()),
+                result => result.because(not_finished(&name, place, temporary))?,
+            };
             let json = to_json(&result)?;
             self.output.write_document(&json, Shape::Single, |output| {
                 let JobResult::BackedUp(backup) = &result else {
@@ -88,6 +92,11 @@ impl Command for CreateCommand {
             progress.finish(&end, Outcome::Done)
         })
     }
+}
+
+/// Whether the server may not write to the destination.
+fn is_not_allowed(error: &AdminError) -> bool {
+    matches!(error, AdminError::Refused { code, .. } if code == "PlaceNotAllowed")
 }
 
 /// The message for a backup that failed; for a temporary snapshot, also how to resume, because its name is generated.

@@ -4,7 +4,7 @@ mod create;
 pub(crate) mod restore;
 mod verify;
 
-use crate::command::{OrSubcommand, commands};
+use crate::command::{CommandError, OrSubcommand, commands};
 use partita_server::backup::Place;
 
 /// A backup, or a command on one.
@@ -26,6 +26,17 @@ fn parse_place(text: &str) -> Result<Place, String> {
         .to_str()
         .ok_or_else(|| "the path is not valid UTF-8".to_owned())?;
     Place::parse(path).map_err(|error| error.to_string())
+}
+
+/// Checks that the directory of a backup exists: opening a place creates a missing directory.
+fn check_exists(place: &Place) -> Result<(), CommandError> {
+    match place {
+        Place::Directory(path) if !path.is_dir() => Err(CommandError::usage(format!(
+            "no directory {}",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +63,18 @@ mod tests {
         assert_eq!(parsed("backup --to place"), (false, true));
         assert_eq!(parsed("backup nightly --to place"), (false, true));
         assert_eq!(parsed("backup verify place"), (true, false));
+    }
+
+    #[test]
+    fn a_missing_directory_is_not_created() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("missing");
+        assert!(check_exists(&Place::Directory(directory.path().to_owned())).is_ok());
+        let error = check_exists(&Place::Directory(path.clone())).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("no directory {}", path.display())
+        );
+        assert!(!path.exists());
     }
 }

@@ -1,6 +1,6 @@
 //! `partita restore --from URL --location DIR`: a data directory made from a backup.
 
-use super::parse_place;
+use super::{check_exists, parse_place};
 use crate::prelude::*;
 use partita_server::backup::{Backup, Place, restore};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Make a data directory from a backup
 #[derive(clap::Args)]
 #[command(
-    after_help = "Needs no server. Every file is checked as it is read. The data equals the snapshot, ETags and\nTimestamps included; serve it with: partita serve --location DIR"
+    after_help = "Needs no server. Every file is checked as it is read. The data equals the snapshot, ETags and Timestamps included; serve it with: partita serve --location DIR"
 )]
 pub(crate) struct RestoreCommand {
     /// The backup: a path, or a URL
@@ -37,6 +37,7 @@ impl Command for RestoreCommand {
             let place = &self.from;
             let what = || format!("cannot restore the backup in {place}");
             let directory = std::path::absolute(&self.location).because(what())?;
+            check_exists(place).because(what())?;
             let store = place.store().because(what())?;
             let backup = Backup::open(store).await.because(what())?;
             let origin = backup.origin().clone();

@@ -1,6 +1,6 @@
 //! `partita backup verify URL`: checks that a backup is complete and unchanged.
 
-use super::parse_place;
+use super::{check_exists, parse_place};
 use crate::prelude::*;
 use partita_server::backup::{Finding, Place, Verified, verify};
 use serde::Serialize;
@@ -42,6 +42,7 @@ impl Command for VerifyCommand {
         block_on(async move {
             let place = &self.url;
             let what = || format!("cannot verify the backup in {place}");
+            check_exists(place).because(what())?;
             let store = place.store().because(what())?;
             let verified = verify(&*store, &|_| {}).await.because(what())?;
             let document = VerifiedDocument {

@@ -2,7 +2,7 @@
 //! two examples for each command. The manual pages have the text of `--help`.
 
 use super::CommandLine;
-use crate::screen::{self, wrap};
+use crate::screen::{self, wrap, wrap_command};
 use clap::{Arg, Command, CommandFactory as _};
 use std::fmt::Write as _;
 
@@ -41,20 +41,32 @@ const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Flags that `-h` shows although their group has many more.
-const SHORT: [&str; 14] = [
+const SHORT: [&str; 26] = [
     "admin",
     "admin-port",
     "accounts",
     "ca",
     "connection-string",
+    "duration",
+    "html",
     "in-memory",
     "jobs",
+    "keep",
+    "keys-from",
     "location",
+    "mix",
+    "partitions",
+    "pattern",
     "prefix",
     "profile",
     "queue-port",
+    "rate",
+    "report",
     "resume",
+    "row-bytes",
+    "rows",
     "table-port",
+    "target",
     "tls",
 ];
 
@@ -80,7 +92,8 @@ fn described(command: Command, path: &str) -> Command {
         let gap = if long.is_empty() { "" } else { "\n\n" };
         let _ = write!(long, "{gap}Examples:");
         for example in &examples {
-            let _ = write!(long, "\n  {}", continued(example));
+            let lines = wrap_command(example, WIDTH - 2, 4);
+            let _ = write!(long, "\n  {}", lines.join("\n  "));
         }
     }
     let names: Vec<String> = command
@@ -117,29 +130,6 @@ fn examples(path: &str) -> impl Iterator<Item = &'static str> {
     let mut lines = EXAMPLES.lines();
     let found = lines.find(|line| *line == path).is_some();
     lines.take_while(move |line| found && line.starts_with("partita "))
-}
-
-/// A command in lines that fit: a shell joins lines that end in a backslash.
-fn continued(example: &str) -> String {
-    const LINE_MAX: usize = WIDTH - 4;
-    let mut text = String::new();
-    let mut width = 0;
-    for word in example.split(' ') {
-        if width + word.len() > LINE_MAX && !is_quoted(&text) {
-            text.push_str("\\\n      ");
-            width = 6;
-        }
-        text.push_str(word);
-        text.push(' ');
-        width += word.len() + 1;
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-/// Whether a quotation is open at the end of a text.
-fn is_quoted(text: &str) -> bool {
-    !text.matches('"').count().is_multiple_of(2)
 }
 
 /// The commands of each group, a line for each.
@@ -232,18 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn long_examples_continue_on_the_next_line() {
-        let example = format!(
-            "partita scan people --filter \"{}\" --jobs 8",
-            "a b ".repeat(20)
-        );
-        let text = continued(&example);
-        assert!(text.ends_with("\\\n      --jobs 8"), "{text}");
-        assert_eq!(text.replace("\\\n      ", ""), example);
-        assert_eq!(continued("partita scan people"), "partita scan people");
-    }
-
-    #[test]
     fn every_command_is_in_one_group() {
         let command = command();
         let grouped: Vec<&str> = GROUPS
@@ -272,6 +250,22 @@ mod tests {
             "{short}"
         );
         assert!(long.contains("--page-rows") && long.contains("Examples:\n  partita scan people"));
+        // The flags that make a stress test, in their groups.
+        let stress = command.find_subcommand_mut("stress").unwrap();
+        let short = stress.render_help().to_string();
+        for words in [
+            "\nKeys and rows:\n",
+            " --pattern ",
+            "\nLoad:\n",
+            " --rate ",
+            " --html ",
+        ] {
+            assert!(short.contains(words), "{short}");
+        }
+        assert!(
+            short.lines().count() < 80 && !short.contains("--ramp"),
+            "{short}"
+        );
         let help = command.render_help().to_string();
         for words in [
             "\nServe:\n  serve ",

@@ -138,10 +138,13 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
                 Err(error) => error.exit(),
             }
         }
-        Argv0::Azurite => AzuriteCommandLine::parse_from(arguments).serve.run(),
+        Argv0::Azurite => {
+            let serve = AzuriteCommandLine::parse_from(arguments).serve;
+            serve.like_azurite().run()
+        }
         Argv0::AzuriteTable => {
             let serve = AzuriteCommandLine::parse_from(arguments).serve;
-            serve.without_queues_by_default().run()
+            serve.like_azurite().without_queues_by_default().run()
         }
         Argv0::OtherService(name) => Err(CommandError::usage(format!(
             "{name} is not supported: this server has tables and queues; start it as azurite"

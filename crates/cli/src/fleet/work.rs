@@ -15,7 +15,7 @@ const LOOK_FOR_JOBS: Duration = Duration::from_secs(5);
 /// Work on the steps of a job, or of all running jobs
 #[derive(clap::Args)]
 #[command(
-    after_help = "Any number of workers may run, on any machine, at any time. The first Ctrl-C ends the running steps; the\nsecond stops at once, as kill -9 does: other workers then repeat the steps."
+    after_help = "Any number of workers may run, on any machine, at any time. The first Ctrl-C ends the running steps; the second stops at once, as kill -9 does: other workers then repeat the steps."
 )]
 pub(crate) struct WorkCommand {
     /// Id of the job [default: all running jobs, one after the other]

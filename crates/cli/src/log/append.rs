@@ -17,7 +17,7 @@ const REMEDY: &str = "; --create-table creates it";
 /// Append the lines of stdin to a log, as they arrive
 #[derive(clap::Args)]
 #[command(
-    after_help = "Up to 100 lines that arrive together share one request. Keys contain the time by this machine's clock. In JSON,\nPartitionKey, RowKey, Timestamp and odata.etag are ignored."
+    after_help = "Up to 100 lines that arrive together share one request. Keys contain the time by this machine's clock. In JSON, PartitionKey, RowKey, Timestamp and odata.etag are ignored."
 )]
 pub(crate) struct AppendCommand {
     /// Property that holds the line

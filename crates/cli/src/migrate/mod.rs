@@ -49,7 +49,14 @@ impl MigrationArgs {
             ..MigratorOptions::default()
         };
         let migrator = Migrator::new(connection.service.clone(), options);
-        Ok((read_directory(&self.directory)?, migrator))
+        let directory = &self.directory;
+        if !directory.is_dir() {
+            return Err(CommandError::usage(format!(
+                "there is no directory {}; --directory names that of the migrations",
+                directory.display()
+            )));
+        }
+        Ok((read_directory(directory)?, migrator))
     }
 }
 

@@ -4,7 +4,7 @@
 //! Libraries also wrap long values over several lines; here a row is always one line, so a column that does not fit is
 //! truncated.
 
-use crate::screen::truncate;
+use crate::screen::{truncate, truncate_inside};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -20,6 +20,8 @@ pub(crate) enum Align {
     Left,
     /// Numbers.
     Right,
+    /// Keys: left, and truncated in their middle, because keys often differ at their ends.
+    Key,
 }
 
 /// Widths and alignments of the columns of a table.
@@ -76,15 +78,15 @@ impl Layout {
     pub(super) fn line(&self, texts: &[String]) -> String {
         let mut line = String::new();
         for (at, (text, &(width, align))) in texts.iter().zip(&self.columns).enumerate() {
-            let text = if self.is_bounded {
-                truncate(text, width)
-            } else {
-                text.clone()
+            let text = match align {
+                _ if !self.is_bounded => text.clone(),
+                Align::Key => truncate_inside(text, width),
+                Align::Left | Align::Right => truncate(text, width),
             };
             let pad = width.saturating_sub(text.width());
             let gap = if at > 0 { GAP } else { "" };
             let _ = match align {
-                Align::Left => write!(line, "{gap}{text}{:pad$}", ""),
+                Align::Left | Align::Key => write!(line, "{gap}{text}{:pad$}", ""),
                 Align::Right => write!(line, "{gap}{:pad$}{text}", ""),
             };
         }
@@ -133,6 +135,8 @@ mod tests {
         assert!(narrow.iter().all(|line| line.width() <= 32), "{narrow:?}");
         assert!(narrow[1].contains('…') && narrow[1].ends_with("1234567"));
         assert!(narrow[0].ends_with("        N"), "{narrow:?}");
+        let of_keys = align(&rows, &[Align::Left, Align::Key, Align::Right], 32);
+        assert_eq!(of_keys[1], "p    a tex…row terminal  1234567");
         // Columns that do not fit are left out.
         assert_eq!(align(&rows, &aligns, 20)[1], "p    a text that is…");
         assert_eq!(align(&rows, &aligns, 3), ["Key", "p"]);

@@ -12,7 +12,7 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 /// Add a profile: an account by name, with its credential
 #[derive(clap::Args)]
 #[command(
-    after_help = "Keys and signatures are read from files or stdin (-), so that neither shell history nor process lists\nhave them. The emulators' account needs no key."
+    after_help = "Keys and signatures are read from files or stdin (-), so that neither shell history nor process lists have them. The emulators' account needs no key."
 )]
 pub(crate) struct AddCommand {
     /// Name: letters, digits, hyphens, dots and underscores

@@ -14,7 +14,7 @@ use partita_model::limits::MESSAGES_MAX;
 /// Show the messages of a queue's poison queue, or put them back into the queue
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  partita queue dead jobs\n  partita queue dead jobs --requeue\n\nThe poison queue of QUEUE is QUEUE-poison, as for Azure Functions. At most 32 messages can be shown, because others cannot\nbe read without receiving them."
+    after_help = "Examples:\n  partita queue dead jobs\n  partita queue dead jobs --requeue\n\nThe poison queue of QUEUE is QUEUE-poison, as for Azure Functions. At most 32 messages can be shown, because others cannot be read without receiving them."
 )]
 pub(crate) struct DeadCommand {
     /// Queue name, without -poison

@@ -20,7 +20,7 @@ const DELETES: usize = 8;
 /// Receive messages of a queue
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  partita queue get jobs -n 32 --delete --text\n  partita queue get jobs --follow --delete --max-dequeue 5 > jobs.jsonl\n\nReceived messages are hidden for --visibility, then others receive them again, unless --delete acknowledged them after\nthey were written. --follow waits at the server (Partita), or polls it with pauses of up to 1 s. A signal ends it\nsuccessfully."
+    after_help = "Examples:\n  partita queue get jobs -n 32 --delete --text\n  partita queue get jobs --follow --delete --max-dequeue 5 > jobs.jsonl\n\nReceived messages are hidden for --visibility, then others receive them again, unless --delete acknowledged them after they were written. --follow waits at the server (Partita), or polls it with pauses of up to 1 s. A signal ends it successfully."
 )]
 pub(crate) struct GetCommand {
     /// Queue name

@@ -8,7 +8,7 @@ use clap::value_parser;
 /// Move the visible messages of a queue to another queue
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: partita queue move jobs archive --create-queue\n\nEach message is deleted in FROM after it was put into TO, so an interruption loses none. Messages keep their text and\ntheir expiry, and get new ids, insertion times and dequeue counts. Hidden messages are not moved."
+    after_help = "Example: partita queue move jobs archive --create-queue\n\nEach message is deleted in FROM after it was put into TO, so an interruption loses none. Messages keep their text and their expiry, and get new ids, insertion times and dequeue counts. Hidden messages are not moved."
 )]
 pub(crate) struct MoveCommand {
     /// Queue to take messages from

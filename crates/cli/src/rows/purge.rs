@@ -10,7 +10,7 @@ use partita_tools::scan::{Emit, Keyed as _, Order, Strategy};
 /// Delete every row that matches a filter, in batches, after showing the cost
 #[derive(clap::Args)]
 #[command(
-    after_help = "A row that changes after it was found is kept. To resume after an\ninterruption, run the command again. --filter \"\" matches every row, but `partita table delete` is cheaper."
+    after_help = "A row that changes after it was found is kept. To resume after an interruption, run the command again. --filter \"\" matches every row, but `partita table delete` is cheaper."
 )]
 pub(crate) struct PurgeCommand {
     /// Table name

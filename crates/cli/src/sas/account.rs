@@ -9,7 +9,7 @@ use partita_client::{AccountSasTerms, ServiceKind};
 /// Make a shared access signature of an account
 #[derive(clap::Args)]
 #[command(
-    after_help = "Resource types: s (service: list, properties), c (container: create and delete tables and queues), o (object:\nentities and messages). An account signature cannot be revoked, except by a new account key."
+    after_help = "Resource types: s (service: list, properties), c (container: create and delete tables and queues), o (object: entities and messages). An account signature cannot be revoked, except by a new account key."
 )]
 pub(crate) struct AccountCommand {
     /// Services: t (tables), q (queues) or both

@@ -9,7 +9,7 @@ mod queue;
 mod show;
 mod table;
 
-pub(crate) use permissions::{QUEUE, TABLE, ordered};
+pub(crate) use permissions::{QUEUE, TABLE, legend, ordered};
 
 use crate::args::{Place, ValidityArgs};
 use crate::prelude::*;

@@ -64,7 +64,7 @@ pub(super) fn check(text: &str, known: &[(char, &str)]) -> Result<(), String> {
 }
 
 /// The letters with their meanings: `r (read), a (add)`.
-fn legend(known: &[(char, &str)]) -> String {
+pub(crate) fn legend(known: &[(char, &str)]) -> String {
     let each = known.iter();
     let each: Vec<String> = each
         .map(|(letter, word)| format!("{letter} ({word})"))

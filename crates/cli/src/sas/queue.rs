@@ -10,7 +10,7 @@ use partita_model::QueueName;
 /// Make a shared access signature of a queue
 #[derive(clap::Args)]
 #[command(
-    after_help = "No request is sent: the queue need not exist, and a stored policy is not looked up. Permissions and times are\neach in the signature or in its policy, not in both."
+    after_help = "No request is sent: the queue need not exist, and a stored policy is not looked up. Permissions and times are each in the signature or in its policy, not in both."
 )]
 pub(crate) struct QueueCommand {
     /// Queue name

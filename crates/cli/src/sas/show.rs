@@ -13,7 +13,7 @@ const INPUT_BYTES_MAX: u64 = 64 * 1024;
 /// Explain a shared access signature, and check it with the account key
 #[derive(clap::Args)]
 #[command(
-    after_help = "Without --check the signature itself is not checked, and no key is needed. Exit code 1: the key of the\nconnection did not make it, or it has expired. No request is sent: a stored policy is not looked up."
+    after_help = "Without --check the signature itself is not checked, and no key is needed. Exit code 1: the key of the connection did not make it, or it has expired. No request is sent: a stored policy is not looked up."
 )]
 pub(crate) struct ShowCommand {
     /// Signature, a URL or connection string with one, or `-` for stdin

@@ -10,7 +10,7 @@ use partita_model::{EntityRange, TableName, check_key};
 /// Make a shared access signature of a table
 #[derive(clap::Args)]
 #[command(
-    after_help = "The keys of the range are included. No request is sent: the table need not exist, and a stored policy is not\nlooked up. Permissions and times are each in the signature or in its policy, not in both."
+    after_help = "The keys of the range are included. No request is sent: the table need not exist, and a stored policy is not looked up. Permissions and times are each in the signature or in its policy, not in both."
 )]
 pub(crate) struct TableCommand {
     /// Table name

@@ -37,6 +37,49 @@ pub(crate) fn wrap(line: &str, width: usize, indent: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks a command into lines of at most `width` columns that a shell reads as one, all but the first indented. A word
+/// that is too wide stays whole, because the command must run as it is printed.
+pub(crate) fn wrap_command(command: &str, width: usize, indent: usize) -> Vec<String> {
+    const CONTINUED: &str = " \\";
+    let margin = " ".repeat(indent);
+    let mut lines: Vec<String> = Vec::new();
+    for word in shell_words(command) {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() + CONTINUED.len() <= width => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(last) => {
+                last.push_str(CONTINUED);
+                lines.push(format!("{margin}{word}"));
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The words of a command, with their quotes.
+fn shell_words(command: &str) -> Vec<&str> {
+    let (mut words, mut start) = (Vec::new(), 0);
+    let (mut quote, mut is_escaped) = (None, false);
+    for (at, c) in command.char_indices() {
+        match (quote, c) {
+            _ if is_escaped => is_escaped = false,
+            (None, '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, ' ') => {
+                words.extend(command.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.extend(command.get(start..));
+    words
+}
+
 /// The alternate screen of the terminal. Dropping it restores the normal screen.
 pub(crate) struct Screen(());
 
@@ -77,4 +120,26 @@ fn put(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrapped_command_is_one_command() {
+        let command = r"partita admin split 3 --table 'people' --at='O'\''Brien the 2nd' --x";
+        assert_eq!(
+            wrap_command(command, 40, 2),
+            [
+                r"partita admin split 3 --table 'people' \",
+                r"  --at='O'\''Brien the 2nd' --x"
+            ]
+        );
+        let lines = wrap_command(command, 20, 2);
+        assert!(lines.contains(&r"  --at='O'\''Brien the 2nd' \".to_owned()));
+        let joined = lines.join("\n").replace(" \\\n  ", " ");
+        assert_eq!(joined, command);
+        assert_eq!(wrap_command(command, 80, 2), [command]);
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Verify every file of a data directory, and say what is damaged, what it means and what can be done
 #[derive(clap::Args)]
 #[command(
-    after_help = "Stop the server first. Reads every file once and changes nothing. Exit code 0: sound. 1: rows are lost, or\nthe server would not start. 2: the directory could not be checked."
+    after_help = "Stop the server first. Reads every file once and changes nothing. Exit code 0: sound. 1: rows are lost, or the server would not start. 2: the directory could not be checked."
 )]
 pub(crate) struct CheckCommand {
     /// Data directory, as in `partita serve --location`

@@ -3,10 +3,12 @@
 use super::DEFAULT_ACCOUNT;
 use crate::args::admin_port::flag_for;
 use crate::prelude::*;
+use crate::screen::{wrap, wrap_command};
 use clap::value_parser;
 use partita_tools::admin::AdminPort;
 use partita_wire::admin::{AdviceKind, Hot, HotPartition, NamedKey, SplitAdvice};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// List the hottest partitions: rates, share of their range, and whether a split can help
 #[derive(clap::Args)]
@@ -31,7 +33,7 @@ impl AdminPortCommand for HotCommand {
             let admin = flag_for(&port);
             advice(hot, &admin)
                 .iter()
-                .for_each(|advice| message(advice));
+                .for_each(|advice| message(&advice.to_string()));
         }
         let found = hot.partitions.len() as u64;
         progress.finish_count(found, "partition", "partitions")
@@ -70,20 +72,59 @@ fn write_partition(
     ])
 }
 
+/// That nothing needs a split.
+pub(super) const NOT_NEEDED: &str = "not needed";
+
 /// Whether a split helps, in a few words.
 pub(super) fn split_word(hot: &HotPartition, splits: &[SplitAdvice]) -> &'static str {
     let of_range = splits.iter().find(|split| split.range == hot.range);
     match of_range.map(|split| &split.advice) {
         _ if hot.split_helps => "helps",
         Some(AdviceKind::OneHotPartition | AdviceKind::GrowsAtOneEnd) => "cannot help",
-        _ => "not needed",
+        _ => NOT_NEEDED,
+    }
+}
+
+/// What an operator can do.
+#[derive(Debug)]
+pub(super) struct Advice {
+    text: String,
+    /// The command that does it.
+    command: Option<String>,
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Self {
+        let command = None;
+        Self { text, command }
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        let mut command = self.command.iter();
+        command.try_for_each(|command| write!(f, ": {command}"))
+    }
+}
+
+impl Advice {
+    /// Lines of at most `width` columns. The command has its own, and runs as it is printed.
+    pub(super) fn lines(&self, width: usize) -> Vec<String> {
+        let Some(command) = &self.command else {
+            return wrap(&self.text, width, 2);
+        };
+        let mut lines = wrap(&format!("{}:", self.text), width, 2);
+        let command = wrap_command(command, width.saturating_sub(2), 4);
+        lines.extend(command.iter().map(|line| format!("  {line}")));
+        lines
     }
 }
 
 /// Advice on splits, and on tables that grow at one end. Its commands end in `admin`, the flag of the admin port.
-pub(super) fn advice(hot: &Hot, admin: &str) -> Vec<String> {
+pub(super) fn advice(hot: &Hot, admin: &str) -> Vec<Advice> {
     let splits = hot.splits.iter();
-    let splits = splits.filter_map(|split| split_text(split, admin));
+    let splits = splits.filter_map(|split| split_advice(split, admin));
     let growth = hot.growth.iter().filter_map(|growth| {
         let (table, advice) = (growth.table.as_ref()?, growth.advice.as_ref()?);
         Some(format!("table {table}: {advice}"))
@@ -96,27 +137,32 @@ pub(super) fn advice(hot: &Hot, admin: &str) -> Vec<String> {
             "{times}, balancing found no key at which to split a range that stayed hot or large"
         )
     });
-    splits.chain(growth).chain(unsplit).collect()
+    let texts = growth.into_iter().chain(unsplit);
+    splits.chain(texts.map(Advice::from)).collect()
 }
 
 /// The advice on a range; `None` if the range has too little load. Also `None` for a dropped table: the server deletes
 /// its rows, and no command can name it.
-fn split_text(split: &SplitAdvice, admin: &str) -> Option<String> {
+fn split_advice(split: &SplitAdvice, admin: &str) -> Option<Advice> {
     let at = split.at.as_ref().filter(|at| at.table.is_some())?;
     let (range, share) = (split.range, split.share? * 100.0);
-    match split.advice {
-        AdviceKind::Cut => Some(format!(
-            "range {range}: a split before {at} leaves {share:.0} % of its load on the left: {}",
-            split_command(range, at, admin)
-        )),
-        AdviceKind::OneHotPartition => Some(format!(
-            "range {range}: {at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
-        )),
-        AdviceKind::GrowsAtOneEnd => Some(format!(
-            "range {range}: {share:.0} % of its load is at the growing end of table {at}, which moves with each insert: no split can divide it"
-        )),
-        AdviceKind::NotEnoughLoad | AdviceKind::Other(_) => None,
-    }
+    let text = match split.advice {
+        AdviceKind::Cut => {
+            let what = format!("a split before {at} leaves {share:.0} % of its load on the left");
+            return Some(Advice {
+                text: format!("range {range}: {what}"),
+                command: Some(split_command(range, at, admin)),
+            });
+        }
+        AdviceKind::OneHotPartition => format!(
+            "{at} alone has {share:.0} % of its load, and a partition is never split: spread its rows over more PartitionKeys"
+        ),
+        AdviceKind::GrowsAtOneEnd => format!(
+            "{share:.0} % of its load is at the growing end of table {at}, which moves with each insert: no split can divide it"
+        ),
+        AdviceKind::NotEnoughLoad | AdviceKind::Other(_) => return None,
+    };
+    Some(format!("range {range}: {text}").into())
 }
 
 /// The command of the split, for a shell. With `=`, a key may begin with a hyphen.
@@ -208,6 +254,15 @@ mod tests {
             ..Hot::default()
         };
         let advice = advice(&hot, " --admin http://h:1");
+        let lines = advice[0].lines(60);
+        assert_eq!(
+            lines[2..],
+            [
+                r"  partita admin split 3 --account 'acct' --table 'people' \",
+                r"      --at='O'\''Brien' --admin http://h:1",
+            ]
+        );
+        let advice: Vec<String> = advice.iter().map(ToString::to_string).collect();
         assert_eq!(advice.len(), 5, "{advice:#?}");
         assert!(advice[0].starts_with("range 3: a split before people 'O''Brien' leaves 42 %"));
         assert!(advice[0].ends_with(
@@ -238,6 +293,6 @@ mod tests {
             splits: vec![cut],
             ..Hot::default()
         };
-        assert_eq!(advice(&hot, ""), [] as [&str; 0]);
+        assert!(advice(&hot, "").is_empty());
     }
 }

@@ -1,9 +1,10 @@
 //! `partita serve`: runs a server until a signal stops it.
 //!
 //! Prints these lines on stdout, in this order. Test frameworks wait for the lines of Azurite (its `azurite.js`), so
-//! they are the same here:
+//! they are the same here. Called as `azurite`, the first line is absent:
 //!
 //! ```text
+//! starting partita 0.1.0
 //! Azurite Queue service is starting at http://127.0.0.1:10001
 //! Azurite Table service is starting at http://127.0.0.1:10002
 //! Azurite Queue service is successfully listening at http://127.0.0.1:10001
@@ -33,14 +34,23 @@ use std::io::Write as _;
 /// Serve tables and queues until stopped by a signal
 #[derive(clap::Args)]
 #[command(
-    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding\nthe ones before. `partita config show` shows the source of each value."
+    after_help = "Settings come from defaults, a TOML file (--config), variables (PARTITA_*) and flags, each overriding the ones before. `partita config show` shows the source of each value."
 )]
 pub(crate) struct ServeCommand {
     #[command(flatten)]
     settings: SettingsArgs,
+    /// Whether the first line is Azurite's.
+    #[arg(skip)]
+    is_azurite: bool,
 }
 
 impl ServeCommand {
+    /// Prints only Azurite's lines before the server is ready.
+    pub(crate) fn like_azurite(mut self) -> Self {
+        self.is_azurite = true;
+        self
+    }
+
     /// Serves no queues unless a setting gives them a port. Azurite's table server has none, and runs beside a server
     /// of queues.
     pub(crate) fn without_queues_by_default(mut self) -> Self {
@@ -60,6 +70,9 @@ impl Command for ServeCommand {
             .thread_name("partita")
             .build()
             .because("cannot start the threads of the server")?;
+        if !self.is_azurite {
+            announce(&format!("starting partita {VERSION}\n"));
+        }
         runtime.block_on(serve(settings))?;
         Ok(Outcome::Done)
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Restore tables from a snapshot
 #[derive(clap::Args)]
 #[command(
-    after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not overwritten: use --as, or\ndelete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
+    after_help = "Restored tables have new ETags and Timestamps; types and values are exact. An existing table is not overwritten: use --as, or delete it first. A whole store keeps its ETags and Timestamps, and is served by `partita serve --location DIR`.",
     group = ArgGroup::new("what").args(["table", "all_tables", "to_directory"]).required(true)
 )]
 pub(crate) struct RestoreCommand {

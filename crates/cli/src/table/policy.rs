@@ -1,66 +1,31 @@
 //! `partita table policy list|set|remove`: the stored access policies of a table.
 
-use crate::policy::{self, RemoveArgs, SetArgs, letters};
+use crate::policy::{List, PolicyOf, PolicyOwner, Remove, Set};
 use crate::prelude::*;
 use crate::sas::TABLE;
+use partita_client::TableClient;
 
 commands! {
     pub(crate) enum PolicyCommand {
-        List(OnAccount<ListCommand>), Set(OnAccount<SetCommand>), Remove(OnAccount<RemoveCommand>),
+        List(OnAccount<PolicyOf<TableArg, List>>),
+        Set(OnAccount<PolicyOf<TableArg, Set<TableArg>>>),
+        Remove(OnAccount<PolicyOf<TableArg, Remove>>),
     }
 }
 
-/// List the stored access policies of a table
+// No doc comment, as it would become the description of the commands.
 #[derive(clap::Args)]
-pub(crate) struct ListCommand {
+pub(crate) struct TableArg {
     /// Table name
     table: String,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
-impl AccountCommand for ListCommand {
-    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let table = connection.service.table_client(&self.table);
-        policy::list(&table, self.output, progress).await
-    }
-}
+impl PolicyOwner for TableArg {
+    type Connection = Connection;
+    type Client = TableClient;
+    const LETTERS: &'static [(char, &'static str)] = TABLE;
 
-/// Add or replace a stored access policy of a table
-#[derive(clap::Args)]
-#[command(
-    after_help = "A table has at most five. A term that is missing here can be in the signature. In Azure a change takes up to 30s."
-)]
-pub(crate) struct SetCommand {
-    /// Table name
-    table: String,
-    #[command(flatten)]
-    set: SetArgs,
-    /// Letters of r (read), a (add), u (update), d (delete)
-    #[arg(long, value_name = "LETTERS", value_parser = letters(TABLE))]
-    permissions: Option<String>,
-}
-
-impl AccountCommand for SetCommand {
-    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let table = connection.service.table_client(&self.table);
-        let permissions = self.permissions.as_deref();
-        self.set.run(&table, permissions, progress).await
-    }
-}
-
-/// Remove a stored access policy of a table, which revokes its signatures
-#[derive(clap::Args)]
-pub(crate) struct RemoveCommand {
-    /// Table name
-    table: String,
-    #[command(flatten)]
-    remove: RemoveArgs,
-}
-
-impl AccountCommand for RemoveCommand {
-    async fn run(self, connection: Connection, progress: Progress) -> CommandResult {
-        let table = connection.service.table_client(&self.table);
-        self.remove.run(&table, progress).await
+    fn client(&self, connection: &Connection) -> TableClient {
+        connection.service.table_client(&self.table)
     }
 }

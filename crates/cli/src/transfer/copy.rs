@@ -10,7 +10,7 @@ use partita_tools::transfer;
 /// Copy the rows of a table to another table, of this or another account
 #[derive(clap::Args)]
 #[command(
-    after_help = "Rows of DST whose keys are not in SRC are kept. --jobs is the number of parallel reads, and of parallel\nwrites. A row that changes meanwhile is copied before or after its change; `partita diff` shows what differs then."
+    after_help = "Rows of DST whose keys are not in SRC are kept. --jobs is the number of parallel reads, and of parallel writes. A row that changes meanwhile is copied before or after its change; `partita diff` shows what differs then."
 )]
 pub(crate) struct CopyCommand {
     /// Table to read

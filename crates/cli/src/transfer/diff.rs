@@ -28,7 +28,7 @@ const COLUMNS: [&str; 6] = [
 /// Show the differences of two tables, row by row: exit code 1 if there are any
 #[derive(clap::Args)]
 #[command(
-    after_help = "Timestamps and ETags are not compared: they always differ. Numbers of different types differ. Filter, properties\nand bounds apply to both tables."
+    after_help = "Timestamps and ETags are not compared: they always differ. Numbers of different types differ. Filter, properties and bounds apply to both tables."
 )]
 pub(crate) struct DiffCommand {
     /// Table name

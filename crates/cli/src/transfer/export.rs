@@ -22,7 +22,7 @@ const STDOUT: &str = "stdout";
 /// Write the rows of a table to a file, or to several files with a manifest
 #[derive(clap::Args)]
 #[command(
-    after_help = "Rows are in key order. csv and parquet have one set of columns for all rows, which is known once all are read: rows are\nfirst stored as compressed JSON lines. See docs/format/export.md."
+    after_help = "Rows are in key order. csv and parquet have one set of columns for all rows, which is known once all are read: rows are first stored as compressed JSON lines. See docs/format/export.md."
 )]
 pub(crate) struct ExportCommand {
     /// Table to read

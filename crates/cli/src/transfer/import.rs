@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Write the rows of a file, or of an export, to a table
 #[derive(clap::Args)]
 #[command(
-    after_help = "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them, and\njson is an array of them. Names ending in .gz are compressed with gzip. Parquet files of other programs are accepted.\nRows from stdin cannot be resumed."
+    after_help = "CSV has typed columns as Azure Storage Explorer writes them; JSON lines are entities as `partita scan` prints them, and json is an array of them. Names ending in .gz are compressed with gzip. Parquet files of other programs are accepted.\nRows from stdin cannot be resumed."
 )]
 pub(crate) struct ImportCommand {
     /// File to read, directory of an export, or - for stdin

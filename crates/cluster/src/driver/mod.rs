@@ -8,6 +8,7 @@ mod start;
 
 use crate::controller::{Action, Event, JobId, Outcome, Request, State, step};
 use crate::coordinator::Coordinator;
+use crate::display_key::DisplayKey;
 use crate::error::{ChangeRefused, StartError};
 use crate::host::Host;
 use crate::map::{MapRecord, MapStore};
@@ -216,7 +217,7 @@ fn log_outcome(answer: &Result<Outcome, ChangeRefused>) {
     match answer {
         Ok(Outcome::Split(split)) => {
             let (left, right, transit) = (split.left, split.right, split.transit);
-            let at = split.at.escape_ascii();
+            let at = DisplayKey(&split.at);
             tracing::info!(%left, %right, %at, ?transit, "split a range");
         }
         Ok(Outcome::Merged(merged)) => {

@@ -2,6 +2,7 @@
 
 use super::contents::StoreContents;
 use super::store::{serving_path, version_path};
+use crate::display_key::DisplayKey;
 use partita_engine::KeyRange;
 use partita_range::{Bounds, RangeId};
 use std::fmt;
@@ -261,6 +262,6 @@ pub(super) fn keys_text(keys: &KeyRange) -> String {
 fn key_name(key: &bytes::Bytes) -> String {
     match key.is_empty() {
         true => "the beginning".to_owned(),
-        false => format!("\"{}\"", key.escape_ascii()),
+        false => format!("\"{}\"", DisplayKey(key)),
     }
 }

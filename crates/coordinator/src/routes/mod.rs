@@ -19,7 +19,8 @@ pub use table::{Stored, Table};
 /// The pause after the registry failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The current table. Clones share it; the task that follows the registry ends with the last clone.
+/// The current table. Clones share it; the task that follows the registry ends with the last clone, or at the shutdown
+/// of its tasks.
 #[derive(Clone, Debug)]
 pub struct Routes {
     newest: watch::Receiver<Arc<Table>>,
@@ -30,8 +31,10 @@ impl Routes {
     #[must_use]
     pub fn follow(registry: Arc<dyn Registry>, tasks: &Tasks) -> Self {
         let (sender, newest) = watch::channel(Arc::default());
+        let shutdown = tasks.shutdown();
         tasks.spawn("routes", async move {
             tokio::select! {
+                () = shutdown.requested() => {}
                 () = follow(&*registry, &sender) => {}
                 () = sender.closed() => {}
             }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use process::{command, command_on, read, rest_of_stderr};
+use process::{command, command_on, read, rest_of_stderr, run};
 use tempfile::TempDir;
 
 /// The cluster. It ends with the value.
@@ -22,6 +22,8 @@ struct Trial {
     child: Child,
     /// The connection strings of the servers.
     connections: Vec<String>,
+    /// The table port of the first.
+    table_port: u16,
     _folder: TempDir,
 }
 
@@ -73,11 +75,32 @@ impl Trial {
         Self {
             child,
             connections,
+            table_port: port,
             _folder: folder,
         }
     }
 
-    /// The process of a server, counted from 1.
+    /// The server that serves the store, counted from 0.
+    fn serving(&self) -> usize {
+        let began = Instant::now();
+        loop {
+            for server in 0..3 {
+                let admin = format!("http://127.0.0.1:{}", self.table_port + 8 + 100 * server);
+                let arguments = ["status", "--output", "json", "--admin", &admin];
+                let (_, data, _) = run(&arguments);
+                let status: Result<serde_json::Value, _> = serde_json::from_str(&data);
+                if status.is_ok_and(|status| status["cluster"]["serves"] == true) {
+                    return server.into();
+                }
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "no server serves"
+            );
+        }
+    }
+
+    /// The process of a server, counted from 0.
     fn process_of(&self, server: usize) -> Option<String> {
         let id = self.child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
@@ -86,7 +109,7 @@ impl Trial {
             std::fs::read_to_string(thread.ok()?.path().join("children")).ok()
         });
         let all = of_threads.chain([children]).collect::<Vec<_>>().join(" ");
-        let flag = format!("--server-name=server-{server}");
+        let flag = format!("--server-name=server-{}", server + 1);
         let found = all.split_whitespace().find(|process| {
             let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
             line.split(|byte| *byte == 0)
@@ -121,9 +144,16 @@ fn until_done(connection: &str, line: &str) {
     }
 }
 
-fn rows(connection: &str) -> Vec<String> {
-    let (code, data, talk) = read(command_on(connection, "export people -").output().unwrap());
-    assert_eq!(code, 0, "{talk}");
+/// The rows that a server shows, once it answers.
+fn until_rows(connection: &str) -> Vec<String> {
+    let began = Instant::now();
+    let data = loop {
+        let (code, data, talk) = read(command_on(connection, "export people -").output().unwrap());
+        if code == 0 {
+            break data;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{talk}");
+    };
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         row["PartitionKey"].as_str().unwrap().to_owned()
@@ -149,48 +179,100 @@ fn write(connection: String, name: String, stop: Arc<AtomicBool>) -> (Vec<String
     (acknowledged, longest)
 }
 
-/// Every server is killed once, while rows are written through the others. No acknowledged row is lost, every front
-/// shows the same rows, and a killed server comes back.
+/// Writes through the servers other than `without`, counted from 0, while `disturb` runs. Returns the acknowledged rows
+/// and the longest time without one.
+fn while_writing(
+    trial: &Trial,
+    name: &str,
+    without: usize,
+    disturb: impl FnOnce(),
+) -> (Vec<String>, Duration) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..3)
+        .filter(|front| *front != without)
+        .map(|front| {
+            let (connection, stop) = (trial.connections[front].clone(), Arc::clone(&stop));
+            thread::spawn(move || write(connection, format!("{name}-{front}"), stop))
+        })
+        .collect();
+    disturb();
+    stop.store(true, Ordering::Relaxed);
+    let (mut acknowledged, mut longest) = (Vec::new(), Duration::ZERO);
+    for writer in writers {
+        let (rows, pause) = writer.join().unwrap();
+        assert!(!rows.is_empty(), "{name}: nothing was acknowledged");
+        acknowledged.extend(rows);
+        longest = longest.max(pause);
+    }
+    eprintln!(
+        "{name}: {} rows, longest pause {longest:?}",
+        acknowledged.len()
+    );
+    (acknowledged, longest)
+}
+
+/// Servers are killed and stopped while rows are written through the others. No acknowledged row is lost, and every front
+/// shows the same rows.
 #[test]
-fn servers_are_killed_one_after_the_other_and_nothing_is_lost() {
+fn nothing_is_lost_when_servers_are_killed_and_stopped() {
     let trial = Trial::start();
     until_done(&trial.connections[0], "table create people");
     until_done(&trial.connections[1], "queue create jobs");
     until_done(&trial.connections[2], "queue put jobs hello");
-
     let mut acknowledged = Vec::new();
+
+    // Each one is killed, and started again at once.
     for killed in 0..3 {
-        let stop = Arc::new(AtomicBool::new(false));
-        let writers: Vec<_> = (0..3)
-            .filter(|front| *front != killed)
-            .map(|front| {
-                let (connection, stop) = (trial.connections[front].clone(), Arc::clone(&stop));
-                thread::spawn(move || write(connection, format!("{killed}-{front}"), stop))
-            })
-            .collect();
-        let process = trial.process_of(killed + 1).expect("the server runs");
-        signal(&process, "-KILL");
-        // The killed server is started again, joins, and serves as a front.
-        let again = format!("entity insert people again-{killed} r");
-        until_done(&trial.connections[killed], &again);
+        let name = format!("kill-{killed}");
+        let (rows, _) = while_writing(&trial, &name, killed, || {
+            signal(&trial.process_of(killed).expect("the server runs"), "-KILL");
+            until_done(
+                &trial.connections[killed],
+                &format!("entity insert people again-{killed} r"),
+            );
+        });
+        acknowledged.extend(rows);
         acknowledged.push(format!("again-{killed}"));
-        stop.store(true, Ordering::Relaxed);
-        for writer in writers {
-            let (rows, longest) = writer.join().unwrap();
-            assert!(
-                !rows.is_empty(),
-                "nothing was acknowledged while {killed} was dead"
-            );
-            eprintln!(
-                "server {killed} killed: {} rows, longest pause {longest:?}",
-                rows.len()
-            );
-            acknowledged.extend(rows);
-        }
     }
 
+    // The one that serves is killed, and not started again before another serves.
+    let serving = trial.serving();
+    let (rows, _) = while_writing(&trial, "lost", serving, || {
+        let parent = trial.child.id().to_string();
+        let process = trial.process_of(serving).expect("the server runs");
+        signal(&parent, "-STOP");
+        signal(&process, "-KILL");
+        until_done(
+            &trial.connections[(serving + 1) % 3],
+            "entity insert people after-loss r",
+        );
+        signal(&parent, "-CONT");
+    });
+    acknowledged.extend(rows);
+    acknowledged.push("after-loss".to_owned());
+    until_done(&trial.connections[serving], "entity insert people back r");
+
+    // The one that serves stands still until another serves. When it goes on, it has lost the store: what it answers
+    // then, it got from the other.
+    let serving = trial.serving();
+    let process = trial.process_of(serving).expect("the server runs");
+    let (rows, _) = while_writing(&trial, "still", serving, || {
+        signal(&process, "-STOP");
+        until_done(
+            &trial.connections[(serving + 1) % 3],
+            "entity insert people meanwhile r",
+        );
+        signal(&process, "-CONT");
+        let found = until_rows(&trial.connections[serving]);
+        assert!(
+            found.contains(&"meanwhile".to_owned()),
+            "an old row was read"
+        );
+    });
+    acknowledged.extend(rows);
+
     for connection in &trial.connections {
-        let found = rows(connection);
+        let found = until_rows(connection);
         let lost: Vec<_> = acknowledged
             .iter()
             .filter(|row| !found.contains(row))

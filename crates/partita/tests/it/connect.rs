@@ -54,8 +54,9 @@ fn connect_prints_settings_on_stdout_and_the_answer_on_stderr() {
     );
 }
 
+/// B1: what is printed was checked: the scheme of the endpoint.
 #[test]
-fn connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
+fn b1_connect_fails_if_the_printed_scheme_is_not_the_scheme_of_the_server() {
     let server = Server::start_with_admin(&["--in-memory"]);
     let (table, admin) = (server.table(), server.admin());
     let ports = ["--table-port", port(&table), "--admin-port", port(&admin)];
@@ -120,8 +121,9 @@ fn connect_takes_the_port_of_the_running_server_where_none_is_chosen() {
     assert!(data.contains(&endpoints), "{data}");
 }
 
+/// B1: another service at the port is not called a server.
 #[test]
-fn connect_fails_if_the_endpoint_is_not_a_table_service() {
+fn b1_connect_fails_if_the_endpoint_is_not_a_table_service() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let answering = std::thread::spawn(move || {

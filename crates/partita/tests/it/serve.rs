@@ -23,6 +23,7 @@ fn start_and_end_are_printed_as_azurite_prints_them() {
     assert_eq!(
         server.start,
         [
+            format!("starting partita {version}"),
             "Azurite Queue service is starting at http://127.0.0.1:0".to_owned(),
             "Azurite Table service is starting at http://127.0.0.1:0".to_owned(),
             format!("Azurite Queue service is successfully listening at http://{queue}"),

@@ -388,6 +388,42 @@ fn rows_of_a_scan_can_be_inserted_unchanged() {
     assert!(code == 2 && talk.contains("EntityAlreadyExists"), "{talk}");
 }
 
+/// The service says only that a name or a key is refused; the rule follows.
+#[test]
+fn refused_names_and_keys_are_followed_by_the_rule() {
+    let world = World::new();
+    assert_eq!(world.run("table create people").0, 0);
+    for (line, refusal, rule) in [
+        (
+            "table create a",
+            "OutOfRangeInput",
+            "3 to 63 letters and digits",
+        ),
+        (
+            "table create 1abc",
+            "InvalidResourceName",
+            "begins with a letter",
+        ),
+        (
+            "queue create Bad",
+            "InvalidResourceName",
+            "lower-case letters",
+        ),
+        (
+            "entity insert people a/b c",
+            "OutOfRangeInput",
+            "none of / \\ # ?",
+        ),
+    ] {
+        let (code, _, talk) = world.run(line);
+        assert_eq!(code, 2, "{line}");
+        assert!(
+            talk.contains(refusal) && talk.contains(rule),
+            "{line}: {talk}"
+        );
+    }
+}
+
 #[test]
 fn manual_pages_have_every_command() {
     let world = World::new();

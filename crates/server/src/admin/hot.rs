@@ -17,23 +17,46 @@ use crate::status::OpenStore;
 const LIMIT: usize = 20;
 /// The maximum number of partitions in the answer.
 const LIMIT_MAX: usize = 1_000;
-/// A range with fewer requests a second, and less use of the processors than [`CORES_MIN`], gets no advice: a split
-/// costs more than it gains.
-const REQUESTS_PER_SECOND_MIN: f64 = 50.0;
-/// Processors that the requests of a range use, from which on it gets advice.
-const CORES_MIN: f64 = 0.1;
+/// The load from which on a range gets advice: either of the two is enough. A split or other keys change little below a
+/// twentieth of the requests, or half of the processor time, at which `--balance load` splits. An import of some thousand
+/// rows is below both, averaged over a window.
+const FLOOR: Floor = Floor {
+    requests_per_second: 250.0,
+    cores: 0.25,
+};
+
+/// A load of a range in the last window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Floor {
+    requests_per_second: f64,
+    /// Processors that the requests use.
+    cores: f64,
+}
 
 /// The hottest partitions; for each range, the advice on splits and the growth of tables. `balances` is whether the
 /// server splits hot ranges automatically.
 pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
     let params = Params::new(query, &["limit"])?;
     let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
+    Answer::ok(&hottest(store, limit, balances, FLOOR).await?)
+}
+
+async fn hottest(
+    store: &OpenStore,
+    limit: usize,
+    balances: bool,
+    floor: Floor,
+) -> Result<Hot, Answer> {
     let (cluster, names) = (&store.cluster, names(store).await?);
     let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
         let heat = served.range.heat();
-        let advice = advice(cluster, served, &names);
+        let is_quiet = floor.is_above(cluster, served);
+        let advice = match is_quiet {
+            true => heat::SplitAdvice::NotEnoughLoad,
+            false => advice(served, &names),
+        };
         // Dropped tables are left out below, so all partitions are asked for.
         let hottest = heat.hot_partitions(LIMIT_MAX);
         let entry = |hot| partition(cluster, served, hot, &advice, &names);
@@ -44,14 +67,14 @@ pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) 
         let tables = heat.growth();
         let tables = tables
             .iter()
-            .map(|table| growth_advice(served, table, &names));
+            .map(|table| growth_advice(served, table, &names, is_quiet));
         growth.extend(tables.filter(|growth| growth.table.is_some()));
     }
     // Each range's partitions are sorted already; a stable sort keeps key order where loads are equal.
     partitions.sort_by_key(|partition| std::cmp::Reverse(partition.load));
     partitions.truncate(limit);
     let (no_split_key, balanced) = cluster.balance_counts();
-    Answer::ok(&Hot {
+    Ok(Hot {
         partitions,
         splits,
         growth,
@@ -61,14 +84,22 @@ pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) 
     })
 }
 
-/// The advice on a range: none for a range with little load, and none at a key of a dropped table or queue, whose load
-/// has ended.
-fn advice(cluster: &Cluster, served: &Served, names: &Names) -> heat::SplitAdvice {
-    let id = served.range.id();
-    let requests = cluster.last_window(id).map(|window| rate(&window));
-    if is_quiet(requests, cluster.last_cores(id)) {
-        return heat::SplitAdvice::NotEnoughLoad;
+impl Floor {
+    /// Whether a range has less load. Its load is unknown, and so too low, before the first window ends.
+    fn is_above(self, cluster: &Cluster, served: &Served) -> bool {
+        let id = served.range.id();
+        let requests = cluster.last_window(id).map(|window| rate(&window));
+        self.is_above_load(requests, cluster.last_cores(id))
     }
+
+    fn is_above_load(self, requests_per_second: Option<f64>, cores: Option<f64>) -> bool {
+        requests_per_second.unwrap_or_default() < self.requests_per_second
+            && cores.unwrap_or_default() < self.cores
+    }
+}
+
+/// The advice on a range: none at a key of a dropped table or queue, whose load has ended.
+fn advice(served: &Served, names: &Names) -> heat::SplitAdvice {
     let advice = served.range.heat().split_point();
     let at = match &advice {
         heat::SplitAdvice::Cut { key, .. } => named_key(key, names),
@@ -80,13 +111,6 @@ fn advice(cluster: &Cluster, served: &Served, names: &Names) -> heat::SplitAdvic
         Some(key) if !exists(&key) => heat::SplitAdvice::NotEnoughLoad,
         _ => advice,
     }
-}
-
-/// Whether a range has too little load for advice, by its requests a second and the processors that they use. Before
-/// the first window both are unknown; then the number of samples decides.
-fn is_quiet(requests_per_second: Option<f64>, cores: Option<f64>) -> bool {
-    requests_per_second.is_some_and(|requests| requests < REQUESTS_PER_SECOND_MIN)
-        && cores.is_none_or(|cores| cores < CORES_MIN)
 }
 
 fn partition(
@@ -175,9 +199,15 @@ fn split_advice(served: &Served, advice: &heat::SplitAdvice, names: &Names) -> S
     }
 }
 
-/// How a table grows in a range, with advice if its growth defeats balancing.
-fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &Names) -> GrowthAdvice {
+/// How a table grows in a range, with advice if its growth defeats balancing, and the range is not quiet.
+fn growth_advice(
+    served: &Served,
+    growth: &heat::TableGrowth,
+    names: &Names,
+    is_quiet: bool,
+) -> GrowthAdvice {
     let end = match growth.pattern {
+        _ if is_quiet => None,
         Pattern::AppendOnly => Some("last"),
         Pattern::PrependOnly => Some("first"),
         Pattern::Spread => None,
@@ -202,21 +232,34 @@ fn growth_advice(served: &Served, growth: &heat::TableGrowth, names: &Names) -> 
 #[cfg(test)]
 mod tests {
     use super::super::tests::{Heated, documented};
-    use super::is_quiet;
+    use super::{FLOOR, Floor, hottest};
     use partita_wire::admin::Hot;
     use serde_json::Value;
+
+    /// The document, as for load above the floor: in tests no window ends.
+    async fn hot_of(heated: &Heated) -> Value {
+        let floor = Floor {
+            requests_per_second: 0.0,
+            cores: 0.0,
+        };
+        let status = heated.server.status();
+        let hot = hottest(status.open().unwrap(), 20, false, floor).await;
+        let hot = serde_json::to_value(hot.ok().unwrap()).unwrap();
+        documented::<Hot>(&hot);
+        hot
+    }
 
     #[tokio::test]
     async fn the_hottest_partitions_come_first_with_advice() {
         let heated = Heated::start(None).await;
         let (_, idle) = heated.get("/admin/v1/hot").await;
+        documented::<Hot>(&idle);
         assert_eq!(idle["partitions"], Value::Array(Vec::new()));
         assert_eq!(idle["splits"][0]["advice"], "not_enough_load");
 
         heated.insert("a", 400).await;
         heated.insert("b", 100).await;
-        let (_, hot) = heated.get("/admin/v1/hot").await;
-        documented::<Hot>(&hot);
+        let hot = hot_of(&heated).await;
         let [first, second] = [&hot["partitions"][0], &hot["partitions"][1]];
         assert_eq!(first["partition"]["partition_key"], "a");
         assert_eq!(
@@ -234,6 +277,7 @@ mod tests {
         heated.insert("c", 400).await;
         let (_, hot) = heated.get("/admin/v1/hot?limit=2").await;
         assert_eq!(hot["partitions"].as_array().unwrap().len(), 2);
+        let hot = hot_of(&heated).await;
         assert_eq!(hot["partitions"][0]["split_helps"], true);
         assert_eq!(hot["splits"][0]["advice"], "cut");
         let (status, refused) = heated.get("/admin/v1/hot?limit=0").await;
@@ -244,19 +288,20 @@ mod tests {
         heated.server.stop().await;
     }
 
-    /// B3: at a few requests a second there is nothing to advise.
+    /// B3: at a few requests a second, or just after an import, there is nothing to advise.
     #[test]
     fn b3_advice_needs_load() {
         for (requests, cores, expected) in [
             (Some(12.0), Some(0.01), true),
+            (Some(108.0), Some(0.12), true),
             (Some(12.0), None, true),
+            (None, None, true),
             // Few requests that read many rows.
             (Some(12.0), Some(0.5), false),
-            (Some(50.0), Some(0.01), false),
-            (None, None, false),
+            (Some(250.0), Some(0.01), false),
         ] {
             assert_eq!(
-                is_quiet(requests, cores),
+                FLOOR.is_above_load(requests, cores),
                 expected,
                 "{requests:?} {cores:?}"
             );
@@ -269,12 +314,12 @@ mod tests {
         let heated = Heated::start(None).await;
         heated.insert("a", 400).await;
         heated.insert("b", 400).await;
-        let (_, hot) = heated.get("/admin/v1/hot").await;
+        let hot = hot_of(&heated).await;
         assert_eq!(hot["splits"][0]["advice"], "cut");
         let (account, table) = Heated::names();
         let service = &heated.server.status().open().unwrap().service.clone();
         service.delete_table(&account, &table).await.unwrap();
-        let (_, hot) = heated.get("/admin/v1/hot").await;
+        let hot = hot_of(&heated).await;
         assert_eq!(hot["partitions"], Value::Array(Vec::new()));
         assert_eq!(hot["growth"], Value::Array(Vec::new()));
         let split = &hot["splits"][0];
@@ -291,8 +336,7 @@ mod tests {
         for day in 0..60 {
             heated.insert(&format!("day-{day:03}"), 100).await;
         }
-        let (_, hot) = heated.get("/admin/v1/hot").await;
-        documented::<Hot>(&hot);
+        let hot = hot_of(&heated).await;
         let growth = &hot["growth"][0];
         assert_eq!(
             (&growth["table"], &growth["pattern"]),

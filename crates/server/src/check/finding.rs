@@ -3,7 +3,7 @@
 //! `docs/check.md` lists every finding.
 
 use bytes::Bytes;
-use partita_cluster::{Fault, Severity as MapSeverity};
+use partita_cluster::{DisplayKey, Fault, Severity as MapSeverity};
 use partita_engine::slate::{FileFault, FileKind, OpenWalError};
 use partita_range::{Bounds, RangeId};
 use std::fmt;
@@ -241,11 +241,7 @@ impl Finding {
 
 /// Keys, for messages.
 pub(super) fn keys_text(first: &Bytes, last: &Bytes) -> String {
-    format!(
-        "\"{}\" to \"{}\"",
-        first.escape_ascii(),
-        last.escape_ascii()
-    )
+    format!("\"{}\" to \"{}\"", DisplayKey(first), DisplayKey(last))
 }
 
 /// Whether keys are inside a range.

@@ -9,6 +9,7 @@ mod manifest;
 mod new_store;
 mod part;
 mod read;
+mod user_rows;
 mod verify;
 mod write;
 
@@ -31,9 +32,9 @@ const BEGUN: &str = "begun.json";
 /// The progress of a copy or of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Rows copied, including the rows of an earlier attempt; in a verification, the rows of the intact parts.
+    /// Entities and messages copied, including those of an earlier attempt; in a verification, those of the intact parts.
     pub rows: u64,
-    /// Bytes of the keys and values of these rows; in a verification, bytes of all files read.
+    /// Bytes of the keys and values of all rows, also of the catalog; in a verification, bytes of all files read.
     pub bytes: u64,
 }
 

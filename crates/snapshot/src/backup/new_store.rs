@@ -14,6 +14,7 @@ use partita_range::RangeId;
 use partita_rt::data_dir::Building;
 
 use super::part::row_bytes;
+use super::user_rows::user_rows;
 use super::{BackupError, Note, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 use partita_cluster::{Epoch, MapRecord, MapStore, ObjectMapStore, RangeRecord, ServingRecord};
@@ -217,7 +218,7 @@ async fn fill(
             store.finish().await?;
             return Ok(progress);
         }
-        progress.rows += rows.len() as u64;
+        progress.rows += user_rows(&rows);
         progress.bytes += row_bytes(&rows);
         store.put(rows).await?;
         note(progress);

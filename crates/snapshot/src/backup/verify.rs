@@ -11,6 +11,7 @@ use partita_rt::place;
 
 use super::manifest::{Begun, Manifest, pretty, sha256};
 use super::part::Part;
+use super::user_rows::user_rows;
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 
 /// A missing or damaged file.
@@ -33,7 +34,7 @@ pub struct Verified {
     pub files: u64,
     /// Bytes of the files that were read.
     pub bytes: u64,
-    /// Rows in the intact parts.
+    /// Entities and messages in the intact parts.
     pub rows: u64,
     /// Files that do not belong to the backup.
     pub unexpected: Vec<String>,
@@ -144,7 +145,7 @@ async fn check_part(
     let checked = checking.await;
     let (found, part) = checked.map_err(|error| BackupError::Damaged(error.to_string()))?;
     match (bytes, part) {
-        (_, Ok(part)) if found == digest => verified.rows += part.rows.len() as u64,
+        (_, Ok(part)) if found == digest => verified.rows += user_rows(&part.rows),
         (Some(bytes), _) if length < bytes => {
             let short = Finding::Short(name.to_owned(), length, bytes);
             verified.findings.push(short);

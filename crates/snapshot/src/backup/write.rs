@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::manifest::{Begun, Manifest, Origin, PartEntry, part_name, pretty, sha256};
 use super::part::{Part, row_bytes};
+use super::user_rows::user_rows;
 use super::{BEGUN, BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 use crate::{SnapshotReader, SnapshotScan};
 
@@ -26,9 +27,9 @@ pub struct Written {
     pub parts: u64,
     /// Parts kept from an earlier, interrupted attempt.
     pub kept: u64,
-    /// Rows in all parts.
+    /// Entities and messages in all parts.
     pub rows: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the keys and values of all rows, also of the catalog.
     pub row_bytes: u64,
     /// Bytes of all parts.
     pub bytes: u64,
@@ -63,15 +64,17 @@ pub(super) async fn write_parts(
         origin,
         manifest: Manifest::new(snapshot.record()),
         kept: 0,
+        user_rows: 0,
         last: Bytes::new(),
         scan: None,
     };
     while writer.part().await? {
         note(Progress {
-            rows: writer.manifest.rows,
+            rows: writer.user_rows,
             bytes: writer.manifest.row_bytes,
         });
     }
+    let user_rows = writer.user_rows;
     let manifest = writer.manifest;
     let checksums = manifest.checksums();
     store.put(&Path::from(CHECKSUMS), checksums.into()).await?;
@@ -81,7 +84,7 @@ pub(super) async fn write_parts(
     Ok(Written {
         parts: manifest.parts.len() as u64,
         kept: writer.kept,
-        rows: manifest.rows,
+        rows: user_rows,
         row_bytes: manifest.row_bytes,
         bytes: manifest.parts.iter().map(|part| part.bytes).sum(),
     })
@@ -117,6 +120,8 @@ struct Writer<'s> {
     origin: Origin,
     manifest: Manifest,
     kept: u64,
+    /// Entities and messages in all parts.
+    user_rows: u64,
     /// The last key of the last part.
     last: Bytes,
     /// The scan of the rows after `last`; `None` before the first part that is not kept from an earlier attempt.
@@ -167,6 +172,7 @@ impl Writer<'_> {
         if let Some((last, _)) = part.rows.last() {
             self.last = last.clone();
         }
+        self.user_rows += user_rows(&part.rows);
         self.manifest.rows += part.rows.len() as u64;
         self.manifest.row_bytes += row_bytes(&part.rows);
         self.manifest.parts.push(PartEntry {

@@ -1,8 +1,10 @@
 //! Heat maps for readers: the scale of their values, the texts beside them, and a page for a browser.
 
+mod dropped;
 mod page;
 mod scale;
 
+pub use dropped::join_dropped;
 pub use page::{HeatPage, html};
 pub use scale::{LEVELS, SPAN, level};
 

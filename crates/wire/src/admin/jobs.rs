@@ -87,9 +87,9 @@ pub enum JobResult {
     BackedUp(BackupResult),
     /// A snapshot was copied into a data directory.
     Unpacked {
-        /// Rows.
+        /// Entities and messages.
         rows: u64,
-        /// Bytes of these rows.
+        /// Bytes of all stored rows, also of the catalog.
         bytes: u64,
         /// A remaining step for the operator; absent if no step remains.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,9 +104,9 @@ pub struct BackupResult {
     pub parts: u64,
     /// Number of these files that an earlier, interrupted run had copied.
     pub kept: u64,
-    /// Number of rows in the backup.
+    /// Number of entities and messages in the backup.
     pub rows: u64,
-    /// Size of the stored keys and values of these rows in bytes.
+    /// Size of all stored keys and values in bytes, also of the catalog.
     pub row_bytes: u64,
     /// Size of the backup's files in bytes.
     pub bytes: u64,

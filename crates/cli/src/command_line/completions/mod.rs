@@ -32,7 +32,7 @@ const PROGRAM: &str = "partita";
 )]
 pub(super) struct CompletionsCommand {
     /// Shell to generate completions for
-    #[arg(value_name = "shell")]
+    #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 

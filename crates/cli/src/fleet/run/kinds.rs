@@ -243,7 +243,7 @@ impl RunOnFleet for EnqueueCommand {
 /// Run a shell command for the rows of each step, as JSON lines on stdin
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit code 0 means done; any other code repeats the step. Workers run the command, so run only workers for jobs\nthat you trust. A step whose worker died is repeated."
+    after_help = "Exit code 0 means done; any other code repeats the step. Workers run the command, so run only workers for jobs that you trust. A step whose worker died is repeated."
 )]
 pub(crate) struct ExecCommand {
     /// Table to read

@@ -53,6 +53,7 @@ impl StepArgs {
         announce(&fleet.table, &fleet.queue(job), job).await?;
         if self.work {
             work(fleet, job, fleet.access(None, true), jobs).await?;
+            return progress.finish_count(1, "job", "jobs");
         }
         progress.finish(&format!("job {} started", job.id), Outcome::Done)
     }

@@ -20,7 +20,7 @@ use probe::TableAnswer;
 )]
 pub(crate) struct ConnectCommand {
     /// Client to print the settings for
-    #[arg(value_name = "tool", default_value = "string", value_parser = tools())]
+    #[arg(value_name = "TOOL", default_value = "string", value_parser = tools())]
     tool: Tool,
     /// Account, if there are several [default: the first]
     #[arg(long, value_name = "NAME")]

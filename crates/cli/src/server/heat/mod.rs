@@ -1,5 +1,6 @@
 //! `partita heat`: the heat map in the terminal, time across and key buckets or partitions down; or as a page.
 
+mod columns;
 mod page;
 mod picture;
 
@@ -12,18 +13,15 @@ use crate::screen;
 use crate::units::parse_duration;
 use clap::builder::TypedValueParser;
 use clap::{ValueEnum, value_parser};
+use columns::{drop_unfinished, known_s, step, trim};
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows, Page};
-use partita_tools::heat::{is_idle, label, time_of_column};
+use partita_tools::heat::{is_idle, join_dropped, label, time_of_column};
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use picture::{Ink, Picture};
 use std::path::PathBuf;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Allowed time spans of a column, in seconds: round numbers, which are easy to read.
-const STEPS_S: [u64; 14] = [
-    10, 20, 30, 60, 120, 180, 240, 300, 600, 900, 1200, 1800, 2700, 3600,
-];
 /// Default time span of the map, in seconds.
 const HOUR_S: u64 = 3600;
 /// Terminal lines that are not rows of the map: the typed command, the head, the axis, the legend, the count of rows
@@ -104,6 +102,9 @@ impl AdminPortCommand for HeatCommand {
         let page = self.page(&port, screen, width).await?;
         let mut heat = page.document;
         if self.last.is_none() {
+            if self.to.is_none() {
+                drop_unfinished(&mut heat);
+            }
             trim(&mut heat);
         }
         let mut values = heat.rows.iter().flat_map(HeatRow::values);
@@ -112,6 +113,7 @@ impl AdminPortCommand for HeatCommand {
         match self.output.format() {
             Format::Json => output::print(&page.text)?,
             Format::Table if is_known => {
+                join_dropped(&mut heat);
                 idle = drop_idle(&mut heat);
                 let ink = Ink::new(self.color, screen.is_some());
                 output::print(&Picture::new(&heat, width).text(ink))?;
@@ -188,12 +190,6 @@ impl HeatCommand {
     }
 }
 
-/// The time from the first column with data to the end of a map, in seconds; `None` without data.
-fn known_s(heat: &Heat) -> Option<u64> {
-    let first = first_known(heat)?;
-    Some((heat.columns - first) as u64 * heat.step_seconds)
-}
-
 /// Removes the rows without load, and returns their number; keeps all if no row has load.
 fn drop_idle(heat: &mut Heat) -> u64 {
     let before = heat.rows.len();
@@ -201,39 +197,6 @@ fn drop_idle(heat: &mut Heat) -> u64 {
         heat.rows.retain(|row| !is_idle(row));
     }
     (before - heat.rows.len()) as u64
-}
-
-/// The first column with a known value.
-fn first_known(heat: &Heat) -> Option<usize> {
-    let is_known = |column: usize| {
-        let mut values = heat.rows.iter().map(|row| row.values().get(column));
-        values.any(|value| value.is_some_and(Option::is_some))
-    };
-    (0..heat.columns).find(|column| is_known(*column))
-}
-
-/// Removes the columns before the first known value.
-fn trim(heat: &mut Heat) {
-    let Some(first) = first_known(heat) else {
-        return;
-    };
-    let Some(from) = time_of_column(heat, first as u64) else {
-        return;
-    };
-    heat.from = Some(from.text().to_string());
-    heat.columns -= first;
-    for row in &mut heat.rows {
-        let values = row.values_mut();
-        values.drain(..first.min(values.len()));
-    }
-}
-
-/// The shortest time span of a column, in seconds, so that a map of `last_s` seconds fits into `columns` columns. One
-/// column is spare, because the ends of the map are rounded to whole columns.
-fn step(last_s: u64, columns: u64) -> u64 {
-    let fits = |step: &u64| last_s.div_ceil(*step) < columns.max(2);
-    let longest = last_s.div_ceil(columns.max(2) - 1).next_multiple_of(10);
-    STEPS_S.into_iter().find(fits).unwrap_or(longest)
 }
 
 /// Writes a row for each known value.
@@ -297,44 +260,5 @@ mod tests {
         ] {
             assert!(parse_last(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn unknown_columns_at_the_beginning_are_not_drawn() {
-        let row = |values: &[Option<f64>]| HeatRow::Range {
-            start: None,
-            end: None,
-            values: values.to_vec(),
-        };
-        let mut heat = Heat {
-            from: Some("2026-02-02T12:00:00Z".to_owned()),
-            step_seconds: 60,
-            columns: 3,
-            rows: vec![row(&[None, Some(1.0), None]), row(&[None, None, Some(2.0)])],
-            ..Heat::default()
-        };
-        trim(&mut heat);
-        assert_eq!(
-            (heat.from.as_deref(), heat.columns),
-            (Some("2026-02-02T12:01:00Z"), 2)
-        );
-        assert_eq!(heat.rows[1].values(), [None, Some(2.0)]);
-        for row in &mut heat.rows {
-            row.values_mut().fill(None);
-        }
-        trim(&mut heat);
-        assert_eq!(heat.columns, 2);
-    }
-
-    #[test]
-    fn the_map_has_the_shortest_columns_that_fit() {
-        assert_eq!(
-            (step(3600, 200), step(3600, 61), step(3600, 60)),
-            (20, 60, 120)
-        );
-        assert_eq!(
-            (step(60, 40), step(86_400, 48), step(86_400, 10)),
-            (10, 2700, 9600)
-        );
     }
 }

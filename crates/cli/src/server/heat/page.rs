@@ -1,11 +1,12 @@
 //! `partita heat --html`: requests the maps of a page, and writes it.
 
-use super::{HOUR_S, HeatCommand, known_s, step};
+use super::columns::{drop_unfinished, known_columns, known_s, step};
+use super::{HOUR_S, HeatCommand};
 use crate::new_file;
 use crate::prelude::*;
 use partita_client::now;
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
-use partita_tools::heat::{HeatPage, html};
+use partita_tools::heat::{HeatPage, html, join_dropped, time_of_column};
 use partita_wire::admin::{Heat, HeatMetric};
 
 /// Columns of a map, at most.
@@ -53,12 +54,15 @@ impl HeatCommand {
         if self.last.is_none() && step(known_s, COLUMNS) < heat.step_seconds {
             heat = port.heat(&ask(known_s)).await?.document;
         }
-        let last_s = match self.last {
-            Some(_) => heat.columns as u64 * heat.step_seconds,
-            None => self::known_s(&heat).unwrap_or(known_s),
-        };
+        if self.to.is_none() {
+            drop_unfinished(&mut heat);
+        }
+        let known = known_columns(&heat).unwrap_or(0..heat.columns);
+        let first = self.last.map_or(known.start, |_| 0);
+        let last_s = (known.end - first) as u64 * heat.step_seconds;
+        let end = time_of_column(&heat, known.end as u64);
         Ok(Some(HeatQuery {
-            to: heat.to,
+            to: end.map(|end| end.text().to_string()).or(heat.to),
             last_seconds: last_s,
             step_seconds: heat.step_seconds,
             ..ask(last_s)
@@ -92,7 +96,9 @@ impl HeatCommand {
                 rows,
                 ..query.clone()
             };
-            maps.push(port.heat(&query).await?.document);
+            let mut heat = port.heat(&query).await?.document;
+            join_dropped(&mut heat);
+            maps.push(heat);
         }
         Ok(maps)
     }

@@ -44,14 +44,12 @@ impl StatusPage<'_> {
         lines.push(line("store", &self.store()));
         lines.extend(self.cluster());
         lines.extend(self.written());
-        if let Some(hot) = self.hot {
-            lines.extend(self.hottest(hot));
-            lines.extend(self.advice(hot));
-        }
-        lines.iter().fold(String::new(), |mut text, line| {
-            for part in wrap(line, self.width.max(WIDTH_MIN), NAME_WIDTH) {
-                let _ = writeln!(text, "{part}");
-            }
+        lines.extend(self.hot.into_iter().flat_map(|hot| self.hottest(hot)));
+        let width = self.width.max(WIDTH_MIN);
+        let lines = lines.iter().flat_map(|line| wrap(line, width, NAME_WIDTH));
+        let advice = self.hot.into_iter().flat_map(|hot| self.advice(hot));
+        lines.chain(advice).fold(String::new(), |mut text, line| {
+            let _ = writeln!(text, "{line}");
             text
         })
     }
@@ -208,14 +206,17 @@ impl StatusPage<'_> {
         let one = |partition: &HotPartition| {
             let of = |per_second: Option<f64>| rate(per_second.unwrap_or_default());
             let key = partition.partition.as_ref().map(ToString::to_string);
+            let split = match hot::split_word(partition, &hot.splits) {
+                hot::NOT_NEEDED => String::new(),
+                word => format!("; split {word}"),
+            };
             format!(
-                "{:.1} % of range {}: {}, {} reads/s, {} writes/s; split {}",
+                "{:.1} % of range {}: {}, {} reads/s, {} writes/s{split}",
                 partition.share * 100.0,
                 partition.range,
                 key.unwrap_or_default(),
                 of(partition.rates.reads_per_second),
                 of(partition.rates.writes_per_second),
-                hot::split_word(partition, &hot.splits)
             )
         };
         let partitions = hot.partitions.iter().enumerate();
@@ -224,9 +225,13 @@ impl StatusPage<'_> {
             .collect()
     }
 
+    /// Advice, wrapped to the width of the terminal.
     fn advice(&self, hot: &Hot) -> Vec<String> {
-        let advice = hot::advice(hot, &self.admin_flag).into_iter().enumerate();
-        advice
+        let width = self.width.max(WIDTH_MIN) - NAME_WIDTH;
+        let advice = hot::advice(hot, &self.admin_flag);
+        let texts = advice.iter().flat_map(|advice| advice.lines(width));
+        texts
+            .enumerate()
             .map(|(at, text)| line(if at == 0 { "advice" } else { "" }, &text))
             .collect()
     }

@@ -1,7 +1,44 @@
 //! Removes from the output of commands what differs between runs.
 
+/// What is compared of a page.
+pub(super) fn compared(page: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut kind = "";
+    for line in page.lines() {
+        if line.starts_with("```") {
+            kind = line.trim_start_matches("```console");
+            lines.push(line.to_owned());
+            continue;
+        }
+        let is_plain = ["$ ", "> ", "[exit "]
+            .iter()
+            .any(|start| line.starts_with(start));
+        match lines.last_mut().filter(|last| last.starts_with('\t')) {
+            _ if is_plain || !matches!(kind, " figures" | " varies") => lines.push(plain(line)),
+            None => lines.push(format!("\t{}", without_figures(line))),
+            Some(words) if kind == " figures" => words.push_str(&without_figures(line)),
+            Some(_) => {}
+        }
+    }
+    lines
+}
+
+/// The words of a line, each after a space, without numbers, their units, and the blocks of a heat map.
+fn without_figures(line: &str) -> String {
+    let is_figure = |char: char| char.is_ascii_digit() || "·░▒▓█▁▂▃▄▅▆▇▉▊▋▌▍▎▏".contains(char);
+    let is_unit = |word: &&str| {
+        let units = [
+            "B", "KiB", "MiB", "GiB", "µs", "ms", "s", "KiB/s", "MiB/s", "B/s",
+        ];
+        units.contains(&word.trim_end_matches([',', ';', ':', ')']))
+    };
+    let words = line.split_whitespace().filter(|word| !is_unit(word));
+    let words = words.filter(|word| !word.contains(is_figure));
+    words.map(|word| format!(" {word}")).collect()
+}
+
 /// A line without the parts that differ between runs.
-pub(super) fn plain(line: &str) -> String {
+fn plain(line: &str) -> String {
     if let Some((before, _)) = line.split_once("--resume ") {
         return format!("{before}--resume TOKEN");
     }
@@ -131,4 +168,34 @@ fn parts_that_differ_between_runs_are_removed() {
         plain("web-1,2516209262999999999,x 2516"),
         "web-1,KEY,x 2516"
     );
+}
+
+#[test]
+fn figures_are_not_compared() {
+    let page = |rate: &str, size: &str, end: &str| {
+        format!("a 1\n```console figures\n$ partita hot\nrate {rate}/s{end}of {size}\nok\n```\n")
+    };
+    let expected = [
+        "a 1",
+        "```console figures",
+        "$ partita hot",
+        "\t rate of ok",
+        "```",
+    ];
+    assert_eq!(compared(&page("1.5", "17 KiB", " ")), expected);
+    assert_eq!(compared(&page("9", "1 B", "\n")), expected);
+    assert_ne!(compared(&page("9", "1 B, late", "\n")), expected);
+    let page = |line: &str, code: &str| {
+        format!("```console varies\n$ partita status\nhealthy, up 1 s\n{line}\n{code}\n```\n")
+    };
+    let expected = [
+        "```console varies",
+        "$ partita status",
+        "\t healthy, up",
+        "[exit 1]",
+        "```",
+    ];
+    assert_eq!(compared(&page("one", "[exit 1]")), expected);
+    assert_eq!(compared(&page("two", "[exit 1]")), expected);
+    assert_ne!(compared(&page("one", "[exit 2]")), expected);
 }

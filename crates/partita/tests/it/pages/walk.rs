@@ -2,12 +2,9 @@
 //! a terminal of 80 columns, and compares what the terminal then shows with the page.
 //!
 //! `partita serve` starts the server, as in a terminal of its own, and stops the one before, as Ctrl-C does. The other
-//! commands share their environment, as in one shell. In a block `console figures`, neither numbers with their units nor
-//! the ends of lines are compared, because they depend on the load of the machine. In a block `console varies`, only the
-//! first line under a command is, in the same way, and its exit code.
+//! commands share their environment, as in one shell.
 
 use super::jobs::Jobs;
-use super::plain::plain;
 use super::{HOME, compare, read, rewritten, terminal};
 use crate::process::{Server, command_at};
 use std::fmt::Write as _;
@@ -151,49 +148,12 @@ fn free_ports() -> [u16; 3] {
     triples.next().unwrap()
 }
 
-/// What is compared of the page.
-fn compared(page: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut kind = "";
-    for line in page.lines() {
-        if line.starts_with("```") {
-            kind = line.trim_start_matches("```console");
-            lines.push(line.to_owned());
-            continue;
-        }
-        let is_plain = ["$ ", "> ", "[exit "]
-            .iter()
-            .any(|start| line.starts_with(start));
-        match lines.last_mut().filter(|last| last.starts_with('\t')) {
-            _ if is_plain || !matches!(kind, " figures" | " varies") => lines.push(plain(line)),
-            None => lines.push(format!("\t{}", without_figures(line))),
-            Some(words) if kind == " figures" => words.push_str(&without_figures(line)),
-            Some(_) => {}
-        }
-    }
-    lines
-}
-
-/// The words of a line, each after a space, without numbers, their units, and the blocks of a heat map.
-fn without_figures(line: &str) -> String {
-    let is_figure = |char: char| char.is_ascii_digit() || "·░▒▓█▁▂▃▄▅▆▇▉▊▋▌▍▎▏".contains(char);
-    let is_unit = |word: &&str| {
-        let units = [
-            "B", "KiB", "MiB", "GiB", "µs", "ms", "s", "KiB/s", "MiB/s", "B/s",
-        ];
-        units.contains(&word.trim_end_matches([',', ';', ':', ')']))
-    };
-    let words = line.split_whitespace().filter(|word| !is_unit(word));
-    let words = words.filter(|word| !word.contains(is_figure));
-    words.map(|word| format!(" {word}")).collect()
-}
-
 #[test]
 fn the_first_hour_is_as_its_page_says() {
     let page = read(PAGE);
     let mut walk = Walk::new();
     let now = rewritten(&page, |line, shown| walk.run(line, shown));
-    compare(PAGE, (&page, &now), 25, compared);
+    compare(PAGE, (&page, &now), 25);
 }
 
 /// A terminal wraps a sentence anywhere. But a wrapped row of a table cannot be read, nor a command be copied.
@@ -210,34 +170,4 @@ fn the_first_hour_fits_into_a_terminal() {
             panic!("docs/{PAGE}:{number} is wider than {COLUMNS} columns: {line}");
         }
     }
-}
-
-#[test]
-fn figures_are_not_compared() {
-    let page = |rate: &str, size: &str, end: &str| {
-        format!("a 1\n```console figures\n$ partita hot\nrate {rate}/s{end}of {size}\nok\n```\n")
-    };
-    let expected = [
-        "a 1",
-        "```console figures",
-        "$ partita hot",
-        "\t rate of ok",
-        "```",
-    ];
-    assert_eq!(compared(&page("1.5", "17 KiB", " ")), expected);
-    assert_eq!(compared(&page("9", "1 B", "\n")), expected);
-    assert_ne!(compared(&page("9", "1 B, late", "\n")), expected);
-    let page = |line: &str, code: &str| {
-        format!("```console varies\n$ partita status\nhealthy, up 1 s\n{line}\n{code}\n```\n")
-    };
-    let expected = [
-        "```console varies",
-        "$ partita status",
-        "\t healthy, up",
-        "[exit 1]",
-        "```",
-    ];
-    assert_eq!(compared(&page("one", "[exit 1]")), expected);
-    assert_eq!(compared(&page("two", "[exit 1]")), expected);
-    assert_ne!(compared(&page("one", "[exit 2]")), expected);
 }

@@ -10,6 +10,8 @@ use std::fmt::Write as _;
 const TIMES_MAX: usize = 8;
 /// The end of a name that stays visible when the name does not fit.
 const NAME_END: usize = 10;
+/// The longest name that fits on a phone.
+const NAME_MAX: usize = 16;
 
 /// A map to draw.
 pub(super) struct Cells<'h> {
@@ -23,12 +25,16 @@ pub(super) struct Cells<'h> {
 pub(super) fn cells(cells: &Cells<'_>) -> String {
     let mut out = "<div class=\"map\">\n".to_owned();
     let mut idle = 0;
+    let mut last = None;
     for (at, row) in cells.heat.rows.iter().enumerate() {
         if is_idle(row) {
             idle += 1;
-        } else {
-            cells.row(at, row, &mut out);
+            continue;
         }
+        let container = container(row);
+        let begins = last.is_some_and(|last| last != container);
+        cells.row(at, row, begins, &mut out);
+        last = Some(container);
     }
     cells.axis(&mut out);
     out.push_str("</div>\n");
@@ -37,13 +43,15 @@ pub(super) fn cells(cells: &Cells<'_>) -> String {
 }
 
 impl Cells<'_> {
-    fn row(&self, at: usize, row: &HeatRow, out: &mut String) {
+    /// A row; `begins` is whether the keys of a table or queue begin there.
+    fn row(&self, at: usize, row: &HeatRow, begins: bool, out: &mut String) {
+        let class = if begins { "row first" } else { "row" };
         let name = label(row);
         let (head, tail) = divided(&name);
         let most = value_text(self.heat, maximum([row]));
         let _ = write!(
             out,
-            "<div class=\"row\"><span class=\"name\" title=\"{name}\"><span>{}</span><span>{}</span></span>\
+            "<div class=\"{class}\"><span class=\"name\" title=\"{name}\"><span>{}</span><span>{}</span></span>\
              <svg class=\"cells\" data-map=\"{}\" data-row=\"{at}\" viewBox=\"0 0 {} 1\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{name}, at most {most}\">",
             Text(head),
             Text(tail),
@@ -108,7 +116,7 @@ impl Cells<'_> {
         }
         let _ = write!(
             out,
-            "</span> {highest}, logarithmic <i class=\"idle\"></i> no requests"
+            "</span> {highest}, logarithmic <span class=\"levels\"><i class=\"idle\"></i> no requests</span>"
         );
         if idle > 0 {
             let noun = if idle == 1 { "row" } else { "rows" };
@@ -118,10 +126,19 @@ impl Cells<'_> {
     }
 }
 
+/// The table or queue of the first key of a key bucket. Partitions are in the order of their load, not of their tables.
+fn container(row: &HeatRow) -> Option<&str> {
+    let HeatRow::Range { start, .. } = row else {
+        return None;
+    };
+    let start = start.as_ref()?;
+    start.table_id.as_deref().or(start.queue_id.as_deref())
+}
+
 /// A name in two parts, of which the second stays visible.
 fn divided(name: &str) -> (&str, &str) {
     let chars = name.chars().count();
-    if chars <= 2 * NAME_END {
+    if chars <= NAME_MAX {
         return (name, "");
     }
     let at = name.char_indices().nth(chars - NAME_END);

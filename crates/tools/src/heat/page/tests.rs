@@ -23,6 +23,25 @@ fn heat(metric: &str, rows: Vec<HeatRow>) -> Heat {
     }
 }
 
+/// Neighbouring key buckets of two tables are apart.
+#[test]
+fn a_table_begins_with_a_gap() {
+    let of = |table: &str| {
+        let mut start = key(table, "a").unwrap();
+        start.table_id = Some(table.to_owned());
+        range(Some(start), &[Some(1.0); 4])
+    };
+    let mut page = page();
+    page.keys = vec![heat("requests", vec![of("cats"), of("cats"), of("dogs")])];
+    let page = html(&page);
+    assert_eq!(page.matches("class=\"row first\"").count(), 1);
+    let dogs = page.find("class=\"row first\"").unwrap();
+    assert!(
+        page[dogs..].starts_with("class=\"row first\"><span class=\"name\" title=\"dogs "),
+        "{page}"
+    );
+}
+
 fn range(start: Option<NamedKey>, values: &[Option<f64>]) -> HeatRow {
     HeatRow::Range {
         start,

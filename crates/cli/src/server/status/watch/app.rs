@@ -52,7 +52,7 @@ pub(super) struct App {
     pub(super) history: ServerHistory,
     pub(super) history_at: Option<Instant>,
     pub(super) errors: ErrorHistory,
-    /// Why the last sample could not be taken.
+    /// Why the last sample could not be taken; the other values are those of the last answer.
     pub(super) failure: Option<String>,
     pub(super) view: View,
     /// The first line of the view on the screen.

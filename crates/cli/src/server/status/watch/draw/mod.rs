@@ -1,13 +1,14 @@
 //! Draws the screen: the health of the server, the last ten minutes as sparklines, and one of the views.
 //!
 //! Nothing is wider than the terminal. A terminal of 80 columns and 24 lines has room for every part; a smaller one
-//! gets lower sparklines, and then none.
+//! gets lower sparklines, and then none. While the server does not answer, the screen says so, and the lists are those
+//! of the last answer.
 
 mod views;
 
 use super::app::{App, View};
 use super::history::{POINTS, Series};
-use crate::screen::truncate;
+use crate::screen::{truncate, wrap};
 use crate::units::{bytes, latency, rate, rough_duration};
 use partita_wire::admin::{ServerState, Status};
 use ratatui::Frame;
@@ -18,12 +19,12 @@ use ratatui::widgets::{Block, Clear, Paragraph, Sparkline};
 use std::time::Duration;
 
 /// Columns of the name and the values of a sparkline.
-const NAME_WIDTH: u16 = 20;
+const NAME_WIDTH: u16 = 21;
 /// Lines for the reasons why a server is not healthy, at most.
 const REASONS_MAX: usize = 3;
 
 const HELP: [&str; 9] = [
-    "q, Esc, Ctrl-C   quit",
+    "q, Esc, Ctrl-C    quit",
     "Tab, ← →, 1 to 4  next, previous view, or a view",
     "↑ ↓, PgUp, PgDn   scroll the view",
     "p, space          pause, go on",
@@ -42,6 +43,9 @@ type Spark<'a> = (
     &'a dyn Fn(f64) -> String,
     Color,
 );
+
+/// The caption of the sparklines, if it fits.
+const SPAN_TEXT: &str = "last 10 minutes";
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
@@ -65,7 +69,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     if spark_lines > 0 {
         draw_sparklines(frame, app, sparks);
     }
-    frame.render_widget(tab_line(app), tabs);
+    let tab_line = tab_line(app);
+    let free = usize::from(area.width).saturating_sub(tab_line.width());
+    frame.render_widget(tab_line, tabs);
+    if spark_lines > 0 && free > SPAN_TEXT.len() {
+        let span = Line::styled(SPAN_TEXT, Style::new().fg(Color::DarkGray));
+        frame.render_widget(span.right_aligned(), tabs);
+    }
     draw_view(frame, app, view);
     frame.render_widget(foot_line(app), foot);
     if app.has_help {
@@ -76,20 +86,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
 /// The state of the server, and the reasons for it.
 fn head(app: &App, width: u16) -> Vec<Line<'static>> {
     let width = usize::from(width);
-    let mut lines = Vec::new();
     let status = app.sample.as_ref().map(|it| &it.status.document);
-    match status {
-        None => lines.push(Line::from(truncate(&app.admin, width))),
-        Some(status) => lines.push(state(status, &app.admin, width)),
-    }
-    let failure = app.failure.as_ref().map(|why| format!("no answer: {why}"));
-    let reasons = status.map_or(&[][..], |it| &it.reasons);
-    let texts = failure.as_ref().into_iter().chain(reasons);
-    for text in texts.take(REASONS_MAX) {
-        let style = Style::new().fg(Color::Yellow);
-        lines.push(Line::styled(truncate(text, width), style));
-    }
-    lines
+    let (first, reasons) = match (&app.failure, status) {
+        (Some(why), _) => (no_answer(app, width), wrap(why, width.max(20), 0)),
+        (None, None) => (Line::from(truncate(&app.admin, width)), Vec::new()),
+        (None, Some(status)) => {
+            let reasons = status.reasons.iter().map(|text| truncate(text, width));
+            (state(status, &app.admin, width), reasons.collect())
+        }
+    };
+    let style = Style::new().fg(Color::Yellow);
+    let reasons = reasons.into_iter().take(REASONS_MAX);
+    let reasons = reasons.map(|text| Line::styled(text, style));
+    std::iter::once(first).chain(reasons).collect()
+}
+
+/// The head of a server that does not answer: what is shown below it is old.
+fn no_answer(app: &App, width: usize) -> Line<'static> {
+    let age = app.sample.as_ref().map(|sample| sample.at.elapsed());
+    let age = age.map(|age| format!(", last answer {} ago", rough_duration(age)));
+    let rest = format!(" from {}{}", app.admin, age.unwrap_or_default());
+    state_line("no answer", Color::Red, &rest, width)
 }
 
 fn state(status: &Status, admin: &str, width: usize) -> Line<'static> {
@@ -102,17 +119,24 @@ fn state(status: &Status, admin: &str, width: usize) -> Line<'static> {
     };
     let up = rough_duration(Duration::from_secs_f64(status.uptime_seconds.max(0.0)));
     let rest = format!(": partita {} at {admin}, up {up}", status.version);
-    let rest = truncate(&rest, width.saturating_sub(word.len()));
+    state_line(word, color, &rest, width)
+}
+
+fn state_line(word: &str, color: Color, rest: &str, width: usize) -> Line<'static> {
+    let rest = truncate(rest, width.saturating_sub(word.len()));
     let style = Style::new().fg(color).add_modifier(Modifier::BOLD);
     Line::from(vec![Span::styled(word.to_owned(), style), Span::raw(rest)])
 }
 
 fn draw_sparklines(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let p99 = app.sample.as_ref().and_then(|it| {
+    let is_answering = app.failure.is_none();
+    let sample = app.sample.as_ref().filter(|_| is_answering);
+    let p99 = sample.and_then(|it| {
         let load = it.status.document.load.as_ref()?;
         Some(load.latency.p99_us as f64)
     });
-    let newest = |series: &Series| series.last().copied().flatten();
+    let now = |value: Option<f64>| value.filter(|_| is_answering);
+    let newest = |series: &Series| now(series.last().copied().flatten());
     let per_second = |value: f64| format!("{}/s", rate(value));
     let byte_rate = |value: f64| format!("{}/s", bytes(value.round() as u64));
     let time = |us: f64| latency(us.round() as u64);
@@ -120,13 +144,19 @@ fn draw_sparklines(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let all: [Spark<'_>; 4] = [
         (
             "requests",
-            app.rate_now,
+            now(app.rate_now),
             &history.requests,
             &per_second,
             Color::Cyan,
         ),
         ("p99", p99, &history.p99_us, &time, Color::Magenta),
-        ("errors", app.errors.now(), &errors, &per_second, Color::Red),
+        (
+            "errors",
+            now(app.errors.now()),
+            &errors,
+            &per_second,
+            Color::Red,
+        ),
         (
             "bytes",
             newest(&history.bytes),
@@ -143,10 +173,10 @@ fn draw_sparklines(frame: &mut Frame<'_>, app: &App, area: Rect) {
         let now = now.map(text).unwrap_or_default();
         let mut lines = vec![Line::from(vec![
             Span::styled(format!("{name:<9}"), Style::new().fg(color)),
-            Span::raw(format!("{now:>10}")),
+            Span::raw(format!("{now:>11}")),
         ])];
         if let Some(most) = most {
-            let text = format!("{:>19}", format!("max {}", text(most)));
+            let text = format!("{:>20}", format!("max {}", text(most)));
             lines.push(Line::styled(text, Style::new().fg(Color::DarkGray)));
         }
         frame.render_widget(Paragraph::new(lines), left);
@@ -193,11 +223,14 @@ fn tab_line(app: &App) -> Line<'static> {
 }
 
 fn draw_view(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let lines = views::lines(app, usize::from(area.width));
+    let views::Lines { head, body } = views::lines(app, usize::from(area.width));
+    let style = Style::new().fg(Color::DarkGray);
+    let head = head.map(|head| Line::styled(head, style));
     // Scrolls at most until the last line is the only one.
-    let first = app.scroll.min(lines.len().saturating_sub(1));
-    let lines = lines.into_iter().skip(first).map(Line::from);
-    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
+    let first = app.scroll.min(body.len().saturating_sub(1));
+    let body = body.into_iter().skip(first).map(Line::from);
+    let lines = head.into_iter().chain(body).collect::<Vec<_>>();
+    frame.render_widget(Paragraph::new(lines), area);
 }
 
 fn foot_line(app: &App) -> Line<'static> {

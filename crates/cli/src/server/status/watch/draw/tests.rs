@@ -61,8 +61,8 @@ fn every_part_is_on_a_screen_of_80_by_24() {
         "{lines:#?}"
     );
     for (at, words) in [
-        (1, "requests   12,346/s"),
-        (2, "       max "),
+        (1, "requests    12,346/s"),
+        (2, "        max "),
         (3, "p99 "),
         (5, "errors"),
         (7, "bytes "),
@@ -90,7 +90,10 @@ fn views_fit_every_terminal() {
                 assert_eq!(lines.len(), usize::from(height));
                 let width = usize::from(columns);
                 let text = views::lines(&app, width);
-                let widths = text.iter().map(|line| Line::raw(line.as_str()).width());
+                let lines = text.head.iter().chain(&text.body);
+                // A long word of a command stays whole.
+                let lines = lines.filter(|line| !line.trim_start().starts_with("--"));
+                let widths = lines.map(|line| Line::raw(line.as_str()).width());
                 assert!(widths.max() <= Some(width), "{text:#?}");
             }
         }
@@ -105,8 +108,39 @@ fn a_screen_without_a_server_says_why() {
         ..App::default()
     };
     let lines = screen(&app, 80, 24);
-    assert_eq!(lines[0], "http://127.0.0.1:10010");
-    assert_eq!(lines[1], "no answer: connection refused\\u{1b}[2J");
+    assert_eq!(lines[0], "no answer from http://127.0.0.1:10010");
+    assert_eq!(lines[1], "connection refused\\u{1b}[2J");
+}
+
+#[test]
+fn a_server_that_stopped_is_not_healthy() {
+    let mut app = app();
+    app.failure = Some(format!("{} connection refused", "no admin port ".repeat(8)));
+    let lines = screen(&app, 80, 24);
+    assert!(
+        lines[0].starts_with("no answer from http://127.0.0.1:10010, last answer "),
+        "{lines:#?}"
+    );
+    // The cause is whole, and no value is called that of now.
+    assert!(lines[2].ends_with("connection refused"), "{lines:#?}");
+    assert_eq!(
+        lines[3].trim_end_matches(|c: char| !c.is_ascii_alphabetic()),
+        "requests"
+    );
+}
+
+#[test]
+fn keys_are_shortened_in_their_middle_and_heads_do_not_scroll() {
+    let mut app = app();
+    app.scroll = 2;
+    let text = views::lines(&app, 60);
+    assert!(text.body.iter().any(|line| line.contains('…')), "{text:#?}");
+    let mut shortened = text.body.iter().filter(|line| line.contains('…'));
+    // The end of the key, a quote, is visible.
+    assert!(shortened.all(|line| line.contains("'  ")), "{text:#?}");
+    let lines = screen(&app, 80, 24);
+    assert!(lines[10].starts_with("partition "), "{lines:#?}");
+    assert!(lines[9].ends_with("last 10 minutes"), "{lines:#?}");
 }
 
 #[test]

@@ -1,12 +1,27 @@
 //! The lines of the views: hottest partitions, ranges, advice, and the text of `partita status`.
 
 use super::super::app::{App, View};
-use crate::output::{Align, align};
-use crate::screen::wrap;
+use crate::output::Align::{self, Key, Left, Right};
+use crate::output::align;
 use crate::server::status::page::StatusPage;
 use crate::server::{bound, hot, ranges};
 use crate::units::{count, latency, rate};
 use partita_wire::admin::{Hot, LimitedKey, Ranges};
+
+/// The lines of a view.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// The head of a table, which does not scroll.
+    pub(super) head: Option<String>,
+    pub(super) body: Vec<String>,
+}
+
+impl From<Vec<String>> for Lines {
+    fn from(body: Vec<String>) -> Self {
+        let head = None;
+        Self { head, body }
+    }
+}
 
 /// The number of entries of a view, where it is worth a look.
 pub(super) fn count_of(app: &App, view: View) -> Option<usize> {
@@ -17,20 +32,35 @@ pub(super) fn count_of(app: &App, view: View) -> Option<usize> {
     }
 }
 
-/// The lines of the view that is shown, none wider than `width`.
-pub(super) fn lines(app: &App, width: usize) -> Vec<String> {
+/// The lines of the view that is shown, none wider than `width`, except a long word of a command.
+pub(super) fn lines(app: &App, width: usize) -> Lines {
     match app.view {
-        View::Hottest => hot_of(app).map_or_else(Vec::new, |hot| hottest(hot, width)),
-        View::Ranges => ranges_of(app).map_or_else(Vec::new, |ranges| range_lines(ranges, width)),
+        View::Hottest => hot_of(app).map_or_else(Lines::default, |hot| hottest(hot, width)),
+        View::Ranges => ranges_of(app).map_or_else(Lines::default, |it| range_lines(it, width)),
         View::Advice => {
             let advice = advice(app);
             if advice.is_empty() {
-                return vec!["nothing to advise".to_owned()];
+                return vec!["nothing to advise".to_owned()].into();
             }
-            let advice = advice.iter().flat_map(|text| wrap(text, width.max(20), 2));
-            advice.collect()
+            let lines = advice.iter().flat_map(|advice| advice.lines(width.max(20)));
+            lines.collect::<Vec<_>>().into()
         }
-        View::Server => server(app, width),
+        View::Server => server(app, width).into(),
+    }
+}
+
+/// A table with these heads.
+fn table<const N: usize>(
+    columns: [(&str, Align); N],
+    rows: impl Iterator<Item = [String; N]>,
+    width: usize,
+) -> Lines {
+    let head = columns.map(|(name, _)| name.to_owned());
+    let rows: Vec<_> = std::iter::once(head).chain(rows).map(Vec::from).collect();
+    let mut lines = align(&rows, &columns.map(|(_, align)| align), width).into_iter();
+    Lines {
+        head: lines.next(),
+        body: lines.collect(),
     }
 }
 
@@ -44,51 +74,47 @@ fn ranges_of(app: &App) -> Option<&Ranges> {
     Some(&page.document)
 }
 
-fn hottest(hot: &Hot, width: usize) -> Vec<String> {
-    let head = [
-        "partition",
-        "range",
-        "share",
-        "reads",
-        "writes",
-        "refused",
-        "p99",
-        "split",
+fn hottest(hot: &Hot, width: usize) -> Lines {
+    let columns = [
+        ("partition", Key),
+        ("range", Right),
+        ("share", Right),
+        ("reads", Right),
+        ("writes", Right),
+        ("p99", Right),
+        ("split", Left),
+        ("refused", Right),
     ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for partition in &hot.partitions {
+    let rows = hot.partitions.iter().map(|partition| {
         let per_second = |value: Option<f64>| format!("{}/s", rate(value.unwrap_or_default()));
         let rates = &partition.rates;
-        rows.push(vec![
+        [
             bound(partition.partition.as_ref(), ""),
             partition.range.to_string(),
             format!("{:.1} %", partition.share * 100.0),
             per_second(rates.reads_per_second),
             per_second(rates.writes_per_second),
-            per_second(rates.throttled_per_second),
             partition.latency.p99_us.map(latency).unwrap_or_default(),
             hot::split_word(partition, &hot.splits).to_owned(),
-        ]);
-    }
-    let aligns = [
-        Align::Left,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Left,
-    ];
-    align(&rows, &aligns, width)
+            per_second(rates.throttled_per_second),
+        ]
+    });
+    table(columns, rows, width)
 }
 
-fn range_lines(ranges: &Ranges, width: usize) -> Vec<String> {
-    let head = ["range", "from", "size", "requests", "cores", "p99", "state"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for range in &ranges.ranges {
+fn range_lines(ranges: &Ranges, width: usize) -> Lines {
+    let columns = [
+        ("range", Right),
+        ("from", Key),
+        ("size", Right),
+        ("requests", Right),
+        ("cores", Right),
+        ("p99", Right),
+        ("state", Left),
+    ];
+    let rows = ranges.ranges.iter().map(|range| {
         let p99 = range.last_window.as_ref().map(|it| it.latency.p99_us);
-        rows.push(vec![
+        [
             range.id.to_string(),
             bound(range.start.as_ref(), "(first)"),
             ranges::size_text(range),
@@ -96,25 +122,17 @@ fn range_lines(ranges: &Ranges, width: usize) -> Vec<String> {
             format!("{:.2}", range.cores.unwrap_or_default()),
             p99.map(latency).unwrap_or_default(),
             ranges::state(range).to_owned(),
-        ]);
-    }
-    let aligns = [
-        Align::Right,
-        Align::Left,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Left,
-    ];
-    align(&rows, &aligns, width)
+        ]
+    });
+    table(columns, rows, width)
 }
 
 /// Advice on splits and keys, and keys over their targets.
-fn advice(app: &App) -> Vec<String> {
+fn advice(app: &App) -> Vec<hot::Advice> {
     let advice = hot_of(app).map(|hot| hot::advice(hot, &app.admin_flag));
     let limited = app.sample.as_ref().map(|it| &it.status.document.limited);
     let limited = limited.into_iter().flatten().map(limited_text);
+    let limited = limited.map(hot::Advice::from);
     advice.into_iter().flatten().chain(limited).collect()
 }
 
@@ -127,7 +145,7 @@ fn limited_text(limited: &LimitedKey) -> String {
     )
 }
 
-/// The text of `partita status`.
+/// The text of `partita status`, without its first line, which is above the sparklines.
 fn server(app: &App, width: usize) -> Vec<String> {
     let Some(sample) = &app.sample else {
         return Vec::new();
@@ -142,5 +160,7 @@ fn server(app: &App, width: usize) -> Vec<String> {
         rate_now: app.rate_now,
         width,
     };
-    page.text().lines().map(str::to_owned).collect()
+    let text = page.text();
+    let lines = text.lines().skip(1).skip_while(|line| line.is_empty());
+    lines.map(str::to_owned).collect()
 }
