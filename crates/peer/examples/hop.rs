@@ -54,10 +54,11 @@ impl Owner {
 impl Handler for Owner {
     async fn handle(&self, request: Received) -> Outcome {
         let forwarded = ForwardedRequest::decode(&request.head).map_err(|_| Refuse)?;
+        let body = self.body(forwarded.target);
         let head = ForwardedAnswer::Answered {
             status: 200,
             reason: "",
-            body_bytes: self.body.len() as u64,
+            body_bytes: body.iter().map(Bytes::len).sum::<usize>() as u64,
             entities: 1,
             code: "",
             busy: "",
@@ -73,7 +74,7 @@ impl Handler for Owner {
         };
         Ok(Reply {
             head: head.encode(),
-            body: self.body(forwarded.target),
+            body,
         })
     }
 }
