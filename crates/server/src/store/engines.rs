@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 
 use super::Error;
 use super::identity::identify;
-use super::open::RemoteStore;
+use super::remote_store::RemoteStore;
 use crate::config::{ObjectStorePlace, Place, Store};
 use crate::open_files;
 

@@ -8,7 +8,12 @@ mod engines;
 mod error;
 mod identity;
 mod open;
+mod remote_store;
 
 pub(crate) use engines::examine;
 pub use error::Error;
-pub(crate) use open::{OpenRanges, RemoteStore};
+pub(crate) use open::OpenRanges;
+pub(crate) use remote_store::RemoteStore;
+
+#[cfg(test)]
+mod tests;

@@ -15,13 +15,17 @@ struct Bucket(Arc<InMemory>);
 
 impl Bucket {
     async fn start(&self) -> SlateEngineSet {
+        self.start_with(Settings::default()).await
+    }
+
+    async fn start_with(&self, settings: Settings) -> SlateEngineSet {
         let options = remote::Options {
             gap: Duration::ZERO,
             ..remote::Options::default()
         };
         let store = || Arc::clone(&self.0) as Arc<dyn ObjectStore>;
         let home = Home::in_object_store(store(), store(), options);
-        let started = SlateEngineSet::in_home(home, Settings::default()).await;
+        let started = SlateEngineSet::in_home(home, settings).await;
         started.unwrap()
     }
 
@@ -92,7 +96,12 @@ async fn a_server_whose_store_is_taken_over_is_fenced() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_server_notices_that_it_is_fenced() {
     let bucket = Bucket::default();
-    let older = bucket.open().await;
+    // Old manifests are deleted soon, so newer ones are looked for often.
+    let settings = Settings {
+        garbage_age: Duration::from_millis(400),
+        ..Settings::default()
+    };
+    let older = One::of(bucket.start_with(settings).await).await.unwrap();
     commit(&*older, put("one", "1")).await.unwrap();
     let newer = bucket.open().await;
     older.set.fenced().await;

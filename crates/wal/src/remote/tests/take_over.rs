@@ -159,7 +159,7 @@ async fn of_two_servers_that_open_at_the_same_time_at_most_one_appends() {
         appended += usize::from(conformance::append(&*wal, RANGE, 1, &rows).await.is_ok());
     }
     assert!(appended <= 1, "{appended}");
-    let wal = open(&one).await;
+    let wal = open(&Server::new(faults)).await;
     assert_eq!(recovered_ids(&*wal, RANGE).len(), appended);
 }
 
@@ -176,7 +176,7 @@ async fn a_fenced_server_does_not_take_the_log_back() {
     let older = storage();
     let wal = opened(&older, Resume::AfterStop).await;
     append(&*wal, 1..=2).await;
-    // A failure that is no fence.
+    // After a failure that was not a fence.
     let wal = opened(&older, Resume::AfterFailure).await;
     append(&*wal, 3..=3).await;
 
