@@ -192,7 +192,8 @@ fn while_writing(
         .filter(|front| *front != without)
         .map(|front| {
             let (connection, stop) = (trial.connections[front].clone(), Arc::clone(&stop));
-            thread::spawn(move || write(connection, format!("{name}-{front}"), stop))
+            let name = format!("{name}-{front}");
+            thread::spawn(move || write(connection, name, stop))
         })
         .collect();
     disturb();
