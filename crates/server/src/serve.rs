@@ -182,13 +182,7 @@ impl Server {
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
                 .unzip();
-            let membership = member.as_ref().map(|member| {
-                let (metrics, clock) = (Arc::clone(&metrics), Arc::clone(&clock));
-                Arc::new(Membership::new(Arc::clone(&member.routing), metrics, clock))
-            });
-            if let Some(membership) = &membership {
-                status.joined(Arc::clone(membership));
-            }
+            let membership = member.as_ref().map(|member| join(member, &status, &clock));
             let parts = Arc::new(FrontParts {
                 accounts: accounts(&settings.accounts)?,
                 bearer: bearer_rules(&settings.oauth)?,
@@ -201,20 +195,9 @@ impl Server {
                 clock,
                 membership: membership.clone(),
             });
-            let tables = Arc::new(TableFront::new(front(&parts, &settings.table)?, tables));
-            let (listener, _) = listeners.table;
-            requests.spawn(
-                "table port",
-                Arc::clone(&tables).listen(listener, requests.clone()),
-            );
-            // Without a queue port, other servers may have one.
-            let queue = settings.queue.as_ref().unwrap_or(&settings.table);
-            let queues = QueueFront::new(front(&parts, queue)?, queues, requests.shutdown());
-            let queues = Arc::new(queues);
-            if let Some((listener, _)) = listeners.queue {
-                let serving = Arc::clone(&queues).listen(listener, requests.clone());
-                requests.spawn("queue port", serving);
-            }
+            let ports = (listeners.table, listeners.queue);
+            let (tables, queues) =
+                open_ports(&parts, &settings, (tables, queues), ports, &requests)?;
             let peers = Tasks::new();
             if let (Some(member), Some(membership)) = (member, &membership) {
                 let receiver = Receiver::new(Arc::clone(membership), tables, queues);
@@ -283,6 +266,36 @@ impl Server {
             late
         })
     }
+}
+
+/// The part of a server in its cluster.
+fn join(member: &MemberParts, status: &ServerStatus, clock: &Arc<dyn Clock>) -> Arc<Membership> {
+    let (metrics, clock) = (Arc::clone(&status.metrics), Arc::clone(clock));
+    let membership = Membership::new(Arc::clone(&member.routing), metrics, clock);
+    let membership = Arc::new(membership);
+    status.joined(Arc::clone(&membership));
+    membership
+}
+
+/// Begins to serve the ports of tables and queues. Without a queue port, other servers may have one.
+fn open_ports(
+    parts: &Arc<FrontParts>,
+    settings: &Settings,
+    (tables, queues): (Option<Arc<Service>>, Option<Arc<partita_queue::Service>>),
+    (table_port, queue_port): (Bound, Option<Bound>),
+    requests: &Tasks,
+) -> Result<(Arc<TableFront>, Arc<QueueFront>), InvalidSetting> {
+    let tables = Arc::new(TableFront::new(front(parts, &settings.table)?, tables));
+    let serving = Arc::clone(&tables).listen(table_port.0, requests.clone());
+    requests.spawn("table port", serving);
+    let queue = settings.queue.as_ref().unwrap_or(&settings.table);
+    let queues = QueueFront::new(front(parts, queue)?, queues, requests.shutdown());
+    let queues = Arc::new(queues);
+    if let Some((listener, _)) = queue_port {
+        let serving = Arc::clone(&queues).listen(listener, requests.clone());
+        requests.spawn("queue port", serving);
+    }
+    Ok((tables, queues))
 }
 
 /// The services of an open store.

@@ -7,7 +7,7 @@ use crate::balance::{BalanceSettings, Balancer};
 use partita_heat::Access;
 use partita_model::{TableId, TableSpace};
 use partita_range::RequestStats;
-use partita_rt::{Clock, ManualClock, TokioClock};
+use partita_rt::{ManualClock, TokioClock};
 use std::time::SystemTime;
 
 const WINDOW: Duration = Duration::from_secs(10);

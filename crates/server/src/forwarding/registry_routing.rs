@@ -40,13 +40,13 @@ impl RegistryRouting {
 
     fn owner(&self, table: &Table, manager: &coordinator::Owner) -> Owner {
         if !self.serves_all(table, manager) {
-            return Owner::Nobody;
+            return Owner::Unserved;
         }
         if manager.name == self.name {
             return Owner::Here;
         }
         self.peer(table, &manager.name)
-            .map_or(Owner::Nobody, Owner::There)
+            .map_or(Owner::Unserved, Owner::There)
     }
 
     /// Whether the manager has opened all ranges. Looks at all of them once for each change of the table.
@@ -94,7 +94,7 @@ impl Routing for RegistryRouting {
                 Tenure(manager.created.0),
                 self.owner(&table, &manager.record.owner),
             ),
-            None => (Tenure::default(), Owner::Nobody),
+            None => (Tenure::default(), Owner::Unserved),
         };
         Place {
             range: Some(STORE),

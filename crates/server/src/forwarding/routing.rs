@@ -38,7 +38,7 @@ pub enum Owner {
     /// Another server.
     There(Peer),
     /// No server: in transit, opening, or without an owner.
-    Nobody,
+    Unserved,
 }
 
 /// The map of ranges and their owners. It may be behind: owners refuse what they do not serve.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use partita_service::BusyReason;
 use partita_wire::ErrorCode;
 
+use super::counted::Counted;
 use super::forwarding::{ForwardCounts, ForwardReading};
 use super::latency::{Latencies, Recorder};
 use super::operation::Operation;
@@ -225,24 +226,6 @@ fn add(count: &AtomicU64, more: u64) {
 
 fn error_index(operation: usize, code: ErrorCode) -> usize {
     operation * Operation::ERROR_CODES_MAX + code.index()
-}
-
-/// A guard that keeps a gauge one higher until it is dropped.
-#[derive(Debug)]
-#[must_use]
-pub struct Counted<'a>(&'a AtomicI64);
-
-impl<'a> Counted<'a> {
-    pub(super) fn new(gauge: &'a AtomicI64) -> Self {
-        gauge.fetch_add(1, Ordering::Relaxed);
-        Self(gauge)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// The values of all counters.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-use super::counts::Counted;
+use super::counted::Counted;
 
 /// What became of a request that was held or forwarded to another server of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

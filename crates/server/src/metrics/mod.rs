@@ -5,6 +5,7 @@
 //! with name, unit and help. Metric names, types and labels never change: dashboards rely on them (a golden test
 //! compares them with `families.txt`).
 
+mod counted;
 mod counts;
 mod definitions;
 mod exposition;
@@ -14,7 +15,8 @@ mod operation;
 mod page;
 mod process;
 
-pub use counts::{Answered, ConnectionFault, Counted, Metrics};
+pub use counted::Counted;
+pub use counts::{Answered, ConnectionFault, Metrics};
 pub use operation::Operation;
 
 pub(crate) use counts::{OperationReading, Reading};

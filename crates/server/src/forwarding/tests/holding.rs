@@ -23,7 +23,7 @@ impl Routing for Unserved {
         Place {
             range: Some(RangeId(1)),
             tenure: Tenure(1),
-            owner: Owner::Nobody,
+            owner: Owner::Unserved,
         }
     }
 

@@ -42,7 +42,7 @@ impl Map {
         self.0.send_replace(Entry { tenure, owner });
     }
 
-    pub(super) fn set_nobody(&self, tenure: u64) {
+    pub(super) fn set_unserved(&self, tenure: u64) {
         let owner = None;
         self.0.send_replace(Entry { tenure, owner });
     }
@@ -59,7 +59,7 @@ impl Routing for MapRouting {
     fn place(&self, _: &RoutingKey<'_>) -> Place {
         let entry = self.map.0.borrow().clone();
         let owner = match entry.owner {
-            None => Owner::Nobody,
+            None => Owner::Unserved,
             Some((name, _)) if name == self.name => Owner::Here,
             Some((name, address)) => Owner::There(self.peers.peer(&name, &address).unwrap()),
         };

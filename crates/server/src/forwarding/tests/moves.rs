@@ -17,7 +17,7 @@ async fn held_requests_are_answered_after_a_move() {
         create_table(old.tables()).await;
         assert_eq!(put_row(new.tables(), r#"{"A":1}"#).await, 204);
     }
-    map.set_nobody(3);
+    map.set_unserved(3);
     old.server.give_up().await;
     // It forwards requests, so it is alive and ready.
     let health = old.server.status();
@@ -83,7 +83,7 @@ async fn an_owner_that_the_map_does_not_know_yet_serves() {
     let (key, map) = (new_key(), Map::new());
     let owner = Member::start(&key, "owner", &map).await;
     let front = Member::start(&key, "front", &map).await;
-    map.set_nobody(1);
+    map.set_unserved(1);
     owner.host(2).await;
     create_table(owner.tables()).await;
     let address = front.tables();

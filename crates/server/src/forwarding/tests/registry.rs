@@ -96,19 +96,19 @@ async fn the_store_is_at_the_manager_that_serves_all_ranges() {
     let tasks = Tasks::new();
     let world = World::new(&tasks);
     let place = || world.routing.place(&KEY);
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
     let here = world.join("a", "10.0.0.1:10011").await;
     let there = world.join("b", "10.0.0.2:10011").await;
     assert!(world.routing.has_map());
 
     let term = world.elect("b", there).await;
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
     assert_eq!(
         (place().range, place().tenure),
         (Some(STORE), Tenure(term.0))
     );
     world.assign("opening", "b", there).await;
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
 
     let changed = world.routing.changed();
     world.assign("serving", "b", there).await;
@@ -129,15 +129,15 @@ async fn the_store_is_at_the_manager_that_serves_all_ranges() {
     let changed = world.routing.changed();
     world.registry.revoke(there).await.unwrap();
     changed.await;
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
 
     world.elect("a", here).await;
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
     world.assign("serving", "a", here).await;
     assert!(matches!(place().owner, Owner::Here));
     // The range of another life of this server.
     world.assign("serving", "a", there).await;
-    assert!(matches!(place().owner, Owner::Nobody));
+    assert!(matches!(place().owner, Owner::Unserved));
 }
 
 #[tokio::test]
@@ -147,5 +147,5 @@ async fn a_server_without_an_address_is_not_asked() {
     let there = world.join("b", "nowhere").await;
     world.elect("b", there).await;
     world.assign("serving", "b", there).await;
-    assert!(matches!(world.routing.place(&KEY).owner, Owner::Nobody));
+    assert!(matches!(world.routing.place(&KEY).owner, Owner::Unserved));
 }
