@@ -43,7 +43,7 @@ pub use balance::{BalanceAction, BalanceSettings, Balancer, Observed, SplitPoint
 pub use cluster::{Cluster, ClusterParts};
 pub use controller::{Merged, Split};
 pub use coordinator::{
-    Assignment, Coordinator, CoordinatorError, ElectedCoordinator, LocalCoordinator, RangeSpec,
+    Assignment, Coordinator, CoordinatorError, ElectedCoordinator, LocalCoordinator,
 };
 pub use display_key::DisplayKey;
 pub use driver::ChangeGuard;
@@ -55,8 +55,9 @@ pub use host::{
 pub use map::{
     ChangeRecord, Checksum, Epoch, Fault, Finding, KeptServing, KeptVersion, LockError,
     MapContents, MapError, MapRecord, MapStore, NotServed, ObjectMapStore, OverlapError,
-    PartitionMap, RangeRecord, RebuildError, Route, Served, ServingRecord, Severity, StoreCheck,
-    StoreContents, TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm, key_text, rebuild,
+    PartitionMap, RangeRecord, RangeSpec, RebuildError, Route, Served, ServingRecord, Severity,
+    StoreCheck, StoreContents, TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm,
+    key_text, rebuild,
 };
 pub use pins::{PinRecords, PinRecordsError};
 pub use watch::{StoreLoad, rate};

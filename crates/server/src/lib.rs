@@ -18,13 +18,15 @@ pub mod metrics;
 mod open_files;
 mod scrub;
 pub mod serve;
+mod start;
 pub mod status;
 pub mod store;
 pub mod tls;
 
 pub use environment::Environment;
 pub use freed_memory::set_release_freed_memory;
-pub use member::{JoinError, MemberParts};
+pub use member::join_error::JoinError;
+pub use member::parts::MemberParts;
 pub use serve::Server;
 
 /// The version of the server.

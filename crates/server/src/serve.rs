@@ -23,7 +23,7 @@ use partita_service::{MemoryBudget, Storage};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
-use crate::config::{AdminListener, Limits, Oauth, Place, ServiceListener, Settings};
+use crate::config::{AdminListener, Limits, Oauth, ServiceListener, Settings};
 use crate::environment::Environment;
 use crate::forwarding::Membership;
 use crate::front::queue::QueueFront;
@@ -31,12 +31,14 @@ use crate::front::table::TableFront;
 use crate::front::{
     Connections, Front, FrontParts, InvalidAccount, InvalidSetting, Receiver, accounts,
 };
-use crate::member::{self, JoinError, Life, MemberParts};
+use crate::member::join_error::JoinError;
+use crate::member::life::Life;
+use crate::member::parts::MemberParts;
 use crate::metrics::Metrics;
 use crate::scrub::Scrubber;
 use crate::status::{Listening, OpenStore, ServerStatus};
 use crate::store::{self, OpenRanges};
-use crate::{admin, freed_memory, open_files, tls};
+use crate::{admin, freed_memory, tls};
 
 /// Time for background work and the admin port to end, after the last request.
 const BACKGROUND_DRAIN: Duration = Duration::from_secs(5);
@@ -111,32 +113,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on the machine, on the current runtime; it serves when this returns. Not cancel safe: if the
-    /// future is dropped, tasks already started run until the runtime ends.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn start(mut settings: Settings) -> BoxFuture<'static, Result<Server, Error>> {
-        settings.limits.connections_max = open_files::room_for(settings.limits.connections_max);
-        Self::start_in(Environment::default(), settings)
-    }
-
-    /// Starts a server in an environment, like [`Server::start`].
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn start_in(
-        environment: Environment,
-        settings: Settings,
-    ) -> BoxFuture<'static, Result<Server, Error>> {
-        match (settings.cluster.clone(), settings.store.place.clone()) {
-            (Some(cluster), Place::ObjectStore(place)) => {
-                member::start(environment, settings, cluster, place)
-            }
-            _ => Self::launch(environment, settings, None),
-        }
-    }
-
     /// Starts a server: with its store, or as a member of a cluster that serves no store yet.
     pub(crate) fn launch(
         Environment {

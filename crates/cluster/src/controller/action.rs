@@ -2,10 +2,9 @@
 
 use super::JobId;
 use crate::balance::BalanceAction;
-use crate::coordinator::RangeSpec;
 use crate::error::{ChangeRefused, StartError};
 use crate::host::RangeChange;
-use crate::map::MapRecord;
+use crate::map::{MapRecord, RangeSpec};
 use bytes::Bytes;
 use partita_range::RangeId;
 use std::time::Duration;

@@ -3,10 +3,9 @@
 use super::action::{Merged, SaveReason, Split, Task};
 use super::phase::{AfterSave, Phase, Then};
 use super::{ANCESTRY_MAX, Action, ChangeRequest, JobId, Outcome, State};
-use crate::coordinator::RangeSpec;
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
-use crate::map::{ChangeRecord, MapRecord};
+use crate::map::{ChangeRecord, MapRecord, RangeSpec};
 use bytes::Bytes;
 use partita_engine::KeyPart;
 use partita_model::indivisible_prefix;

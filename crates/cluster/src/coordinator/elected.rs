@@ -1,8 +1,8 @@
 //! The coordinator of a cluster in which one process, the elected manager, serves all ranges.
 
 use super::shapes::{self, replacements};
-use super::{Assignment, Coordinator, CoordinatorError, RangeSpec};
-use crate::map::MapRecord;
+use super::{Assignment, Coordinator, CoordinatorError};
+use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use partita_coordinator::{

@@ -1,7 +1,7 @@
 //! The coordinator of a process that serves all ranges itself: grants every current assignment.
 
-use super::{Assignment, Coordinator, CoordinatorError, RangeSpec};
-use crate::map::MapRecord;
+use super::{Assignment, Coordinator, CoordinatorError};
+use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use partita_range::RangeId;

@@ -21,23 +21,12 @@ mod elected;
 mod local;
 mod shapes;
 
-use crate::map::{Epoch, MapRecord};
+use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
-use partita_range::{Bounds, RangeId};
+use partita_range::RangeId;
 
 pub use elected::ElectedCoordinator;
 pub use local::LocalCoordinator;
-
-/// A range as listed in the partition map.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RangeSpec {
-    /// The id of the range and of its database.
-    pub id: RangeId,
-    /// The epoch under which it is served.
-    pub epoch: Epoch,
-    /// Its keys.
-    pub bounds: Bounds,
-}
 
 /// An instruction to a host to open and serve a range.
 #[derive(Debug, Clone, PartialEq, Eq)]

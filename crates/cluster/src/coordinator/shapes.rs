@@ -1,6 +1,6 @@
 //! What the registry must change to list the ranges of a map.
 
-use super::RangeSpec;
+use crate::map::RangeSpec;
 use partita_coordinator::{self as registry, RangeRecord, RangeShape, Stored};
 use partita_heat::Bounds;
 use partita_range::RangeId;

@@ -3,10 +3,9 @@
 use super::Driver;
 use crate::balance::BalanceAction;
 use crate::controller::{ChangeRequest, Event, Removed, Request, SaveReason, Task, TaskResult};
-use crate::coordinator::RangeSpec;
 use crate::error::{ChangeRefused, HostError, StartError};
 use crate::host::RangeAction;
-use crate::map::{MapError, MapRecord, save_and_confirm};
+use crate::map::{MapError, MapRecord, RangeSpec, save_and_confirm};
 use crate::pins::PinRecordsError;
 use partita_engine::{ChangeError, Removal};
 use partita_range::RangeId;

@@ -2,9 +2,8 @@
 
 use super::Driver;
 use crate::controller::Event;
-use crate::coordinator::RangeSpec;
 use crate::error::StartError;
-use crate::map::{MapRecord, ServingRecord, Severity, StoreCheck, StoreContents, check};
+use crate::map::{MapRecord, RangeSpec, ServingRecord, Severity, StoreCheck, StoreContents, check};
 use partita_range::RangeId;
 use std::sync::Arc;
 use tokio::sync::oneshot;

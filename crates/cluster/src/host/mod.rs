@@ -6,9 +6,9 @@
 mod local;
 
 use crate::balance::SplitPoint;
-use crate::coordinator::{Assignment, RangeSpec};
+use crate::coordinator::Assignment;
 use crate::error::{ChangeRefused, HostError};
-use crate::map::{ChangeRecord, MapRecord};
+use crate::map::{ChangeRecord, MapRecord, RangeSpec};
 use async_trait::async_trait;
 use bytes::Bytes;
 use partita_engine::{ChangeError, FileUse, KeyPart, PinId, Pinned};

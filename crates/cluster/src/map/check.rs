@@ -8,10 +8,10 @@
 
 use super::contents::{KeptVersion, StoreContents};
 use super::finding::{Fault, Finding, Severity, Trace, bounds_text, keys_text};
+use super::range_spec::RangeSpec;
 use super::record::MapRecord;
 use super::serving::ServingRecord;
 use super::store::VERSIONS_KEPT;
-use crate::coordinator::RangeSpec;
 use partita_engine::{KeyRange, StoredFiles};
 use partita_range::{Bounds, FLUSH_MARKER_KEY, RangeId};
 use std::ops::Bound;

@@ -13,6 +13,7 @@ mod contents;
 mod finding;
 pub mod key_text;
 mod partition_map;
+mod range_spec;
 mod rebuild;
 mod record;
 mod serving;
@@ -27,6 +28,7 @@ pub use finding::{Fault, Finding, Severity, Trace};
 pub use partition_map::{
     Epoch, LockError, NotServed, OverlapError, PartitionMap, Route, Served, TRANSIT_WAIT,
 };
+pub use range_spec::RangeSpec;
 pub use rebuild::{RebuildError, rebuild};
 pub use record::{ChangeRecord, MapRecord, RangeRecord, check_starts};
 pub use serving::ServingRecord;

@@ -3,7 +3,7 @@
 use super::checksum::{self, Checksum, FORMAT, FORMAT_WITHOUT_CHECKSUM};
 use super::key_text;
 use super::partition_map::Epoch;
-use crate::coordinator::RangeSpec;
+use super::range_spec::RangeSpec;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@
 use super::checksum;
 use super::key_text;
 use super::partition_map::Epoch;
-use crate::coordinator::RangeSpec;
+use super::range_spec::RangeSpec;
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Tests the check of a stored map: no kill leaves a store that is refused, and every loss is found.
 
+use super::range_spec::RangeSpec;
 use super::*;
-use crate::coordinator::RangeSpec;
 use bytes::Bytes;
 use partita_engine::{KeyRange, StoredDatabase, StoredFiles, StoredRanges};
 use partita_range::{Bounds, FLUSH_MARKER_KEY, RangeId};

@@ -1,5 +1,10 @@
 //! Three servers and etcd as real processes, started by `partita cluster try`; one after the other is killed.
 //! `./test cluster` runs it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a failed test panics, and the pauses that it measured are worth a line"
+)]
 
 #[path = "../it/process.rs"]
 #[allow(dead_code, reason = "the tests of single servers use the rest")]
@@ -69,7 +74,7 @@ impl Trial {
         if connections.len() < 3 {
             panic!("{}", rest_of_stderr(&mut child));
         }
-        // Nobody reads what the servers print, and a full pipe would stop them.
+        // A full pipe would stop the servers.
         let mut talk = child.stderr.take().unwrap();
         thread::spawn(move || std::io::copy(&mut talk, &mut std::io::stderr()));
         Self {

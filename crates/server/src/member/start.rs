@@ -1,15 +1,16 @@
 //! Starting a server as a member of the cluster of its settings.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, StateDirError};
-use partita_peer::{ClusterKey, Identity, InvalidName, KeyError, Peers, ServerName};
+use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir};
+use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
-use super::{Life, LifeParts, MemberParts};
+use super::join_error::JoinError;
+use super::parts::MemberParts;
+use super::process::{self, LifeParts};
 use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
 use crate::connect::authority;
 use crate::environment::Environment;
@@ -17,23 +18,6 @@ use crate::forwarding::{PEER_ADDRESS, RegistryRouting};
 use crate::serve::bind;
 use crate::status::ClusterView;
 use crate::{Server, VERSION, serve, store};
-
-/// Why a server cannot be a member of its cluster.
-#[derive(Debug, thiserror::Error)]
-pub enum JoinError {
-    /// The cluster key cannot be used.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The name of the server is not valid.
-    #[error(transparent)]
-    Name(#[from] InvalidName),
-    /// The state directory cannot be used, perhaps because another process uses it.
-    #[error(transparent)]
-    StateDir(#[from] StateDirError),
-    /// The files of TLS for etcd cannot be used.
-    #[error("cannot use the TLS files of etcd")]
-    Etcd(#[source] io::Error),
-}
 
 /// Starts a server of a cluster. It serves when this returns: it holds and forwards requests until it is elected.
 pub(crate) fn start(
@@ -92,7 +76,7 @@ pub(crate) fn start(
             ttl: cluster.lease,
             state_dir,
         };
-        server.lives(Life::begin(parts, server.hosting_parts(), links));
+        server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
     })
 }

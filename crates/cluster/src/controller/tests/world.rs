@@ -5,10 +5,9 @@ use crate::controller::{
     Action, ChangeRequest, Event, JobId, Outcome, RANGES_MAX, Removed, Request, State, Task,
     TaskResult, step,
 };
-use crate::coordinator::RangeSpec;
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover};
-use crate::map::{ChangeRecord, MapError, MapRecord};
+use crate::map::{ChangeRecord, MapError, MapRecord, RangeSpec};
 use bytes::Bytes;
 use partita_model::{TableId, TableSpace};
 use partita_range::RangeId;

@@ -11,9 +11,9 @@ pub(crate) use change::CREATE_MAX;
 
 use super::ReportDetail;
 use super::{ChangeFailed, Host, HostReport, RangeAction, RangeChange, ReplacedReport};
-use crate::coordinator::{Assignment, Coordinator, RangeSpec};
+use crate::coordinator::{Assignment, Coordinator};
 use crate::error::{ChangeRefused, HostError};
-use crate::map::{MapRecord, MapStore, PartitionMap, Served};
+use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec, Served};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
