@@ -88,7 +88,6 @@ async fn the_next_manager_serves_all_ranges() {
     fill(&cluster, 0..10).await;
     cluster.split(RangeId(1), None).await.unwrap();
     world.lists(&[RangeId(2), RangeId(3)], first.owner()).await;
-    cluster.close().await;
     drop(cluster);
     world.registry.revoke(first.owner().life.0).await.unwrap();
 
@@ -105,12 +104,12 @@ async fn a_start_announces_changes_that_the_registry_missed() {
     let first = world.join("first").await;
     let cluster = world.open(&first).await.unwrap();
     fill(&cluster, 0..10).await;
-    cluster.close().await;
+    drop(cluster);
     world.registry.revoke(first.owner().life.0).await.unwrap();
     let unannounced = world.disk.open().await;
     let split = unannounced.split(RangeId(1), None).await.unwrap();
     unannounced.split(split.left, None).await.unwrap();
-    unannounced.close().await;
+    drop(unannounced);
 
     let second = world.join("second").await;
     world.open(&second).await.unwrap();
