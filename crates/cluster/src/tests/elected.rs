@@ -89,6 +89,7 @@ async fn the_next_manager_serves_all_ranges() {
     cluster.split(RangeId(1), None).await.unwrap();
     world.lists(&[RangeId(2), RangeId(3)], first.owner()).await;
     drop(cluster);
+    world.disk.engines.restart().await;
     world.registry.revoke(first.owner().life.0).await.unwrap();
 
     let second = world.join("second").await;
@@ -105,11 +106,13 @@ async fn a_start_announces_changes_that_the_registry_missed() {
     let cluster = world.open(&first).await.unwrap();
     fill(&cluster, 0..10).await;
     drop(cluster);
+    world.disk.engines.restart().await;
     world.registry.revoke(first.owner().life.0).await.unwrap();
     let unannounced = world.disk.open().await;
     let split = unannounced.split(RangeId(1), None).await.unwrap();
     unannounced.split(split.left, None).await.unwrap();
     drop(unannounced);
+    world.disk.engines.restart().await;
 
     let second = world.join("second").await;
     world.open(&second).await.unwrap();

@@ -1,5 +1,6 @@
 //! The cluster of a server, from the settings that belong together.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use partita_coordinator::EtcdConfig;
@@ -48,10 +49,7 @@ pub(super) fn cluster(
             )?),
             None => None,
         },
-        advertise: match optional(&c::ADVERTISE) {
-            Some(_) => host(values, &c::ADVERTISE)?,
-            None => peer_host.clone(),
-        },
+        advertise: advertise(values, &peer_host)?,
         peer_host,
         peer_port: port(values, &c::PEER_PORT)?,
         lease: time(values, &c::LEASE)?,
@@ -70,6 +68,20 @@ fn state_home(variable: impl Fn(&str) -> Option<String>) -> PathBuf {
         || PathBuf::from("partita-state"),
         |home| home.join("partita"),
     )
+}
+
+/// The host at which other servers reach this one.
+fn advertise(values: &Values, peer_host: &str) -> Result<String, Error> {
+    if !values.of(&c::ADVERTISE).text.is_empty() {
+        return host(values, &c::ADVERTISE);
+    }
+    let is_any = |address: IpAddr| address.is_unspecified();
+    if peer_host.parse().is_ok_and(is_any) {
+        return conflict(format!(
+            "--peer-host {peer_host} needs --advertise: the host at which the other servers reach this one"
+        ));
+    }
+    Ok(peer_host.to_owned())
 }
 
 /// A server without a cluster has no setting of one.
@@ -148,6 +160,10 @@ mod tests {
             (
                 vec![STORE, KEY, ("coordinator", "h1:2379")],
                 "not a valid coordinator",
+            ),
+            (
+                vec![STORE, ETCD, KEY, ("peer-host", "0.0.0.0")],
+                "--peer-host 0.0.0.0 needs --advertise",
             ),
             (
                 vec![STORE, ETCD, KEY, ("server-name", "a b")],
