@@ -94,7 +94,7 @@ impl Trial {
                 let arguments = ["status", "--output", "json", "--admin", &admin];
                 let (_, data, _) = run(&arguments);
                 let status: Result<serde_json::Value, _> = serde_json::from_str(&data);
-                if status.is_ok_and(|status| status["cluster"]["serves"] == true) {
+                if status.is_ok_and(|status| status["status"]["cluster"]["serves"] == true) {
                     return server.into();
                 }
             }
