@@ -204,6 +204,15 @@ impl Member {
         Ok(state_dir)
     }
 
+    /// Leaves the cluster like [`Self::leave`], while others still have this member: closes the gate, then ends the lease.
+    ///
+    /// # Errors
+    /// [`RegistryError`]: the lease expires by itself.
+    pub async fn close(&self) -> Result<(), RegistryError> {
+        self.gate.end();
+        self.registry.revoke(self.owner.life.0).await
+    }
+
     /// Ends the life without the registry, to join again: closes the gate for ever and returns the state directory, with
     /// which the next [`Self::join`] ends the lease.
     ///

@@ -142,6 +142,15 @@ async fn a_restart_in_place_does_not_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_member_that_others_hold_leaves_by_closing() {
+    let world = World::new();
+    let a = world.join("a").await;
+    a.member.close().await.unwrap();
+    assert!(a.member.gate().is_over());
+    assert!(!world.table().await.is_alive("a", a.life()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_process_that_leaves_has_no_lease_and_no_last_life() {
     let world = World::new();
     let a = world.join("a").await;

@@ -90,7 +90,7 @@ impl Process {
             let ended = self.be_member(&member, &shutdown).await;
             if ended.is_some() || shutdown.is_requested() {
                 // If it fails, the lease expires by itself.
-                let _ = self.parts.registry.revoke(member.owner().life.0).await;
+                let _ = member.close().await;
                 return ended;
             }
         }
