@@ -116,6 +116,11 @@ impl RemoteStorage {
         let note = format!("life {own}, the next life of the server");
         let sealed = self.logs.seal(life, &note).await?;
         let groups = self.logs.reader(life).read_groups(&sealed).await?;
+        if sealed.floor > 0 {
+            // Segments are released from the front: so all records of earlier logs were released before those of this
+            // one. They would seem to have gaps, because the objects that are missing here followed them.
+            found.records.clear();
+        }
         segments.continue_in(life, sealed.floor);
         for group in groups {
             let records = group.records.iter();

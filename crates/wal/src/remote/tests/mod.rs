@@ -110,6 +110,25 @@ proptest! {
     }
 }
 
+/// The log of the first life is not collected yet, and its record is followed by one that was released.
+#[test]
+fn released_records_of_an_earlier_life_are_not_taken_for_a_gap() {
+    use script::Step::{Crash, Group, Release};
+    let group = |records: &[(u64, usize)]| Group(records.iter().copied().collect());
+    let steps = [
+        group(&[(2, 1)]),
+        Crash,
+        group(&[(0, 3_381), (2, 1), (3, 3_363)]),
+        Release(3, 0),
+        group(&[(2, 1)]),
+        Release(0, 0),
+        Release(2, 0),
+        group(&[(0, 1)]),
+    ];
+    let server = Server::new(FaultyStore::calm());
+    paused_runtime().block_on(script::play(&server, &steps));
+}
+
 fn logs(faults: &FaultyStore) -> RemoteLogs {
     RemoteLogs::new(faults.store(), OPTIONS)
 }
