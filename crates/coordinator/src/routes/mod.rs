@@ -81,11 +81,19 @@ impl Routes {
 
 /// Publishes a table for each change, for ever.
 async fn follow(registry: &dyn Registry, sender: &watch::Sender<Arc<Table>>) {
+    let mut reported = None;
     loop {
         match follow_once(registry, sender).await {
-            Ok(why) => tracing::info!(why, "the routes are read anew"),
+            Ok(why) => {
+                reported = None;
+                tracing::info!(why, "the routes are read anew");
+            }
             Err(error) => {
-                tracing::warn!(%error, "cannot read the routes; retrying");
+                // Once, not ten times a second while the registry is down.
+                if reported.as_ref() != Some(&error) {
+                    tracing::warn!(%error, "cannot read the routes; retrying");
+                    reported = Some(error);
+                }
                 tokio::time::sleep(PAUSE).await;
             }
         }

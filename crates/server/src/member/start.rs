@@ -34,10 +34,11 @@ pub(crate) fn start(
             Some(name) => name.clone(),
             None => ServerName::new(&address).map_err(JoinError::from)?,
         };
-        // First, because a second process with this name must not get as far as the store.
+        // Before the state directory is created.
+        let key = ClusterKey::read(&cluster.key).map_err(JoinError::from)?;
+        // Before the store is used: a second process with this name must not get as far.
         let state_dir = state_dir(&cluster, &name);
         drop(StateDir::open(&state_dir).map_err(JoinError::from)?);
-        let key = ClusterKey::read(&cluster.key).map_err(JoinError::from)?;
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
         let examined = store::examine(&place, &*environment.clock).await?;
