@@ -52,7 +52,7 @@ impl MigrationArgs {
         let directory = &self.directory;
         if !directory.is_dir() {
             return Err(CommandError::usage(format!(
-                "there is no directory {}; --directory names that of the migrations",
+                "directory {} not found; --directory names the directory of the migrations",
                 directory.display()
             )));
         }

@@ -143,7 +143,7 @@ fn files_that_contradict_the_records_are_reported() {
     );
     let (code, _, talk) = world.run("migrate status --directory /nonexistent");
     assert!(
-        code == 2 && talk.contains("there is no directory /nonexistent; --directory"),
+        code == 2 && talk.contains("directory /nonexistent not found; --directory"),
         "{talk}"
     );
 }

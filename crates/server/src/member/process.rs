@@ -1,8 +1,8 @@
-//! The life of a server in its cluster: it joins, stands for election whenever there is no manager, and serves the store
+//! The life of a server in its cluster: it joins, stands for election when the cluster has no manager, and serves the store
 //! while it is the manager.
 //!
 //! ```text
-//!  join ─▶ wait until there is no manager ─▶ stand ─▶ open the store ─▶ host ─▶ lease over, or fenced ─▶ ended
+//!  join ─▶ wait while another is manager ─▶ stand ─▶ open the store ─▶ host ─▶ lease over, or fenced ─▶ ended
 //!   ▲                │ lease over                │ held by another
 //!   └────────────────┘◀──────────────────────────┘
 //! ```
@@ -169,7 +169,7 @@ impl Process {
         Some(why)
     }
 
-    /// Waits until this process is elected. It stands whenever there is no manager.
+    /// Waits until this process is elected. It stands each time the cluster has lost its manager.
     async fn elected(&self, member: &Member) -> Term {
         loop {
             let vacant = |table: &Table| table.revision().0 > 0 && table.manager().is_none();
