@@ -20,7 +20,7 @@ pub struct Assignment {
     pub range: RangeId,
     /// Distinguishes this assignment from others of the range.
     pub revision: Revision,
-    /// Its key, with the lives whose logs must be replayed.
+    /// Its key, with the logs that must be replayed.
     pub record: RangeRecord,
 }
 
@@ -79,7 +79,7 @@ impl Member {
     }
 
     /// Allows this host to serve the range (rule I4). A host calls it after it has opened the database, replayed the logs
-    /// and flushed, before it serves the first request.
+    /// and flushed, before it serves the first request. From then on, the next owner replays the log of this process.
     ///
     /// # Errors
     /// [`OwnershipError`]: the host must not serve the range.
@@ -91,7 +91,7 @@ impl Member {
                 owner: self.owner.clone(),
                 assigned: Some(assignment.revision.0),
             },
-            logs: vec![life],
+            logs: self.log.into_iter().collect(),
         };
         let tenure = |revision| Tenure {
             range,
