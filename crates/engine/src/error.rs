@@ -109,6 +109,11 @@ pub enum ChangeError {
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
+/// Ranges were to be taken over one by one, but the store belongs to one process.
+#[derive(Debug, thiserror::Error)]
+#[error("the store belongs to one process, which opens all of its ranges")]
+pub(crate) struct NotShared;
+
 impl From<OpenWalError> for OpenError {
     fn from(error: OpenWalError) -> Self {
         match error {
