@@ -105,6 +105,15 @@ impl BusyReason {
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Busy {
+    /// A refusal because the range is in transit.
+    pub fn in_transit(detail: impl Into<Arc<str>>) -> Self {
+        Self {
+            reason: BusyReason::RangeInTransit,
+            retry_after: RETRY_AFTER,
+            detail: detail.into(),
+        }
+    }
+
     /// A refusal because the server is overloaded.
     pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
         Self {
@@ -139,11 +148,7 @@ impl From<WriteError> for Error {
 
 impl From<LockError> for Error {
     fn from(error: LockError) -> Self {
-        Self::Busy(Busy {
-            reason: BusyReason::RangeInTransit,
-            retry_after: RETRY_AFTER,
-            detail: error.to_string().into(),
-        })
+        Self::Busy(Busy::in_transit(error.to_string()))
     }
 }
 
