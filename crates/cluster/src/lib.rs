@@ -17,6 +17,7 @@
 //!   in this process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this
 //!   process.
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
+//! - [`Placer`]: which server of a cluster serves which range.
 //!
 //! Currently the controller and a single host share one process. They communicate only through the traits, so that
 //! hosts can move to other processes: callers must not assume that a range is local, and a write may find its range in
@@ -33,6 +34,7 @@ mod host;
 mod maintenance;
 mod map;
 mod pins;
+mod placement;
 #[cfg(any(test, feature = "test-world"))]
 pub mod test_world;
 #[cfg(test)]
@@ -60,4 +62,5 @@ pub use map::{
     key_text, rebuild,
 };
 pub use pins::{PinRecords, PinRecordsError};
+pub use placement::{Move, MoveReason, PlacementSettings, Placer, RangeView, ServerView};
 pub use watch::{StoreLoad, rate};
