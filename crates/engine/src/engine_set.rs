@@ -209,9 +209,10 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Completes when another server has taken over the store, and says which. From then on the health is
-    /// [`Health::Fenced`]: nothing is served, and nothing is acknowledged. The caller closes the engine set. Never
-    /// completes for an engine whose store belongs to one process. Cancel safe.
+    /// Completes when another server has taken over the store, and says which. In a shared store it also completes after a
+    /// failed write of the WAL or of a database, and says what failed: the process does not open its databases again.
+    /// From then on the health is [`Health::Fenced`]: nothing is served, and nothing is acknowledged. The caller closes
+    /// the engine set. Never completes for an engine whose store no other process can open. Cancel safe.
     async fn fenced(&self) -> Arc<str> {
         std::future::pending().await
     }

@@ -118,7 +118,9 @@ impl From<OpenWalError> for OpenError {
     fn from(error: OpenWalError) -> Self {
         match error {
             OpenWalError::Io(error) => Self::Io(error),
-            error @ OpenWalError::Fenced { .. } => Self::Fenced(error.to_string().into()),
+            error @ (OpenWalError::Fenced { .. } | OpenWalError::Ended { .. }) => {
+                Self::Fenced(error.to_string().into())
+            }
             error @ (OpenWalError::UnknownVersion { .. }
             | OpenWalError::Missing { .. }
             | OpenWalError::Damaged { .. }) => Self::Wal(error.to_string().into()),
