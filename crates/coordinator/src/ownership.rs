@@ -128,6 +128,23 @@ impl Member {
         }
     }
 
+    /// Gives an assignment back that this host cannot activate. The next owner needs the same logs.
+    ///
+    /// # Errors
+    /// [`OwnershipError`].
+    pub async fn decline(&self, assignment: &Assignment) -> Result<(), OwnershipError> {
+        let record = RangeRecord {
+            shape: assignment.record.shape.clone(),
+            state: RangeState::Released,
+            logs: assignment.record.logs.clone(),
+        };
+        let range = assignment.range;
+        match self.write(range, assignment.revision, &record).await? {
+            Written::Done(_) => Ok(()),
+            Written::Refused(_) => Err(OwnershipError::Superseded(range)),
+        }
+    }
+
     /// Writes the key of a range if it still has `seen`, and if this life has its lease: a registry that lost its data can
     /// give a revision a second time, but a lease never.
     async fn write(

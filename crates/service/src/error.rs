@@ -114,6 +114,14 @@ impl Busy {
         }
     }
 
+    /// A refusal of another server, by its reason code.
+    pub fn of_word(reason: &str, detail: &str) -> Self {
+        match reason == BusyReason::RangeInTransit.as_str() {
+            true => Self::in_transit(detail),
+            false => Self::overloaded(detail),
+        }
+    }
+
     /// A refusal because the server is overloaded.
     pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
         Self {

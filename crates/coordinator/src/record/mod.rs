@@ -181,7 +181,7 @@ pub enum RangeState {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         assigned: Option<u64>,
     },
-    /// The last owner has written everything to data files and closed it.
+    /// The last owner has closed it, and has written everything to data files, except what is in the logs of the key.
     Released,
 }
 
@@ -214,6 +214,12 @@ impl RangeRecord {
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
         self.state.owner()
+    }
+
+    /// Whether this server serves the range.
+    #[must_use]
+    pub fn is_served_by(&self, server: &str) -> bool {
+        matches!(&self.state, RangeState::Serving { owner, .. } if owner.name == server)
     }
 
     /// Whether the owner serves the range under the activation of this assignment.

@@ -126,7 +126,7 @@ impl Term {
     ///
     /// # Errors
     /// [`RegistryError`]; the term ends with the lease.
-    pub async fn resign(self) -> Result<(), RegistryError> {
+    pub async fn end(&self) -> Result<(), RegistryError> {
         let transaction = Transaction {
             compares: self.in_term().into(),
             changes: vec![Operation::Delete(MANAGER.to_owned())],
