@@ -52,8 +52,10 @@ impl Servers {
     }
 
     async fn clear(&self) {
-        let cleared = self.home.clear_messages(&account(), &name("work"));
-        cleared.await.unwrap();
+        self.home
+            .clear_messages(&account(), &name("work"))
+            .await
+            .unwrap();
     }
 
     /// The number of stored rows of a queue, with its header.
@@ -166,8 +168,9 @@ async fn a_request_after_a_change_never_finds_the_old_queue() {
     let set = async |home: &Service| {
         let mut metadata = Metadata::default();
         metadata.add("color", "red").unwrap();
-        let set = home.set_queue_metadata(&account(), &name("work"), metadata);
-        set.await.unwrap();
+        home.set_queue_metadata(&account(), &name("work"), metadata)
+            .await
+            .unwrap();
     };
     check(set, |found, _| {
         found.is_some_and(|found| found.metadata.bytes() > 0)
@@ -200,8 +203,11 @@ async fn a_waiting_receive_learns_of_a_deletion_on_another_server() {
     let get = servers.other.get_messages_within(&queue, 1, hour, hour);
     let delete = async {
         sleep(10 * SECOND).await;
-        let deleted = servers.home.delete_queue(&account(), &name("work"));
-        deleted.await.unwrap();
+        servers
+            .home
+            .delete_queue(&account(), &name("work"))
+            .await
+            .unwrap();
         Instant::now()
     };
     let (got, deleted_at) = tokio::join!(get, delete);

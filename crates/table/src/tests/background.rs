@@ -61,11 +61,10 @@ async fn the_rows_of_a_dropped_table_are_removed_on_all_servers() {
     rig.servers.set_fault(Some(FarFault::Unreachable));
     rig.truncate().await;
     sleep(MINUTE).await;
-    rig.servers.set_fault(None);
-    assert_eq!(stored(&rig.home, &table).await, 1800);
     // A write that looked up the table before it was truncated.
-    sleep(Duration::from_secs(1)).await;
     rig.insert(&table, ("m", "late")).await;
+    rig.servers.set_fault(None);
+    assert_eq!(stored(&rig.home, &table).await, 1801);
     sleep(MINUTE).await;
     assert_eq!(stored(&rig.home, &table).await, 0);
     let record = rig.home.dropped.key(&account(), table.id.0);
@@ -112,9 +111,9 @@ async fn expired_entities_are_removed_on_all_servers() {
     sleep(6 * MINUTE).await;
     assert_eq!(rig.listed(&mortal, None, 1000).await, ["a/1", "m/1"]);
     rig.servers.set_fault(Some(FarFault::AnswerLost));
-    sleep(2 * MINUTE).await;
+    sleep(MINUTE + MINUTE / 4).await;
     rig.servers.set_fault(None);
-    sleep(2 * MINUTE).await;
+    sleep(MINUTE + MINUTE / 4).await;
     assert_eq!(stored(&rig.home, &table).await, 2);
     let row = rig.others[1].entity(&mortal, "m", "1").await.unwrap();
     let entity = row.entity(&mortal.space).unwrap();

@@ -48,8 +48,9 @@ async fn check(change: impl AsyncFnOnce(&Service), is_new: impl Fn(&Found) -> bo
     };
     let [one, two] = &rig.others;
     tokio::join!(asking(one), asking(two), asking(&rig.home), changing);
-    // A lease saves most calls: 4 s of look-ups by two servers.
-    assert!(rig.servers.calls() < 500, "{}", rig.servers.calls());
+    // Without leases there would be 1,140; a table that is absent at the end has none.
+    let calls = rig.servers.calls();
+    assert!(calls < 700, "{calls}");
 }
 
 #[tokio::test(start_paused = true)]
