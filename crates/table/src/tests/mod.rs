@@ -242,9 +242,7 @@ async fn operations_on_tables_are_executed_only_where_the_catalog_is() {
             service.truncate_table(&account, &people).await,
             service.rename_table(&account, &people, &name("New")).await,
             service.set_access_policies(&account, &people, &[]).await,
-            service
-                .set_time_to_live(&account, &people, ttl.clone().ok())
-                .await,
+            service.set_time_to_live(&account, &people, ttl.ok()).await,
             properties.await,
         ] {
             assert!(is_in_transit(&refused), "{refused:?}");
