@@ -75,3 +75,62 @@ impl<'s> CatalogHome<'s> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{TestRange, TestServers};
+    use partita_cluster::PartitionMap;
+    use partita_rt::{Clock, TokioClock};
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(TokioClock::with_rate(1.0))
+    }
+
+    async fn ends(waiting: impl Future<Output = ()>) -> bool {
+        timeout(HOUR, waiting).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_waits_for_the_catalog_and_for_each_arrival() {
+        let (servers, ranges) = (TestServers::new(), TestRange::cut_at(&["\u{20}".into()]));
+        let [catalog, rows] = &ranges[..] else {
+            panic!("two ranges");
+        };
+        let (here, elsewhere) = (
+            servers.start(&[catalog], clock()),
+            servers.start(&[rows], clock()),
+        );
+        let mut home = CatalogHome::new(&elsewhere);
+        assert!(!ends(home.served()).await);
+        assert!(ends(home.moved()).await);
+
+        let mut home = CatalogHome::new(&here);
+        assert!(ends(home.served()).await);
+        assert!(!ends(home.moved()).await);
+        {
+            let mut moved = pin!(home.moved());
+            assert!(timeout(HOUR, moved.as_mut()).await.is_err());
+            here.catalog_taken_over();
+            assert!(timeout(Duration::ZERO, moved).await.is_ok());
+        }
+        // An arrival while the task works starts another round.
+        home.served().await;
+        here.catalog_taken_over();
+        assert!(ends(home.moved()).await);
+        home.served().await;
+        assert!(!ends(home.moved()).await);
+        assert_eq!(here.catalog_arrivals(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_is_alone_looks_for_no_moves() {
+        let storage = Storage::new(Arc::new(PartitionMap::default()), clock());
+        assert!(!ends(CatalogHome::new(&storage).moved()).await);
+    }
+}

@@ -145,7 +145,10 @@ impl Storage {
             return Ok(true);
         }
         let locked = self.lock_at_once(&keys).await?;
-        if changes.iter().any(|change| change.expected != Expected::Any) {
+        if changes
+            .iter()
+            .any(|change| change.expected != Expected::Any)
+        {
             let current = locked.read_many(&keys).await?;
             let mut pairs = changes.iter().zip(&current);
             if !pairs.all(|(change, row)| change.expected.is_met_by(row.as_ref())) {

@@ -25,6 +25,8 @@ mod record_memo;
 mod remove;
 mod storage;
 mod targets;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod timestamps;
 mod walk;
 
@@ -39,10 +41,10 @@ pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
 pub use record::{decode_record, encode_record};
 pub use record_memo::RecordMemo;
+pub use remove::remove_keys;
 pub use storage::Storage;
 pub use targets::{
     Charged, ContainerRates, Cost, Direction, Limited, Rates, Scope, ScopeNames, Targets,
 };
 pub use timestamps::Timestamps;
-pub use remove::remove_keys;
 pub use walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk};

@@ -116,4 +116,26 @@ mod tests {
         clock.set_wall(last + 2 * minute);
         assert_eq!(timestamps.next(), DateTime::from_system(clock.now()));
     }
+
+    #[test]
+    fn timestamps_pass_the_rows_of_a_range_that_is_taken_over() {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let clock = ManualClock::new(start);
+        let timestamps = Timestamps::new(Arc::new(clock.clone()));
+        let before = timestamps.next();
+        timestamps.pass(start - Duration::from_secs(9));
+        assert_eq!(timestamps.next(), before.next(), "they never go back");
+        let last = start + Duration::from_millis(500);
+        timestamps.pass(last);
+        assert_eq!(timestamps.next(), DateTime::from_system(last).next());
+        // A range of a server whose clock is far ahead: they run on from there.
+        clock.advance(Duration::from_secs(10));
+        let last = start + Duration::from_secs(3600);
+        timestamps.pass(last);
+        timestamps.pass(start);
+        assert_eq!(timestamps.next(), DateTime::from_system(last).next());
+        clock.advance(Duration::from_secs(60));
+        let later = last + Duration::from_secs(60);
+        assert_eq!(timestamps.next(), DateTime::from_system(later));
+    }
 }

@@ -15,6 +15,8 @@ mod error;
 mod plan;
 mod service;
 mod target_settings;
+#[cfg(test)]
+mod tests;
 
 pub use catalog::{
     KeyLocation, Restored, SnapshotTable, Table, TableNames, TablePage, TableToken, snapshot_tables,

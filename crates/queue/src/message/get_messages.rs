@@ -9,8 +9,7 @@ use std::time::Duration;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::{Instant, timeout_at};
 
-/// The time after which a receive that waits looks up its queue again, in a process whose catalog may be at another
-/// server.
+/// The time after which a receive that waits looks up its queue again, in a process with far rows.
 const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 
 impl Service {
@@ -69,7 +68,8 @@ impl Service {
         }
     }
 
-    /// Waits for an arrival, or for a change of the queue by another server, which wakes no receive here.
+    /// Waits for an arrival, or until the queue was changed by another server or its messages moved to another server:
+    /// neither wakes a receive here.
     async fn wait(
         &self,
         queue: &Queue,
@@ -84,7 +84,8 @@ impl Service {
             let pause_end = until.min(Instant::now() + LOOK_UP_PAUSE);
             let is_arrived = timeout_at(pause_end, arrival.as_mut()).await.is_ok();
             let current = self.find_queue(&queue.account, &queue.name).await?;
-            if is_arrived || current.id != queue.id {
+            let is_here = self.storage().is_here(queue.space.prefix());
+            if is_arrived || current.id != queue.id || !is_here {
                 break;
             }
         }

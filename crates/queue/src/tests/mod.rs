@@ -3,6 +3,7 @@
 mod catalog;
 mod expiry;
 mod failures;
+mod far;
 mod messages;
 mod random;
 mod waiting;

@@ -64,12 +64,16 @@ impl Storage {
     /// # Errors
     /// [`Error::Busy`].
     pub async fn change_catalog(&self, keys: &[Bytes]) -> Result<CatalogChange<'_>, Error> {
-        self.grants.begin_change(keys);
         let stopped = Stopped {
             grants: &self.grants,
-            keys: keys.to_vec(),
+            keys: match self.has_far_rows() {
+                true => keys.to_vec(),
+                // No other server has a lease.
+                false => Vec::new(),
+            },
             is_settled: true,
         };
+        self.grants.begin_change(&stopped.keys);
         loop {
             while let Some(left) = self.leases_left(keys) {
                 tokio::time::sleep(left).await;
@@ -77,6 +81,7 @@ impl Storage {
             let locked = self.lock(keys).await?;
             // The catalog may have been at another server during the waits; while it is locked, it stays here.
             if self.leases_left(keys).is_none() {
+                self.grants.settle(&stopped.keys);
                 return Ok(CatalogChange { locked, stopped });
             }
         }

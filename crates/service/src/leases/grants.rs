@@ -29,6 +29,13 @@ struct RowGrants {
     is_unsettled: bool,
 }
 
+impl RowGrants {
+    /// Whether no change runs.
+    const fn is_unused(&self) -> bool {
+        self.changes == 0 && !self.is_unsettled
+    }
+}
+
 /// The answer to a request for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grant {
@@ -44,8 +51,10 @@ impl Grants {
     pub(super) fn grant(&self, key: &Bytes, now: Duration) -> Grant {
         let mut granted = self.0.lock();
         if granted.rows.len() >= ROWS_MAX && !granted.rows.contains_key(key) {
-            let is_in_use = |row: &RowGrants| row.changes > 0 || row.is_unsettled;
-            granted.rows.retain(|_, row| is_in_use(row) || row.until + MARGIN > now);
+            let has_lease = |row: &RowGrants| row.until + MARGIN > now;
+            granted
+                .rows
+                .retain(|_, row| has_lease(row) || !row.is_unused());
             if granted.rows.len() >= ROWS_MAX {
                 return Grant::Refused;
             }
@@ -61,10 +70,13 @@ impl Grants {
         Grant::Granted
     }
 
-    /// Notes that no commit of the row runs. For the holder of its lock.
-    pub(super) fn settle(&self, key: &Bytes) {
-        if let Some(row) = self.0.lock().rows.get_mut(key) {
-            row.is_unsettled = false;
+    /// Notes that no commit of these rows runs. For the holder of their locks.
+    pub(super) fn settle(&self, keys: &[Bytes]) {
+        let mut granted = self.0.lock();
+        for key in keys {
+            if let Some(row) = granted.rows.get_mut(key) {
+                row.is_unsettled = false;
+            }
         }
     }
 
@@ -83,6 +95,9 @@ impl Grants {
             if let Some(row) = granted.rows.get_mut(key) {
                 row.changes -= 1;
                 row.is_unsettled |= !is_settled;
+                if row.until.is_zero() && row.is_unused() {
+                    granted.rows.remove(key);
+                }
             }
         }
     }
@@ -111,7 +126,8 @@ impl Grants {
 }
 
 impl Storage {
-    /// A row of the catalog with a lease, for [`FarRows::lease`](crate::FarRows::lease).
+    /// A row of the catalog with a lease, for [`FarRows::lease`](crate::FarRows::lease). A storage without far rows grants
+    /// no lease.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
@@ -127,10 +143,14 @@ impl Storage {
     }
 
     async fn grant(&self, key: &Bytes) -> Result<bool, Error> {
+        if !self.has_far_rows() {
+            return Ok(false);
+        }
         let mut grant = self.grants.grant(key, self.clock.boot());
         if grant == Grant::Unsettled {
-            let locked = self.lock(std::slice::from_ref(key)).await?;
-            self.grants.settle(key);
+            let keys = std::slice::from_ref(key);
+            let locked = self.lock(keys).await?;
+            self.grants.settle(keys);
             drop(locked);
             grant = self.grants.grant(key, self.clock.boot());
         }

@@ -84,8 +84,7 @@ impl LeasedRows {
     /// The call that runs or whose lease has not ended; a new one if there is none.
     fn current(&self, key: &Bytes) -> Arc<Asked> {
         let now = self.clock.boot();
-        let is_current =
-            |asked: &Asked| asked.get().is_none_or(|answer| answer.until > now);
+        let is_current = |asked: &Asked| asked.get().is_none_or(|answer| answer.until > now);
         let mut rows = self.rows.lock();
         if let Some(asked) = rows.get(key).filter(|asked| is_current(asked)) {
             return Arc::clone(asked);
@@ -103,7 +102,10 @@ impl LeasedRows {
 
     fn forget(&self, key: &Bytes, asked: &Arc<Asked>) {
         let mut rows = self.rows.lock();
-        if rows.get(key).is_some_and(|current| Arc::ptr_eq(current, asked)) {
+        if rows
+            .get(key)
+            .is_some_and(|current| Arc::ptr_eq(current, asked))
+        {
             rows.remove(key);
         }
     }

@@ -113,6 +113,7 @@ impl Service {
         }
         let id = TableId(partita_rt::random::u64());
         let restoring = Restoring::begin(self, id);
+        restoring.check()?;
         let dropped = self.dropped_row(account, id, into.as_str());
         self.write(std::slice::from_ref(&dropped)).await?;
 

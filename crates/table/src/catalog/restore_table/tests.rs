@@ -8,6 +8,7 @@ use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
 use partita_rt::{SystemClock, Tasks};
 use partita_service::Storage;
+use partita_service::testing::{FarFault, TestRange, TestServers};
 use partita_snapshot::{ObjectSnapshotStore, SnapshotName, SnapshotPins, Snapshots};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -410,4 +411,65 @@ async fn a_failed_read_resumes_after_the_last_row() {
     let refused = world.restore(&snapshot, "People", "Never").await;
     assert!(matches!(refused, Err(Error::Corrupt(_))), "{refused:?}");
     assert_eq!(began.elapsed(), Duration::ZERO, "a retry does not help");
+}
+
+/// A server with the catalog only, and one with all other rows.
+fn two_servers() -> (Arc<TestServers>, [Arc<Service>; 2]) {
+    let servers = TestServers::new();
+    let ranges = TestRange::cut_at(&[KeyKind::ENTITY.start()]);
+    let start = |range| {
+        let storage = servers.start(&[range], Arc::new(SystemClock));
+        let settings = ServiceSettings::default();
+        Arc::new(Service::new(storage, settings, TargetSettings::default()))
+    };
+    let services = [start(&ranges[0]), start(&ranges[1])];
+    (servers, services)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_is_restored_to_rows_of_another_server() {
+    let world = World::new().await;
+    let (snapshot, people) = world.snapshot_with(600).await;
+    let (servers, [home, other]) = two_servers();
+    let (account, table, into) = (account(), name("People"), name("Again"));
+    let lose_an_answer = |_: Restored| servers.set_fault(Some(FarFault::AnswerLost));
+    let restoring = home.restore_table(&snapshot, &account, &table, &into, &lose_an_answer);
+    let repairing = async {
+        for _ in 0..40 {
+            tokio::time::sleep(PAUSE * 3).await;
+            servers.set_fault(None);
+        }
+    };
+    let (restored, ()) = tokio::join!(restoring, repairing);
+    assert_eq!(restored.unwrap().rows, 600);
+    let again = other.table(&account, &into).await.unwrap();
+    let (start, end) = (again.space.prefix().clone(), again.space.end());
+    let page = other.storage().serve_scan(start..end, 1000, usize::MAX);
+    let rows = page.await.unwrap().rows.into_iter();
+    let keys = rows.map(|(key, _)| {
+        let (partition, row) = again.space.decode(&key).unwrap();
+        (partition.into_owned(), row.into_owned())
+    });
+    assert!(keys.eq(world.entities(&people).await.into_keys()));
+}
+
+/// The sweep of another server does not know the restore, and may have removed rows.
+#[tokio::test(start_paused = true)]
+async fn a_restore_fails_when_the_catalog_was_at_another_server() {
+    let world = World::new().await;
+    let (snapshot, _) = world.snapshot_with(600).await;
+    let (_servers, [home, other]) = two_servers();
+    let (account, table, into) = (account(), name("People"), name("Again"));
+    let began = Instant::now();
+    let take_over = |_: Restored| home.storage().catalog_taken_over();
+    let restored = home.restore_table(&snapshot, &account, &table, &into, &take_over);
+    let failed = restored.await;
+    assert!(matches!(failed, Err(Error::Busy(_))), "{failed:?}");
+    assert_eq!(began.elapsed(), Duration::ZERO, "a retry does not help");
+    let missing = home.table(&account, &into).await;
+    assert!(matches!(missing, Err(Error::TableNotFound)), "{missing:?}");
+    // Nor does a server without the catalog restore.
+    let refused = other.restore_table(&snapshot, &account, &table, &into, &|_| {});
+    let refused = refused.await;
+    assert!(matches!(refused, Err(Error::Busy(_))), "{refused:?}");
 }
