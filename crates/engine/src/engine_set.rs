@@ -106,7 +106,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// store, where the WAL has only ranges of this process.
     async fn drop_unknown(&self);
 
-    /// Clones parts of open databases into a new database for `target`. The parts are in key order and do not overlap.
+    /// Clones parts of databases that are open here into a new database for `target`. The parts are in key order and do not overlap.
     /// Copies no rows. The clone has every batch that its sources acknowledged before the call; batches written during
     /// the call may be missing. The sources do not change. Several clones may run at the same time. Not cancel safe: an
     /// unfinished clone is removed by [`EngineSet::remove`], or finished by another call.
@@ -117,13 +117,14 @@ pub trait EngineSet: Send + Sync + 'static {
 
     /// Removes the database of a range that is not open, unless a clone or a pin still reads its files. A durable
     /// database goes to the trash, from which [`EngineSet::sweep_trash`] deletes it later. A missing database is not an
-    /// error.
+    /// error. In a shared store the readers of all processes count, but the caller makes sure that no process has the
+    /// database open, and that no process is cloning it.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
     async fn remove(&self, range: RangeId) -> Result<Removal, ChangeError>;
 
-    /// Returns those of `ranges` that are not open and whose files no clone and no pin reads. Advisory, because a new
+    /// Returns those of `ranges` that are not open here and whose files no clone and no pin reads. Advisory, because a new
     /// clone may start at any time; [`EngineSet::remove`] decides. Reads every manifest at most twice, for any number
     /// of ranges.
     ///
@@ -131,7 +132,8 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError>;
 
-    /// Deletes the removed databases that have been in the trash long enough.
+    /// Deletes the removed databases that have been in the trash long enough. In a shared store one process at a time does
+    /// it.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
@@ -150,7 +152,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`].
     async fn list(&self) -> Result<Vec<RangeId>, ChangeError>;
 
-    /// Pins the current rows of these open ranges, all at one point between two commit groups. A batch is in the pins
+    /// Pins the current rows of these ranges, which are open here, all at one point between two commit groups. A batch is in the pins
     /// as a whole or not at all. If a batch is in the pins, all batches that were acknowledged before it was submitted
     /// are too. Copies no rows. Delays writes by some milliseconds; an [`Engine::flush`] before the call makes the rest
     /// of the call short. The pins last until [`EngineSet::unpin`], also across restarts, and also when their ranges
@@ -160,19 +162,20 @@ pub trait EngineSet: Send + Sync + 'static {
     /// [`ChangeError`]; some of the pins may exist, now or later: [`EngineSet::pins`] shows them.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
 
-    /// The pins of a range, open or closed; empty if the database is missing.
+    /// The pins of a range, open or closed, also of one that another process serves; empty if the database is missing.
     ///
     /// # Errors
     /// [`ChangeError`].
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError>;
 
-    /// Releases a pin. A missing pin is not an error.
+    /// Releases a pin, also of a range that another process serves. A missing pin is not an error.
     ///
     /// # Errors
     /// [`ChangeError`]; it can be tried again.
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError>;
 
-    /// Opens the rows that a range had when it was pinned.
+    /// Opens the rows that a range had when it was pinned, also if another process serves it or it was replaced since. The
+    /// files stay until the pin is released.
     ///
     /// # Errors
     /// [`ChangeError::NotPinned`], [`ChangeError::Store`].
@@ -182,7 +185,8 @@ pub trait EngineSet: Send + Sync + 'static {
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError>;
 
-    /// The files that a pin reads; without a pin, the files that the range reads now. Empty for engines without files.
+    /// The files that a pin reads; without a pin, the files that the newest manifest of the range names, also if another
+    /// process serves it. Empty for engines without files.
     ///
     /// # Errors
     /// [`ChangeError::NotPinned`], [`ChangeError::Store`].

@@ -29,8 +29,8 @@ pub struct Stats {
     pub log_bytes: u64,
     /// Bytes written to the storage; `None` for an engine in memory.
     pub written: Option<WrittenBytes>,
-    /// Bytes of the files in the storage. `None` for an engine in memory, and while the files are not known: shortly
-    /// after the start, and during a recovery.
+    /// Bytes of the files in the storage. `None` for an engine in memory, in a store that other processes write too, and
+    /// while the files are not known: shortly after the start, and during a recovery.
     pub stored: Option<StoredBytes>,
     /// Cache hits of blocks and metadata.
     pub cache_hits: u64,

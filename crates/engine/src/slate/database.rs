@@ -31,11 +31,11 @@ const STORED_MANIFEST_DEADLINE: Duration = Duration::from_secs(1);
 /// The WAL records that a database replays when it is opened, if they are not in its files.
 pub(super) enum Replayed {
     /// Those that the WAL held when the process started.
-    OfStart,
+    AfterStart,
     /// Those that the WAL held when it was opened again after a failure.
-    OfFailure,
+    AfterFailure,
     /// Those of the logs of the processes that served the range before.
-    OfOthers(VecDeque<Record>),
+    TakenOver(VecDeque<Record>),
 }
 
 /// An open database.
@@ -82,10 +82,10 @@ impl Database {
             reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
-        let is_failure = matches!(replayed, Replayed::OfFailure);
+        let is_failure = matches!(replayed, Replayed::AfterFailure);
         let taken_over = match replayed {
-            Replayed::OfOthers(records) => Some(records),
-            Replayed::OfStart | Replayed::OfFailure => None,
+            Replayed::TakenOver(records) => Some(records),
+            Replayed::AfterStart | Replayed::AfterFailure => None,
         };
         let last = taken_over.as_ref().and_then(VecDeque::back);
         let last = last.map_or(WalId(0), |last| last.header.wal_id);

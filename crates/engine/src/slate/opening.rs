@@ -29,7 +29,7 @@ impl SlateEngineSet {
     pub(super) async fn open_range(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let _change = self.core.lock_change().await;
         let opening = Opening::begin(&self.core, range)?;
-        self.open_database(opening, Replayed::OfStart).await
+        self.open_database(opening, Replayed::AfterStart).await
     }
 
     /// Opens a range whose records are in the logs of other processes. Reads the logs without the change lock: that may
@@ -47,7 +47,7 @@ impl SlateEngineSet {
         let _change = self.core.lock_change().await;
         let count = records.len();
         let engine = self
-            .open_database(opening, Replayed::OfOthers(records))
+            .open_database(opening, Replayed::TakenOver(records))
             .await?;
         tracing::info!(%range, ?logs, records = count, "took over a range");
         Ok(engine)

@@ -210,7 +210,7 @@ async fn reopen(
             runtimes,
             &wal,
             open.range,
-            Replayed::OfFailure,
+            Replayed::AfterFailure,
         );
         databases.push(Arc::new(opening.await?));
     }

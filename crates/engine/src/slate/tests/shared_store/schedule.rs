@@ -1,5 +1,6 @@
 //! Random moves, crashes and restarts of three processes and a single server, compared with a model of the rows.
 
+use futures::future::join_all;
 use proptest::collection::vec;
 
 use super::*;
@@ -27,6 +28,10 @@ enum Step {
     Kill {
         process: usize,
     },
+    /// The process is taken for dead. It is alive, and writes and flushes when its ranges are taken over.
+    Pause {
+        process: usize,
+    },
     /// Deletes the logs that no range needs.
     Collect,
     /// All processes die; a single server writes to all ranges, and dies.
@@ -41,6 +46,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => range().prop_map(|range| Step::Flush { range }),
         4 => (range(), process()).prop_map(|(range, to)| Step::Move { range, to }),
         2 => process().prop_map(|process| Step::Kill { process }),
+        2 => process().prop_map(|process| Step::Pause { process }),
         1 => Just(Step::Collect),
         1 => Just(Step::SingleServer),
     ];
@@ -55,10 +61,33 @@ enum Place {
     Unserved(Vec<LogNumber>),
 }
 
+/// A process that was taken for dead, and the engines of its ranges.
+struct Paused {
+    process: Process,
+    engines: BTreeMap<u64, Arc<dyn Engine>>,
+}
+
+impl Paused {
+    async fn flush(&self, range: u64) {
+        if let Some(engine) = self.engines.get(&range) {
+            let _ = engine.flush().await;
+        }
+    }
+
+    /// After the seal of its log it acknowledges nothing.
+    async fn check_fenced(&self, range: u64) {
+        if let Some(engine) = self.engines.get(&range) {
+            let late = commit(&**engine, put("late", "1")).await;
+            assert!(late.is_err(), "a paused owner acknowledged a write");
+        }
+    }
+}
+
 #[derive(Default)]
 struct Run {
     cluster: Cluster,
     processes: [Option<Process>; PROCESSES],
+    paused: Vec<Paused>,
     places: BTreeMap<u64, Place>,
     rows: BTreeMap<u64, BTreeMap<u8, u64>>,
     written: u64,
@@ -89,7 +118,11 @@ impl Run {
             }
             Step::Flush { range } => self.engine(range).await.flush().await.unwrap(),
             Step::Move { range, to } => self.move_to(range, to).await,
-            Step::Kill { process } => self.kill(process),
+            Step::Kill { process } => drop(self.stop(process)),
+            Step::Pause { process } => {
+                let paused = self.stop(process);
+                self.paused.extend(paused);
+            }
             Step::Collect => self.collect().await,
             Step::SingleServer => self.run_single_server().await,
         }
@@ -141,7 +174,11 @@ impl Run {
         };
         self.start(to).await;
         let process = self.processes[to].as_ref().unwrap();
-        let engine = process.take(RangeId(range), &logs).await;
+        let last_owners = self.paused.iter();
+        let last_owners = last_owners.filter(|it| logs.contains(&it.process.log));
+        let flushing = join_all(last_owners.clone().map(|paused| paused.flush(range)));
+        let (engine, _) = tokio::join!(process.take(RangeId(range), &logs), flushing);
+        join_all(last_owners.map(|paused| paused.check_fenced(range))).await;
         self.check(range, &*engine).await;
         self.places.insert(range, Place::Served(to, engine));
     }
@@ -152,15 +189,22 @@ impl Run {
         }
     }
 
-    fn kill(&mut self, process: usize) {
-        let Some(killed) = self.processes[process].take() else {
-            return;
-        };
-        for place in self.places.values_mut() {
-            if matches!(place, Place::Served(owner, _) if *owner == process) {
-                *place = Place::Unserved(vec![killed.log]);
+    /// Takes a process out of the cluster. Its ranges need its log.
+    fn stop(&mut self, process: usize) -> Option<Paused> {
+        let stopped = self.processes[process].take()?;
+        let mut engines = BTreeMap::new();
+        for (range, place) in &mut self.places {
+            if let Place::Served(owner, engine) = place
+                && *owner == process
+            {
+                engines.insert(*range, Arc::clone(engine));
+                *place = Place::Unserved(vec![stopped.log]);
             }
         }
+        Some(Paused {
+            process: stopped,
+            engines,
+        })
     }
 
     async fn collect(&mut self) {
@@ -182,7 +226,7 @@ impl Run {
 
     async fn run_single_server(&mut self) {
         for process in 0..PROCESSES {
-            self.kill(process);
+            drop(self.stop(process));
         }
         let single = self.cluster.start_single().await;
         for range in 1..=RANGES {
@@ -203,7 +247,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_acknowledged_row_is_lost_and_no_old_row_is_shown(steps in steps()) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
