@@ -26,6 +26,8 @@ pub(super) enum Kind {
     KillEtcd,
     /// etcd stands still.
     StopEtcd,
+    /// All keys of etcd are deleted.
+    WipeEtcd,
 }
 
 /// A fault of a round.
@@ -38,7 +40,7 @@ pub(super) struct Fault {
 }
 
 /// All kinds of faults; those that are listed twice are chosen more often.
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     Kind::Restart,
     Kind::Kill,
     Kind::Kill,
@@ -55,6 +57,7 @@ const KINDS: [Kind; 16] = [
     Kind::FromPeers(Behaviour::Delay(Duration::from_millis(100))),
     Kind::KillEtcd,
     Kind::StopEtcd,
+    Kind::WipeEtcd,
 ];
 
 impl Fault {
@@ -67,7 +70,7 @@ impl Fault {
             kind,
             victim: serving.filter(|_| aims).unwrap_or(any),
             lasts: Duration::from_millis(match kind {
-                Kind::Restart => 0,
+                Kind::Restart | Kind::WipeEtcd => 0,
                 Kind::Stop | Kind::StopEtcd => 3_000 + random.below(7_000),
                 _ => 2_000 + random.below(5_000),
             }),
@@ -77,8 +80,24 @@ impl Fault {
     /// Whether clients of this server are struck in any case.
     pub(super) fn strikes(&self, server: usize) -> bool {
         match self.kind {
-            Kind::KillEtcd | Kind::StopEtcd => false,
+            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd => false,
             _ => server == self.victim,
+        }
+    }
+
+    /// A fault of another server at the same time, which begins in the middle of this one and ends with it.
+    pub(super) fn second(&self, random: &mut Random) -> Self {
+        let other = (self.victim + 1 + random.below(SERVERS as u64 - 1) as usize) % SERVERS;
+        let kinds = [
+            Kind::Restart,
+            Kind::Kill,
+            Kind::Stop,
+            Kind::ToEtcd(Behaviour::Cut),
+        ];
+        Self {
+            kind: kinds[random.below(kinds.len() as u64) as usize],
+            victim: other,
+            lasts: self.lasts / 2,
         }
     }
 
@@ -100,6 +119,7 @@ impl Fault {
                 park_for(self.lasts);
                 program.go_on();
             }
+            Kind::WipeEtcd => cluster.wipe_etcd()?,
             Kind::ToEtcd(behaviour) => {
                 victim.to_etcd.set(behaviour);
                 park_for(self.lasts);
@@ -109,8 +129,21 @@ impl Fault {
                 park_for(self.lasts);
             }
         }
-        cluster.open_links();
+        victim.to_etcd.set(Behaviour::Open);
+        victim.from_peers.set(Behaviour::Open);
         Ok(())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, seconds) = (self.kind, self.lasts.as_secs_f64());
+        match self.kind {
+            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd => {
+                write!(f, "{kind} for {seconds:.1} s")
+            }
+            _ => write!(f, "{kind} of server {} for {seconds:.1} s", self.victim + 1),
+        }
     }
 }
 
@@ -122,6 +155,7 @@ impl fmt::Display for Kind {
             Self::Stop => return f.write_str("stop"),
             Self::KillEtcd => return f.write_str("kill etcd"),
             Self::StopEtcd => return f.write_str("stop etcd"),
+            Self::WipeEtcd => return f.write_str("wipe etcd"),
             Self::ToEtcd(behaviour) => ("to etcd", behaviour),
             Self::FromPeers(behaviour) => ("from peers", behaviour),
         };

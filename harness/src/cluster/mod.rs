@@ -1,7 +1,7 @@
 //! Three servers and etcd as real processes, over a folder: faults by seed strike them and their links, while clients of all
 //! servers record what they asked and were answered.
 //!
-//! Checked at the end of each round:
+//! Meanwhile ranges are split, merged, flushed and compacted. Checked at the end of each round:
 //! - the history of each entity is linearizable ([`history`]); a request without an answer may happen at any later time;
 //! - so is that of each group of entities that batches change, and no batch is executed in part;
 //! - a scan over the failures is in order, and has every row that nothing changes;
@@ -10,6 +10,7 @@
 //!
 //! The seed determines the faults and the requests, but not their timing.
 
+mod changes;
 mod faults;
 mod history;
 mod load;
@@ -30,7 +31,7 @@ use partita_load::Random;
 
 use self::faults::Fault;
 use self::load::{Answer, Connection, Load, Probe, STABLE_ROWS, TABLE, json, stable_partition};
-use self::report::Report;
+use self::report::{Report, Tried};
 use self::servers::Cluster;
 use crate::checkers::fail_on;
 use crate::checkers::queue::QueueCheckers;
@@ -38,6 +39,9 @@ use crate::setup::SeededTest;
 
 /// The load before a fault and after it.
 const CALM: Duration = Duration::from_secs(1);
+
+/// The percentage of rounds with two faults.
+const SECOND_FAULT: u64 = 25;
 
 /// How long a server may take to answer after the end of a fault.
 const RECOVERY: Duration = Duration::from_secs(30);
@@ -152,40 +156,13 @@ impl<'a> Test<'a> {
     /// One fault under load, and the checks after it.
     fn round(&mut self, round: u64) -> anyhow::Result<()> {
         let load = Load::new(&self.account, &self.tables, round);
-        let fronts = self.tables.iter().enumerate();
-        let probes: Vec<Probe> = fronts
-            .map(|(number, front)| Probe::new(*front, number))
-            .collect();
-        let fault = Fault::random(&mut self.random, self.cluster.serving());
-        let serves = self.cluster.servers[fault.victim].serves();
-        std::thread::scope(|scope| {
-            load.start(scope, &mut self.random);
-            self.messages
-                .load_in_outages(scope, &self.queues, &load.stop);
-            for probe in &probes {
-                scope.spawn(|| probe.run(&self.account, &load.stop));
-            }
-            let disturbed = disturb(self.cluster, &fault, &probes);
-            load.stop.store(true, Ordering::Relaxed);
-            disturbed
-        })
-        .with_context(|| format!("{} of server {}", fault.kind, fault.victim + 1))?;
-        let pause = |strikes: bool| {
-            let of_all = probes.iter().enumerate();
-            let of_some = of_all.filter(|(server, _)| fault.strikes(*server) == strikes);
-            of_some
-                .map(|(_, probe)| probe.longest())
-                .max()
-                .unwrap_or_default()
-        };
-        let (others, victim) = (pause(false), pause(true));
+        let tried = self.attack(&load)?;
         let (checked, mut faults) = load.check(&mut self.random)?;
         faults.extend(self.messages.take_faults());
         for program in self.cluster.programs() {
             faults.extend(program.panics()?);
         }
-        self.report
-            .add(round, &fault, serves, others, victim, &checked);
+        self.report.add(round, &tried, &checked);
         if !faults.is_empty() {
             let file = self.folder.join("faults.txt");
             std::fs::write(&file, faults.join("\n\n"))?;
@@ -193,16 +170,78 @@ impl<'a> Test<'a> {
         fail_on(&faults)?;
         self.messages.compare(self.queues[0])
     }
+
+    /// Runs the load during a fault, sometimes during two.
+    fn attack(&mut self, load: &Load) -> anyhow::Result<Tried> {
+        let cluster = self.cluster;
+        let fronts = self.tables.iter().enumerate();
+        let probes: Vec<Probe> = fronts
+            .map(|(number, front)| Probe::new(*front, number))
+            .collect();
+        let fault = Fault::random(&mut self.random, cluster.serving());
+        let adds = self.random.chance(SECOND_FAULT);
+        let second = adds.then(|| fault.second(&mut self.random));
+        let serves = cluster.servers[fault.victim].serves();
+        let mut of_changes = Random::new(self.random.next_u64());
+        let changes = std::thread::scope(|scope| {
+            load.start(scope, &mut self.random);
+            self.messages
+                .load_in_outages(scope, &self.queues, &load.stop);
+            for probe in &probes {
+                scope.spawn(|| probe.run(&self.account, &load.stop));
+            }
+            let admins: Vec<SocketAddr> =
+                cluster.servers.iter().map(|server| server.admin).collect();
+            let changing = scope.spawn(move || changes::run(&admins, &mut of_changes, &load.stop));
+            let disturbed = disturb(cluster, &fault, second.as_ref(), &probes);
+            load.stop.store(true, Ordering::Relaxed);
+            disturbed?;
+            let changes = changing.join();
+            changes.map_err(|_| anyhow::anyhow!("the thread that changes ranges panicked"))
+        })
+        .with_context(|| format!("{fault}, {second:?}"))?;
+        let is_struck = |server: usize| {
+            fault.strikes(server) || second.is_some_and(|second| second.strikes(server))
+        };
+        let longest = |struck: bool| {
+            let probes = probes.iter().enumerate();
+            let those = probes.filter(|(server, _)| is_struck(*server) == struck);
+            those.map(|(_, probe)| probe.longest()).max()
+        };
+        Ok(Tried {
+            fault,
+            second,
+            serves,
+            others: longest(false).unwrap_or_default(),
+            struck: longest(true).unwrap_or_default(),
+            changes,
+        })
+    }
 }
 
-/// Causes a fault under load, and waits until every server answers again.
-fn disturb(cluster: &Cluster, fault: &Fault, probes: &[Probe]) -> anyhow::Result<()> {
+/// Causes faults under load, and waits until every server answers again.
+fn disturb(
+    cluster: &Cluster,
+    fault: &Fault,
+    second: Option<&Fault>,
+    probes: &[Probe],
+) -> anyhow::Result<()> {
     await_answers(probes, Instant::now())?;
     park_for(CALM);
     for probe in probes {
         probe.reset();
     }
-    fault.run(cluster)?;
+    std::thread::scope(|scope| {
+        let also = second.map(|second| {
+            scope.spawn(move || {
+                park_for(second.lasts);
+                second.run(cluster)
+            })
+        });
+        fault.run(cluster)?;
+        let also = also.map_or(Ok(Ok(())), std::thread::ScopedJoinHandle::join);
+        also.map_err(|_| anyhow::anyhow!("the thread of the second fault panicked"))?
+    })?;
     await_answers(probes, Instant::now())?;
     park_for(CALM);
     Ok(())

@@ -157,6 +157,19 @@ pub(super) fn supervise(programs: &[Arc<Program>], stop: &AtomicBool) -> anyhow:
     Ok(())
 }
 
+/// A program of etcd.
+///
+/// # Errors
+/// When it is missing.
+pub(super) fn etcd_file(name: &str) -> anyhow::Result<PathBuf> {
+    let file = project::root().join(".deps/etcd").join(name);
+    ensure!(
+        file.exists(),
+        "etcd is missing: run crates/coordinator/setup"
+    );
+    Ok(file)
+}
+
 /// An etcd with one member, and waits until it listens.
 ///
 /// # Errors
@@ -166,11 +179,7 @@ pub(super) fn etcd(
     client: SocketAddr,
     peer: SocketAddr,
 ) -> anyhow::Result<Arc<Program>> {
-    let file = project::root().join(".deps/etcd/etcd");
-    ensure!(
-        file.exists(),
-        "etcd is missing: run crates/coordinator/setup"
-    );
+    let file = etcd_file("etcd")?;
     let (client_url, peer_url) = (format!("http://{client}"), format!("http://{peer}"));
     let data = folder.join("etcd").display().to_string();
     let cluster = format!("default={peer_url}");

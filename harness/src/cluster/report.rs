@@ -6,6 +6,20 @@ use std::time::Duration;
 use super::faults::Fault;
 use super::load::Checked;
 
+/// What a round did.
+#[derive(Debug)]
+pub(super) struct Tried {
+    pub(super) fault: Fault,
+    pub(super) second: Option<Fault>,
+    /// Whether the server that the fault struck served ranges.
+    pub(super) serves: bool,
+    /// The longest time in which clients of a server got no answer: of those that no fault struck, and of the others.
+    pub(super) others: Duration,
+    pub(super) struck: Duration,
+    /// Splits and merges.
+    pub(super) changes: u64,
+}
+
 /// The figures of all rounds.
 #[derive(Debug, Default)]
 pub(super) struct Report {
@@ -14,6 +28,7 @@ pub(super) struct Report {
     rounds: u64,
     operations: usize,
     unknown: usize,
+    changes: u64,
     /// Puts and deletions of messages.
     pub(super) messages: u64,
     /// How often servers ended by themselves.
@@ -22,40 +37,37 @@ pub(super) struct Report {
 
 impl Report {
     /// Adds a round, and prints it.
-    pub(super) fn add(
-        &mut self,
-        round: u64,
-        fault: &Fault,
-        serves: bool,
-        others: Duration,
-        victim: Duration,
-        checked: &Checked,
-    ) {
-        let role = if serves { "serving" } else { "other" };
+    pub(super) fn add(&mut self, round: u64, tried: &Tried, checked: &Checked) {
+        let Tried { fault, second, .. } = tried;
+        let second = second.map_or_else(String::new, |second| format!(", and {second}"));
+        let role = if tried.serves { "serving" } else { "other" };
         eprintln!(
-            "round {round}: {} for {:.1} s, server {} ({role}): longest pause of the others {:.2} s, of its clients {:.2} s; \
-             {} operations, {} unknown",
-            fault.kind,
-            fault.lasts.as_secs_f64(),
-            fault.victim + 1,
-            others.as_secs_f64(),
-            victim.as_secs_f64(),
+            "round {round}: {fault} ({role}){second}: longest pause of other servers {:.2} s, of the struck one {:.2} s; \
+             {} operations, {} unknown, {} splits and merges",
+            tried.others.as_secs_f64(),
+            tried.struck.as_secs_f64(),
             checked.operations,
-            checked.unknown
+            checked.unknown,
+            tried.changes
         );
         self.rounds += 1;
         self.operations += checked.operations;
         self.unknown += checked.unknown;
-        let pauses = self.pauses.entry((fault.kind.to_string(), serves));
-        pauses.or_default().push(others);
+        self.changes += tried.changes;
+        let name = match second.is_empty() {
+            true => fault.kind.to_string(),
+            false => "two at a time".to_owned(),
+        };
+        let pauses = self.pauses.entry((name, tried.serves));
+        pauses.or_default().push(tried.others);
     }
 
     /// Prints the table of pauses.
     pub(super) fn print(&mut self) {
         println!(
             "cluster: {} rounds, {} operations in checked histories, {} of them without an answer, {} messages put or deleted, \
-             {} ends of servers by themselves",
-            self.rounds, self.operations, self.unknown, self.messages, self.ended
+             {} splits and merges, {} ends of servers by themselves",
+            self.rounds, self.operations, self.unknown, self.messages, self.changes, self.ended
         );
         println!("| fault | struck | rounds | pause, median | longest |");
         println!("| --- | --- | --- | --- | --- |");

@@ -11,7 +11,7 @@ use partita_bench::{admin, park_for};
 use serde_json::Value;
 
 use super::programs::{self, Program};
-use super::proxy::{Behaviour, Link};
+use super::proxy::Link;
 
 /// The number of servers.
 pub(super) const SERVERS: usize = 3;
@@ -29,7 +29,7 @@ pub(super) struct Server {
     pub(super) from_peers: Arc<Link>,
     pub(super) table: SocketAddr,
     pub(super) queue: SocketAddr,
-    admin: SocketAddr,
+    pub(super) admin: SocketAddr,
 }
 
 impl Server {
@@ -45,6 +45,7 @@ impl Server {
 #[derive(Debug)]
 pub(super) struct Cluster {
     pub(super) etcd: Arc<Program>,
+    etcd_addr: SocketAddr,
     pub(super) servers: Vec<Server>,
 }
 
@@ -65,7 +66,11 @@ impl Cluster {
         for server in &servers {
             server.program.up()?;
         }
-        let cluster = Self { etcd, servers };
+        let cluster = Self {
+            etcd,
+            etcd_addr,
+            servers,
+        };
         let began = Instant::now();
         while cluster.serving().is_none() {
             ensure!(began.elapsed() < START_PATIENCE, "no server serves");
@@ -85,12 +90,17 @@ impl Cluster {
         servers.chain([&self.etcd]).map(Arc::clone).collect()
     }
 
-    /// Opens all links.
-    pub(super) fn open_links(&self) {
-        for server in &self.servers {
-            server.to_etcd.set(Behaviour::Open);
-            server.from_peers.set(Behaviour::Open);
-        }
+    /// Deletes all keys of etcd.
+    pub(super) fn wipe_etcd(&self) -> anyhow::Result<()> {
+        let program = programs::etcd_file("etcdctl")?;
+        let wiped = Command::new(program)
+            .env("ETCDCTL_API", "3")
+            .args(["--endpoints", &self.etcd_addr.to_string()])
+            .args(["del", "", "--prefix"])
+            .output()?;
+        let errors = String::from_utf8_lossy(&wiped.stderr);
+        ensure!(wiped.status.success(), "cannot wipe etcd: {errors}");
+        Ok(())
     }
 }
 

@@ -10,16 +10,15 @@ use super::{Action, Operation, Outcome, Value};
 type State = Option<Value>;
 
 /// The most combinations of a set of operations and a state that are tried. Histories of a test need some thousand.
-const TRIES_MAX: usize = 3_000_000;
+const TRIES_MAX: usize = 1_000_000;
 
 /// Checks a history of at most 128 operations of an entity that is missing at first.
 ///
 /// # Errors
 /// The history, and the operations for which no moment was found in the longest part that is right.
 pub(in super::super) fn check(operations: &[Operation]) -> Result<(), String> {
-    let required = set(operations, |operation| {
-        operation.outcome != Outcome::Unknown
-    });
+    let required = required(operations);
+    let classes = classes(operations);
     let mut tried: HashSet<(u128, State)> = HashSet::new();
     let mut waiting: Vec<(u128, State)> = vec![(0, None)];
     let mut best: (u128, State) = (0, None);
@@ -31,7 +30,7 @@ pub(in super::super) fn check(operations: &[Operation]) -> Result<(), String> {
             continue;
         }
         if tried.len() > TRIES_MAX {
-            return Err("too many operations with an unknown outcome to decide".to_owned());
+            return Err("too many operations without an answer to decide".to_owned());
         }
         if (done & required).count_ones() > (best.0 & required).count_ones() {
             best = (done, state);
@@ -39,6 +38,10 @@ pub(in super::super) fn check(operations: &[Operation]) -> Result<(), String> {
         // Those that must happen are tried first.
         let (unknown, known): (Vec<usize>, Vec<usize>) =
             next(operations, done).partition(|index| required & bit(*index) == 0);
+        let mut seen_classes = HashSet::new();
+        let first_of_class =
+            |index: &usize| classes[*index].is_none_or(|class| seen_classes.insert(class));
+        let unknown: Vec<usize> = unknown.into_iter().filter(first_of_class).collect();
         for index in unknown.into_iter().chain(known) {
             let Some(after) = apply(state, &operations[index]) else {
                 continue;
@@ -56,14 +59,51 @@ const fn bit(index: usize) -> u128 {
     1 << index
 }
 
-fn set(operations: &[Operation], is_in: impl Fn(&Operation) -> bool) -> u128 {
+/// The operations that have happened: those with an answer.
+fn required(operations: &[Operation]) -> u128 {
     let indices = operations.iter().enumerate();
     indices
-        .filter(|(_, operation)| is_in(operation))
+        .filter(|(_, operation)| operation.outcome != Outcome::Unknown)
         .fold(0, |all, (index, _)| all | bit(index))
 }
 
-/// The operations that can have happened next: none of the others ended before they began.
+/// Operations without an answer whose value no answer mentions do the same, if they are of the same kind. If one of them
+/// happened, it can be the one that began first. Without this rule, an outage of a few seconds gives too many
+/// combinations.
+fn classes(operations: &[Operation]) -> Vec<Option<(u8, Value)>> {
+    let mut mentioned = HashSet::new();
+    for operation in operations {
+        match (operation.action, operation.outcome) {
+            (_, Outcome::Found(value))
+            | (
+                Action::Swap {
+                    expected: value, ..
+                },
+                _,
+            ) => {
+                mentioned.insert(value);
+            }
+            _ => {}
+        }
+    }
+    let class = |operation: &Operation| {
+        let class = match operation.action {
+            Action::Insert(value) => (0, 0, value),
+            Action::Upsert(value) => (1, 0, value),
+            Action::Swap { expected, to } => (2, expected, to),
+            Action::Delete => return Some((3, 0)),
+            Action::Read | Action::Scan => return None,
+        };
+        (!mentioned.contains(&class.2)).then_some((class.0, class.1))
+    };
+    operations
+        .iter()
+        .map(|operation| class(operation).filter(|_| operation.outcome == Outcome::Unknown))
+        .collect()
+}
+
+/// The operations that can have happened next: none of the others ended before they began. Writes are recorded when they
+/// begin, so the first of a class is the one that began first.
 fn next(operations: &[Operation], done: u128) -> impl Iterator<Item = usize> {
     let left = move |index: &usize| done & bit(*index) == 0;
     let all = 0..operations.len();
@@ -82,15 +122,15 @@ fn apply(state: State, operation: &Operation) -> Option<State> {
         Outcome::Done | Outcome::Unknown => Some(after),
         _ => None,
     };
+    let reads = operation.action.is_read();
+    let needs_one = reads || matches!(operation.action, Action::Delete | Action::Swap { .. });
     match (operation.action, operation.outcome, state) {
-        (Action::Insert(_), Outcome::Exists, Some(_))
-        | (Action::Read | Action::Delete | Action::Swap { .. }, Outcome::Missing, None) => {
-            Some(state)
-        }
+        (Action::Insert(_), Outcome::Exists, Some(_)) => Some(state),
+        (_, Outcome::Missing, None) if needs_one => Some(state),
         (Action::Swap { expected, .. }, Outcome::Differs, Some(value)) if value != expected => {
             Some(state)
         }
-        (Action::Read, Outcome::Found(found), Some(value)) if found == value => Some(state),
+        (_, Outcome::Found(found), Some(value)) if reads && found == value => Some(state),
         (Action::Insert(value), _, None) | (Action::Upsert(value), _, _) => happened(Some(value)),
         (Action::Swap { expected, to }, _, Some(value)) if value == expected => happened(Some(to)),
         (Action::Delete, _, Some(_)) => happened(None),
@@ -231,9 +271,7 @@ mod tests {
 
     /// Whether an order of all operations is right, by trying each.
     fn by_hand(operations: &[Operation], done: u128, state: State) -> bool {
-        let required = set(operations, |operation| {
-            operation.outcome != Outcome::Unknown
-        });
+        let required = required(operations);
         done & required == required
             || next(operations, done).any(|index| {
                 let after = apply(state, &operations[index]);

@@ -21,8 +21,16 @@ pub(super) enum Action {
     Swap { expected: Value, to: Value },
     /// Delete it.
     Delete,
-    /// Read it.
+    /// Read it by its key.
     Read,
+    /// Read it as a part of a scan or a query.
+    Scan,
+}
+
+impl Action {
+    fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::Scan)
+    }
 }
 
 /// What a client was answered.
@@ -103,25 +111,23 @@ impl Register {
         Some(Ticket(operations.len() - 1))
     }
 
-    /// Records a read that was sent at `start`, for example as a part of a scan. A full history leaves it out.
-    pub(super) fn add_read(&self, start: Instant, outcome: Outcome) {
-        let start = start.saturating_duration_since(self.began);
-        self.push_read(start, outcome, READS_MAX);
+    /// Records what a scan that was sent at `start` says of it. A full history leaves it out.
+    pub(super) fn add_scan(&self, start: Instant, outcome: Outcome) {
+        self.push_read(Action::Scan, start, outcome, READS_MAX);
     }
 
     /// Records the last read of a test, for which a full history has room.
     pub(super) fn add_last_read(&self, start: Instant, outcome: Outcome) {
-        let start = start.saturating_duration_since(self.began);
-        self.push_read(start, outcome, u128::BITS as usize);
+        self.push_read(Action::Read, start, outcome, u128::BITS as usize);
     }
 
-    fn push_read(&self, start: Duration, outcome: Outcome, most: usize) {
+    fn push_read(&self, action: Action, start: Instant, outcome: Outcome, most: usize) {
         let mut operations = lock(&self.operations);
         if operations.len() < most {
             operations.push(Operation {
-                action: Action::Read,
+                action,
                 outcome,
-                start,
+                start: start.saturating_duration_since(self.began),
                 end: self.began.elapsed(),
             });
         }
@@ -156,7 +162,7 @@ impl Register {
     pub(super) fn history(&self) -> Vec<Operation> {
         let says_nothing = |operation: &Operation| match operation.outcome {
             Outcome::Refused => true,
-            Outcome::Unknown => operation.action == Action::Read,
+            Outcome::Unknown => operation.action.is_read(),
             _ => false,
         };
         let operations = lock(&self.operations);

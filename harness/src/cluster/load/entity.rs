@@ -67,7 +67,7 @@ fn send(
             (if merges { "MERGE" } else { "PUT" }, &*path, Some(value))
         }
         Action::Delete => ("DELETE", &*path, None),
-        Action::Read => ("GET", &*path, None),
+        Action::Read | Action::Scan => ("GET", &*path, None),
     };
     let body = value.map_or_else(String::new, |value| json(&register.name, "r", value));
     let condition = etag.map(|etag| ("If-Match", etag));

@@ -19,11 +19,11 @@ pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<(
         0..15 => Action::Insert(load.value()),
         15..45 => Action::Upsert(load.value()),
         45..55 => Action::Delete,
-        _ => Action::Read,
+        _ => Action::Scan,
     };
-    if action == Action::Read {
+    if action == Action::Scan {
         if let Some((start, outcome)) = read(connection, &register, || load.is_over())? {
-            register.add_read(start, outcome);
+            register.add_scan(start, outcome);
         }
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn batch(connection: &Connection, register: &Register, action: Action) -> String
             Action::Upsert(value) | Action::Swap { to: value, .. } => {
                 batch.push("PUT", &path, &[], &json(&register.name, row, value));
             }
-            Action::Read => {}
+            Action::Read | Action::Scan => {}
         }
     }
     batch.finish()

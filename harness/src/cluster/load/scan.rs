@@ -114,7 +114,7 @@ fn note(
             .get(name)
             .map_or(Outcome::Missing, |value| Outcome::Found(*value));
         if is_after && is_before {
-            register.add_read(start, outcome);
+            register.add_scan(start, outcome);
         }
     }
 }
