@@ -88,28 +88,26 @@ fn check_order(last: Option<&Key>, rows: &[(Key, Value)]) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Records what a page says of the entities that existed for the clients before it was asked for. `end` is its last key,
-/// unless it ends with the table.
+/// Records what a page says of the entities that existed for the clients before it was asked for: those between its first
+/// and its last row. Of rows before the first one, the page before told: a page begins with the key in the token, not after
+/// the last row of the page before.
 fn note(
     registers: &[Arc<Register>],
     rows: &[(Key, Value)],
-    after: Option<&Key>,
-    end: Option<&Option<Key>>,
+    is_first: bool,
+    is_last: bool,
     start: Instant,
 ) {
     let found: HashMap<&str, Value> = rows
         .iter()
         .map(|((partition, _), value)| (partition.as_str(), *value))
         .collect();
+    let first = rows.first().map(|((partition, _), _)| partition.as_str());
+    let last = rows.last().map(|((partition, _), _)| partition.as_str());
     for register in registers {
         let name = register.name.as_str();
-        let is_after = after.is_none_or(|(partition, _)| partition.as_str() < name);
-        let is_before = match end {
-            None => true,
-            Some(end) => end
-                .as_ref()
-                .is_some_and(|(partition, _)| name <= partition.as_str()),
-        };
+        let is_after = is_first || first.is_some_and(|first| first <= name);
+        let is_before = is_last || last.is_some_and(|last| name <= last);
         let outcome = found
             .get(name)
             .map_or(Outcome::Missing, |value| Outcome::Found(*value));
