@@ -1,17 +1,20 @@
 //! The handle to the ranges of a store, for servers and tools.
 
-use crate::balance::Balancer;
+use crate::balance::{BalanceSettings, Balancer, Observed};
 use crate::controller::{ChangeRequest, Event, Merged, Outcome, RANGES_MAX, Request, Split, State};
-use crate::coordinator::Coordinator;
+use crate::coordinator::{Coordinator, LocalCoordinator};
 use crate::driver::{ChangeGuard, Driver, DriverParts};
 use crate::error::{ChangeRefused, StartError};
-use crate::host::{Host, LocalHost, LocalHostParts};
+use crate::host::{Host, LocalHost, LocalHostParts, Permission};
+use crate::lead::Lead;
 use crate::maintenance;
-use crate::map::{MapRecord, MapStore, PartitionMap};
+use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec};
 use crate::pins::PinRecords;
-use crate::watch::{StoreLoad, Watch};
+use crate::watch::{Observer, StoreLoad, Watch};
+use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use partita_engine::EngineSet;
 use partita_heat::Window;
 use partita_heat::history::{Archive, HeatHistory};
@@ -19,7 +22,7 @@ use partita_range::{RangeId, RowMemory};
 use partita_rt::{Clock, Tasks};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The parts of a cluster.
 pub struct ClusterParts {
@@ -31,21 +34,41 @@ pub struct ClusterParts {
     pub map: Arc<dyn MapStore>,
     /// Lists the pins in snapshot records.
     pub pins: Arc<dyn PinRecords>,
-    /// Says which process serves each range.
-    pub coordinator: Arc<dyn Coordinator>,
     /// The clock of heat and balancing.
     pub clock: Arc<dyn Clock>,
     /// The background tasks. Their shutdown stops the cluster.
     pub tasks: Tasks,
 }
 
-/// The ranges of a store: a controller, and a host in this process that serves all ranges. Used as `Arc<Cluster>`.
+/// What a process of several needs, beside [`ClusterParts`].
+pub struct SharedParts {
+    /// Whether the lease of this process is valid now.
+    pub is_lease_valid: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Called when a range was taken over, before its first request.
+    pub before_serving: Arc<dyn Fn(&RangeSpec) + Send + Sync>,
+}
+
+/// The ranges of a store, as far as this process serves them: a host, and a controller if this process decides about
+/// them. Used as `Arc<Cluster>`.
+///
+/// A process that is alone is host and controller of all ranges. In a cluster, each process is a host, and the elected
+/// manager has the controller.
 ///
 /// Requests run to their end even if the caller is dropped.
 pub struct Cluster {
-    driver: Arc<Driver>,
-    host: Arc<LocalHost>,
+    pub(crate) engines: Arc<dyn EngineSet>,
+    pub(crate) store: Arc<dyn MapStore>,
+    pub(crate) pins: Arc<dyn PinRecords>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tasks: Tasks,
+    pub(crate) host: Arc<LocalHost>,
     watch: Arc<Watch>,
+    /// The controller; `None` while another process has it.
+    pub(crate) driver: ArcSwapOption<Driver>,
+    /// The settings of the balancer; `None` if ranges are not balanced.
+    pub(crate) balance: Mutex<Option<BalanceSettings>>,
+    /// The observations of the last window.
+    observed: Arc<Mutex<Vec<Observed>>>,
 }
 
 impl fmt::Debug for Cluster {
@@ -56,39 +79,80 @@ impl fmt::Debug for Cluster {
 
 impl Cluster {
     /// Rolls back an interrupted change, opens all ranges (a new store gets its first range), and starts maintenance in
-    /// the background.
+    /// the background: for a process that is alone.
     ///
     /// # Errors
     /// [`StartError`].
     pub fn open(parts: ClusterParts) -> BoxFuture<'static, Result<Arc<Self>, StartError>> {
         Box::pin(async move {
-            let coordinator = parts.coordinator;
-            let host = Arc::new(LocalHost::new(LocalHostParts {
-                engines: Arc::clone(&parts.engines),
-                memory: parts.memory,
-                store: Arc::clone(&parts.map),
-                coordinator: Arc::clone(&coordinator),
-                tasks: parts.tasks.clone(),
-            }));
+            let coordinator: Arc<dyn Coordinator> = Arc::new(LocalCoordinator::default());
+            let permission = Permission::Coordinator(Arc::clone(&coordinator));
+            let cluster = Self::with_host(parts, permission, Arc::new(|_| {}));
             let driver = DriverParts {
-                host: Arc::clone(&host) as Arc<dyn Host>,
+                host: Arc::clone(&cluster.host) as Arc<dyn Host>,
                 coordinator,
-                store: parts.map,
-                engines: parts.engines,
-                pins: parts.pins,
-                clock: parts.clock,
-                tasks: parts.tasks.clone(),
+                store: Arc::clone(&cluster.store),
+                engines: Arc::clone(&cluster.engines),
+                pins: Arc::clone(&cluster.pins),
+                clock: Arc::clone(&cluster.clock),
+                tasks: cluster.tasks.clone(),
             };
             let driver = Driver::new(driver, State::new(RANGES_MAX));
             driver.start().await?;
-            maintenance::start(&host, &driver, &parts.tasks);
-            let watch = Arc::new(Watch::new(Arc::clone(&driver)));
-            Ok(Arc::new(Self {
-                driver,
-                host,
-                watch,
-            }))
+            cluster.driver.store(Some(Arc::clone(&driver)));
+            maintenance::start(&cluster.host, &driver, &cluster.tasks);
+            Ok(cluster)
         })
+    }
+
+    /// A process of several, without ranges: it takes ranges over when it is told to, and may become the manager.
+    #[must_use]
+    pub fn join(parts: ClusterParts, shared: SharedParts) -> Arc<Self> {
+        let permission = Permission::Lease(shared.is_lease_valid);
+        let cluster = Self::with_host(parts, permission, shared.before_serving);
+        maintenance::start_of_host(&cluster.host, &cluster.tasks);
+        cluster
+    }
+
+    fn with_host(
+        parts: ClusterParts,
+        permission: Permission,
+        before_serving: Arc<dyn Fn(&RangeSpec) + Send + Sync>,
+    ) -> Arc<Self> {
+        let host = Arc::new(LocalHost::new(LocalHostParts {
+            engines: Arc::clone(&parts.engines),
+            memory: parts.memory,
+            store: Arc::clone(&parts.map),
+            permission,
+            before_serving,
+            tasks: parts.tasks.clone(),
+        }));
+        Arc::new(Self {
+            watch: Arc::new(Watch::new(Arc::clone(&host), Arc::clone(&parts.clock))),
+            engines: parts.engines,
+            store: parts.map,
+            pins: parts.pins,
+            clock: parts.clock,
+            tasks: parts.tasks,
+            host,
+            driver: ArcSwapOption::empty(),
+            balance: Mutex::default(),
+            observed: Arc::default(),
+        })
+    }
+
+    /// Begins to manage the ranges of all processes, in a term with this random number: decides an interrupted change,
+    /// and assigns ranges without an owner. `hosts` reaches the hosts of all processes.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn lead(
+        self: &Arc<Self>,
+        coordinator: Arc<dyn Coordinator>,
+        hosts: Arc<dyn Host>,
+        term: u64,
+    ) -> BoxFuture<'_, Result<Lead, StartError>> {
+        Box::pin(Lead::begin(Arc::clone(self), coordinator, hosts, term))
     }
 
     /// The partition map of this process.
@@ -100,13 +164,22 @@ impl Cluster {
     /// The databases.
     #[must_use]
     pub fn engines(&self) -> &Arc<dyn EngineSet> {
-        &self.driver.parts().engines
+        &self.engines
     }
 
-    /// The host that serves the ranges.
+    /// The host of this process.
     #[must_use]
-    pub fn host(&self) -> &Arc<dyn Host> {
-        &self.driver.parts().host
+    pub fn local_host(&self) -> &Arc<LocalHost> {
+        &self.host
+    }
+
+    /// The host that reaches all ranges, if this process has the controller, else only those of this process.
+    #[must_use]
+    pub fn host(&self) -> Arc<dyn Host> {
+        match &*self.driver.load() {
+            Some(driver) => Arc::clone(&driver.parts().host),
+            None => Arc::clone(&self.host) as Arc<dyn Host>,
+        }
     }
 
     /// The cache that the ranges share.
@@ -118,13 +191,20 @@ impl Cluster {
     /// The background tasks, for callers that add work on the ranges.
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
-        &self.driver.parts().tasks
+        &self.tasks
     }
 
-    /// The newest stored version of the map.
+    /// The newest stored version of the map; `None` while another process has the controller.
     #[must_use]
-    pub fn record(&self) -> MapRecord {
-        self.driver.record()
+    pub fn record(&self) -> Option<MapRecord> {
+        let driver = self.driver.load();
+        driver.as_ref().map(|driver| driver.record())
+    }
+
+    /// # Errors
+    /// [`ChangeRefused::NotManager`].
+    fn driver(&self) -> Result<Arc<Driver>, ChangeRefused> {
+        self.driver.load_full().ok_or(ChangeRefused::NotManager)
     }
 
     /// Splits a range at the start of the partition that holds `at`, or in the middle of its bytes.
@@ -162,7 +242,7 @@ impl Cluster {
     }
 
     async fn change(&self, change: ChangeRequest) -> Result<Outcome, ChangeRefused> {
-        self.driver.ask(Request::Change(change)).await
+        self.driver()?.ask(Request::Change(change)).await
     }
 
     /// Waits for the change lock, and then refuses the writes to a range for `time`, as a split does: for tests of
@@ -177,7 +257,7 @@ impl Cluster {
     ) -> BoxFuture<'_, Result<(), ChangeRefused>> {
         Box::pin(async move {
             let request = Request::Freeze { range, time };
-            self.driver.ask(request).await.map(drop)
+            self.driver()?.ask(request).await.map(drop)
         })
     }
 
@@ -186,16 +266,21 @@ impl Cluster {
     /// # Errors
     /// [`ChangeRefused::Failed`].
     pub fn lock_changes(&self) -> BoxFuture<'_, Result<ChangeGuard, ChangeRefused>> {
-        Box::pin(self.driver.lock_changes())
+        Box::pin(async move { self.driver()?.lock_changes().await })
     }
 
-    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, releases pins that are in no
-    /// snapshot record, and deletes databases of replaced ranges.
+    /// Runs a maintenance round: copies shared files, deletes files that nothing reads, and, if this process has the
+    /// controller, releases pins that are in no snapshot record, and deletes databases of replaced ranges.
     pub fn maintain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let (host, driver) = (Arc::clone(&self.host), Arc::clone(&self.driver));
+            let (host, driver) = (Arc::clone(&self.host), self.driver.load_full());
             let shutdown = self.tasks().shutdown();
-            let round = async move { maintenance::round(&host, &driver, &shutdown).await };
+            let round = async move {
+                maintenance::round_of_host(&host, &shutdown).await;
+                if let Some(driver) = driver {
+                    maintenance::round_of_controller(&driver, &shutdown).await;
+                }
+            };
             let ended = self.tasks().spawn("maintenance on request", round).await;
             if let Err(error) = ended {
                 tracing::error!(%error, "a maintenance round failed");
@@ -205,26 +290,51 @@ impl Cluster {
 
     /// Deletes databases of replaced ranges whose files nothing reads. A part of [`Cluster::maintain`].
     pub fn delete_replaced(&self) -> BoxFuture<'_, ()> {
-        Box::pin(maintenance::delete_replaced(&self.driver))
+        Box::pin(async move {
+            if let Some(driver) = self.driver.load_full() {
+                maintenance::delete_replaced(&driver).await;
+            }
+        })
     }
 
     /// Releases pins that are in no snapshot record, if due. A part of [`Cluster::maintain`].
     pub fn release_pins(&self) -> BoxFuture<'_, ()> {
-        Box::pin(maintenance::release_pins(&self.driver))
+        Box::pin(async move {
+            if let Some(driver) = self.driver.load_full() {
+                maintenance::release_pins(&driver).await;
+            }
+        })
     }
 
     /// Reports a failure that may have left pins without a snapshot record, so that the next rounds look for them.
     pub fn suspect_pins(&self) {
-        self.driver.feed(Event::PinsSuspected);
+        if let Some(driver) = self.driver.load_full() {
+            driver.feed(Event::PinsSuspected);
+        }
     }
 
-    /// Starts to watch the ranges, and to balance them if `balancer` is set. With an archive the heat history survives
+    /// Starts to watch the ranges, and to balance them with these settings. With an archive the heat history survives
     /// restarts.
-    pub fn start_watching(&self, balancer: Option<Balancer>, archive: Option<Archive>) {
-        if let Some(balancer) = balancer {
-            self.driver.with_state(|state| state.balance_with(balancer));
-        }
-        self.watch.start(archive);
+    pub fn start_watching(&self, balance: Option<BalanceSettings>, archive: Option<Archive>) {
+        *self.balance.lock() = balance;
+        let observer: Arc<dyn Observer> = match self.driver.load_full() {
+            Some(driver) => {
+                if let Some(settings) = balance {
+                    let balancer = Balancer::new(settings);
+                    driver.with_state(|state| state.balance_with(balancer));
+                }
+                Arc::new(ToController(driver))
+            }
+            None => Arc::new(Keep(Arc::clone(&self.observed))),
+        };
+        self.watch.start(archive, observer, &self.tasks);
+    }
+
+    /// The observations of the ranges of this process in the last window, in key order, if another process may have
+    /// the controller.
+    #[must_use]
+    pub fn observed(&self) -> Vec<Observed> {
+        self.observed.lock().clone()
     }
 
     /// Reads the heat history.
@@ -255,11 +365,41 @@ impl Cluster {
     /// How often the balancer found no split key, and the number of its completed splits and merges.
     #[must_use]
     pub fn balance_counts(&self) -> (u64, u64) {
-        self.driver.with_state(|state| state.balance_counts())
+        let driver = self.driver.load();
+        let driver = driver.as_ref();
+        driver.map_or((0, 0), |driver| {
+            driver.with_state(|state| state.balance_counts())
+        })
     }
 
     /// Closes all ranges: later requests are refused, batches already submitted are finished first.
     pub fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.host.close())
+    }
+}
+
+/// Gives the observations to the controller of this process.
+struct ToController(Arc<Driver>);
+
+impl Observer for ToController {
+    fn needs_split_points(&self) -> bool {
+        self.0.with_state(|state| state.is_balancing())
+    }
+
+    fn observed(&self, now: Instant, ranges: Vec<Observed>) {
+        self.0.feed(Event::Observed { now, ranges });
+    }
+}
+
+/// Keeps the observations for the manager, which asks for them.
+struct Keep(Arc<Mutex<Vec<Observed>>>);
+
+impl Observer for Keep {
+    fn needs_split_points(&self) -> bool {
+        true
+    }
+
+    fn observed(&self, _now: Instant, ranges: Vec<Observed>) {
+        *self.0.lock() = ranges;
     }
 }

@@ -49,6 +49,17 @@ pub enum HostError {
     /// This host does not serve the range.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
+    /// The range is being changed, taken over or handed over.
+    #[error("range {0} is being changed, taken over or handed over")]
+    Busy(RangeId),
+    /// The server that has the range did not answer.
+    #[error("the server of range {range} did not answer: {why}")]
+    Unanswered {
+        /// The id of the range.
+        range: RangeId,
+        /// What failed.
+        why: String,
+    },
     /// The engine refused to flush.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -85,6 +96,9 @@ pub enum ChangeRefused {
     /// The number of ranges is at its maximum.
     #[error("the maximum of {0} ranges is reached; merge some ranges first")]
     TooManyRanges(usize),
+    /// Another server manages the ranges.
+    #[error("this server does not manage the ranges of the cluster")]
+    NotManager,
     /// The change timed out, or the store failed.
     #[error("the change failed and was rolled back: {0}")]
     Failed(Arc<str>),

@@ -31,8 +31,11 @@ mod display_key;
 mod driver;
 mod error;
 mod host;
+mod lead;
 mod maintenance;
+mod manager;
 mod map;
+mod member;
 mod pins;
 mod placement;
 #[cfg(any(test, feature = "test-world"))]
@@ -42,18 +45,18 @@ mod tests;
 mod watch;
 
 pub use balance::{BalanceAction, BalanceSettings, Balancer, Observed, SplitPoint};
-pub use cluster::{Cluster, ClusterParts};
+pub use cluster::{Cluster, ClusterParts, SharedParts};
 pub use controller::{Merged, Split};
-pub use coordinator::{
-    Assignment, Coordinator, CoordinatorError, ElectedCoordinator, LocalCoordinator,
-};
+pub use coordinator::{Assignment, Coordinator, CoordinatorError, LocalCoordinator};
 pub use display_key::DisplayKey;
 pub use driver::ChangeGuard;
 pub use error::{ChangeRefused, HostError, StartError, error_chain};
 pub use host::{
-    ChangeFailed, Host, HostReport, Leftover, LocalHost, LocalHostParts, NewRange, RangeAction,
-    RangeChange, RangeReport, ReplacedReport, ReportDetail,
+    ChangeFailed, HandOverError, Host, Leftover, LocalHost, LocalHostParts, NewRange, Permission,
+    RangeAction, RangeChange,
 };
+pub use lead::Lead;
+pub use manager::{HostLink, LinkError, Manager, ManagerParts};
 pub use map::{
     ChangeRecord, Checksum, Epoch, Fault, Finding, KeptServing, KeptVersion, LockError,
     MapContents, MapError, MapRecord, MapStore, NotServed, ObjectMapStore, OverlapError,
@@ -61,6 +64,7 @@ pub use map::{
     StoreCheck, StoreContents, TRANSIT_WAIT, Trace, check, check_starts, checksum, confirm,
     key_text, rebuild,
 };
+pub use member::RangeServer;
 pub use pins::{PinRecords, PinRecordsError};
 pub use placement::{Move, MoveReason, PlacementSettings, Placer, RangeView, ServerView};
 pub use watch::{StoreLoad, rate};

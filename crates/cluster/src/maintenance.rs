@@ -7,8 +7,7 @@
 //!                                         ─▶ empty the trash, where deleted databases are kept for a while
 //! ```
 //!
-//! Host and controller share one process, so one round does the work of both, every ten seconds. The controller decides
-//! what is deleted; this module starts the rounds.
+//! Every ten seconds there is a round of each. The controller decides what is deleted; this module starts the rounds.
 
 use crate::controller::Request;
 use crate::driver::Driver;
@@ -20,16 +19,14 @@ use std::time::Duration;
 /// The pause between two rounds.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Starts the rounds.
+/// Starts the rounds of a process that is host and controller of all ranges.
 pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) {
     let (round_host, round_driver) = (Arc::clone(host), Arc::clone(driver));
     let shutdown = tasks.shutdown();
     tasks.spawn("maintenance", async move {
-        loop {
-            tokio::select! {
-                () = shutdown.requested() => return,
-                () = tokio::time::sleep(PERIOD) => round(&round_host, &round_driver, &shutdown).await,
-            }
+        while is_due(&shutdown).await {
+            round_of_host(&round_host, &shutdown).await;
+            round_of_controller(&round_driver, &shutdown).await;
         }
     });
     let (host, driver, shutdown) = (Arc::clone(host), Arc::clone(driver), tasks.shutdown());
@@ -43,10 +40,42 @@ pub(crate) fn start(host: &Arc<LocalHost>, driver: &Arc<Driver>, tasks: &Tasks) 
     });
 }
 
-/// Runs one maintenance round. Ends early at a shutdown: on a slow store, a round over many ranges takes longer than a
-/// stopping server waits.
-pub(crate) async fn round(host: &LocalHost, driver: &Arc<Driver>, shutdown: &Shutdown) {
+/// Starts the rounds of a host.
+pub(crate) fn start_of_host(host: &Arc<LocalHost>, tasks: &Tasks) {
+    let (host, shutdown) = (Arc::clone(host), tasks.shutdown());
+    tasks.spawn("maintenance", async move {
+        while is_due(&shutdown).await {
+            round_of_host(&host, &shutdown).await;
+        }
+    });
+}
+
+/// Starts the rounds of a manager.
+pub(crate) fn start_of_manager(driver: &Arc<Driver>, tasks: &Tasks) {
+    let (driver, shutdown) = (Arc::clone(driver), tasks.shutdown());
+    tasks.spawn("maintenance of the store", async move {
+        while is_due(&shutdown).await {
+            round_of_controller(&driver, &shutdown).await;
+        }
+    });
+}
+
+/// Waits for the next round. Returns `false` at a shutdown.
+async fn is_due(shutdown: &Shutdown) -> bool {
+    tokio::select! {
+        () = shutdown.requested() => false,
+        () = tokio::time::sleep(PERIOD) => true,
+    }
+}
+
+/// Maintains the ranges of this process. Ends early at a shutdown: on a slow store, a round over many ranges takes longer
+/// than a stopping server waits.
+pub(crate) async fn round_of_host(host: &LocalHost, shutdown: &Shutdown) {
     host.maintain_ranges(shutdown).await;
+}
+
+/// Deletes what the store no longer needs, until a shutdown.
+pub(crate) async fn round_of_controller(driver: &Arc<Driver>, shutdown: &Shutdown) {
     if shutdown.is_requested() {
         return;
     }

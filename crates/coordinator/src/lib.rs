@@ -34,8 +34,8 @@ pub use lease::{Gate, Timing};
 pub use member::{JoinError, Member, MemberParts};
 pub use ownership::{Assignment, OwnershipError, Tenure};
 pub use record::{
-    Expulsion, Life, ManagerRecord, MapRecord, Owner, RangeId, RangeRecord, RangeShape, RangeState,
-    RecordError, ServerInfo, ServerRecord,
+    Expulsion, Life, LogNumber, ManagerRecord, MapRecord, Owner, RangeId, RangeRecord, RangeShape,
+    RangeState, RecordError, ServerInfo, ServerRecord,
 };
 pub use registry::{LeaseId, MemoryRegistry, Registry, RegistryError, Revision};
 pub use routes::{Routes, Stored, Table};

@@ -7,7 +7,7 @@ use partita_rt::{Clock, Tasks};
 
 use crate::lease::{Gate, Timing, keep};
 use crate::record::{
-    Expulsion, Life, Owner, ServerInfo, ServerRecord, encode, expelled_key, server_key,
+    Expulsion, Life, LogNumber, Owner, ServerInfo, ServerRecord, encode, expelled_key, server_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
@@ -60,6 +60,8 @@ pub struct Member {
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) owner: Owner,
+    /// The log of this process, if it has one.
+    pub(crate) log: Option<LogNumber>,
     timing: Timing,
     gate: Gate,
     /// Only [`Self::end`] takes it.
@@ -91,6 +93,7 @@ impl Member {
         let (life, timing) = (Life(granted.lease), Timing { ttl: granted.ttl });
         // Before the server's key exists: its successor must find the life that has the key.
         state_dir.begin(life)?;
+        let log = info.log;
         let record = ServerRecord {
             life,
             lease_ms: u64::try_from(timing.ttl.as_millis()).unwrap_or(u64::MAX),
@@ -110,6 +113,7 @@ impl Member {
             registry,
             clock,
             owner: Owner { name, life },
+            log,
             timing,
             gate,
             state_dir: Some(state_dir),

@@ -20,7 +20,7 @@ pub struct Assignment {
     pub range: RangeId,
     /// Distinguishes this assignment from others of the range.
     pub revision: Revision,
-    /// Its key, with the lives whose logs must be replayed.
+    /// Its key, with the logs that must be replayed.
     pub record: RangeRecord,
 }
 
@@ -79,7 +79,7 @@ impl Member {
     }
 
     /// Allows this host to serve the range (rule I4). A host calls it after it has opened the database, replayed the logs
-    /// and flushed, before it serves the first request.
+    /// and flushed, before it serves the first request. From then on, the next owner replays the log of this process.
     ///
     /// # Errors
     /// [`OwnershipError`]: the host must not serve the range.
@@ -91,7 +91,7 @@ impl Member {
                 owner: self.owner.clone(),
                 assigned: Some(assignment.revision.0),
             },
-            logs: vec![life],
+            logs: self.log.into_iter().collect(),
         };
         let tenure = |revision| Tenure {
             range,
@@ -125,6 +125,23 @@ impl Member {
         match self.write(tenure.range, tenure.revision, &record).await? {
             Written::Done(_) => Ok(()),
             Written::Refused(_) => Err(OwnershipError::Superseded(tenure.range)),
+        }
+    }
+
+    /// Gives an assignment back that this host cannot activate. The next owner needs the same logs.
+    ///
+    /// # Errors
+    /// [`OwnershipError`].
+    pub async fn decline(&self, assignment: &Assignment) -> Result<(), OwnershipError> {
+        let record = RangeRecord {
+            shape: assignment.record.shape.clone(),
+            state: RangeState::Released,
+            logs: assignment.record.logs.clone(),
+        };
+        let range = assignment.range;
+        match self.write(range, assignment.revision, &record).await? {
+            Written::Done(_) => Ok(()),
+            Written::Refused(_) => Err(OwnershipError::Superseded(range)),
         }
     }
 

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 
+use crate::error::NotShared;
 use crate::{
-    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, Meter, OpenError, PinId, Pinned,
-    PinnedRows, RangeId, ScrubPass, Stats, StoredRanges,
+    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, LogNumber, Meter, OpenError,
+    PinId, Pinned, PinnedRows, RangeId, ScrubPass, Stats, StoredRanges,
 };
 
 /// A part of a database, to be cloned into another database.
@@ -24,6 +25,18 @@ pub struct KeyPart {
 ///
 /// [`EngineSet::open`] creates an empty database, [`EngineSet::clone_parts`] clones parts of other databases. A clone
 /// shares the files of its sources until [`Engine::detach`] has copied its rows.
+///
+/// # A shared store
+/// Several processes can use one object store at the same time, each with its own WAL, its *log*. Then a range has one
+/// owner at a time, which the callers decide, and moves from process to process:
+///
+/// ```text
+///  clean:  old owner: stop writes, hand_over ──▶ new owner: take_over without logs
+///  death:  new owner: take_over with the log of the old owner ──▶ later, when no range needs that log: collect_logs
+/// ```
+///
+/// [`EngineSet::log`] tells whether the store is shared. If it is not, the other methods of this kind fail.
+/// [`EngineSet::open`] is for ranges that no other process has served since they were cloned or closed here.
 #[async_trait]
 pub trait EngineSet: Send + Sync + 'static {
     /// Opens the database of a range; creates an empty one if it is missing. A range is open at most once. Cancel safe
@@ -33,7 +46,64 @@ pub trait EngineSet: Send + Sync + 'static {
     /// See [`OpenError`].
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError>;
 
-    /// Declares that only the open ranges exist: releases the WAL records of all other ranges.
+    /// The log of this process, if the store is shared; `None` for a store that belongs to one process.
+    fn log(&self) -> Option<LogNumber> {
+        None
+    }
+
+    /// The logs of the store that may have records which are not in the files of the databases: all that were not
+    /// collected, sealed or not, in ascending order. The own log is one of them.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn uncollected_logs(&self) -> Result<Vec<LogNumber>, ChangeError> {
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
+
+    /// Opens the database of a range that another process may have served; creates an empty one if it is missing. Seals
+    /// `logs`, so that their processes acknowledge nothing more, replays the records of the range in them, and writes
+    /// the rows to files before this returns: after that the range needs only the log of this process. The own log is
+    /// ignored. A log is read once for several ranges that are taken over at about the same time.
+    ///
+    /// The caller makes sure that no other process takes the range over at the same time, and names each log that may
+    /// have unflushed records of the range: that of its last owner, unless it handed the range over, and those that the
+    /// last owner needed and had not replayed. Too many logs do no harm. After an error or a cancel the range still
+    /// needs `logs`.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. A record that is neither in the files nor in `logs` is an error.
+    async fn take_over(
+        &self,
+        range: RangeId,
+        logs: &[LogNumber],
+    ) -> Result<Arc<dyn Engine>, OpenError> {
+        let _ = (range, logs);
+        Err(OpenError::Store(Arc::new(NotShared)))
+    }
+
+    /// Flushes and closes the database of a range, so that its next owner has no log to replay. Batches that were
+    /// submitted before are finished; later ones are refused. After an error the range is closed too, but its next owner
+    /// needs the log of this process. A range that is not open is an error.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn hand_over(&self, range: RangeId) -> Result<(), ChangeError> {
+        let _ = range;
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
+
+    /// Deletes the groups of logs of dead processes, of which the caller knows that no range needs them. A log that is
+    /// not sealed is sealed first. The own log is ignored, and so is a log that was collected.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn collect_logs(&self, logs: &[LogNumber]) -> Result<(), ChangeError> {
+        let _ = logs;
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
+
+    /// Declares that only the open ranges exist: releases the WAL records of all other ranges. Does nothing in a shared
+    /// store, where the WAL has only ranges of this process.
     async fn drop_unknown(&self);
 
     /// Clones parts of open databases into a new database for `target`. The parts are in key order and do not overlap.
@@ -139,9 +209,10 @@ pub trait EngineSet: Send + Sync + 'static {
     /// Whether reads and writes are served now. Cheap.
     fn health(&self) -> Health;
 
-    /// Completes when another server has taken over the store, and says which. From then on the health is
-    /// [`Health::Fenced`]: nothing is served, and nothing is acknowledged. The caller closes the engine set. Never
-    /// completes for an engine whose store belongs to one process. Cancel safe.
+    /// Completes when another server has taken over the store, and says which. In a shared store it also completes after a
+    /// failed write of the WAL or of a database, and says what failed: the process does not open its databases again.
+    /// From then on the health is [`Health::Fenced`]: nothing is served, and nothing is acknowledged. The caller closes
+    /// the engine set. Never completes for an engine whose store no other process can open. Cancel safe.
     async fn fenced(&self) -> Arc<str> {
         std::future::pending().await
     }

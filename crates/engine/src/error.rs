@@ -109,11 +109,18 @@ pub enum ChangeError {
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
+/// Ranges were to be taken over one by one, but the store belongs to one process.
+#[derive(Debug, thiserror::Error)]
+#[error("the store belongs to one process, which opens all of its ranges")]
+pub(crate) struct NotShared;
+
 impl From<OpenWalError> for OpenError {
     fn from(error: OpenWalError) -> Self {
         match error {
             OpenWalError::Io(error) => Self::Io(error),
-            error @ OpenWalError::Fenced { .. } => Self::Fenced(error.to_string().into()),
+            error @ (OpenWalError::Fenced { .. } | OpenWalError::Ended { .. }) => {
+                Self::Fenced(error.to_string().into())
+            }
             error @ (OpenWalError::UnknownVersion { .. }
             | OpenWalError::Missing { .. }
             | OpenWalError::Damaged { .. }) => Self::Wal(error.to_string().into()),

@@ -16,7 +16,8 @@ pub enum Health {
     Backlogged = 2,
     /// A write or sync failed. Reads and writes are refused while the databases are reopened.
     Recovering = 3,
-    /// Another server has taken over the store. The engine serves nothing, and does not open again.
+    /// Another server has taken over the store, or a write or sync of a process of a cluster failed. The engine serves
+    /// nothing, and does not open again.
     Fenced = 4,
     /// The engine is closed and does not open again.
     Closed = 5,

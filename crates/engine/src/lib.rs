@@ -41,6 +41,7 @@ pub use engine_set::{EngineSet, KeyPart, Removal};
 pub use error::{ChangeError, OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;
 pub use partita_wal::RangeId;
+pub use partita_wal::remote::Life as LogNumber;
 pub use pin::{FileUse, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
 pub use rows::{IntoRows, Rows};

@@ -10,6 +10,7 @@
 //! - [`transport`]: the server and the pool of connections. A failed send says whether the request was *not processed*
 //!   or *may have been*.
 //! - [`forward`]: the forwarded request and its answer as bytes.
+//! - [`rows`]: reading and changing rows of another server, as bytes.
 //! - [`policy`]: what a front does with a request that it forwards, as a state machine without I/O.
 //!
 //! Invariants:
@@ -20,6 +21,7 @@
 pub mod forward;
 pub mod key;
 pub mod policy;
+pub mod rows;
 pub mod transport;
 
 pub use key::{ClusterKey, Identity, InvalidName, KeyError, ServerName};

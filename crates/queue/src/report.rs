@@ -2,8 +2,8 @@
 
 use crate::rows::MessageRow;
 use crate::{Error, Queue, Service};
-use partita_engine::{KeyRange, ScanHint};
-use partita_service::CHUNK_BYTES;
+use partita_engine::ScanHint;
+use partita_service::RowWalk;
 use std::time::Duration;
 
 /// A queue as an operator sees it.
@@ -56,14 +56,9 @@ impl Service {
     async fn next_message_age(&self, queue: &Queue) -> Result<Option<Duration>, Error> {
         let first = self.header(queue).await?.first;
         let start = queue.space.message(first);
-        let keys = KeyRange::half_open(start.clone(), queue.space.messages_end());
-        if keys.is_empty() {
-            return Ok(None);
-        }
-        let range = self.storage().route(&start)?.range;
-        let mut scan = range.engine().scan(keys, ScanHint::page(1)).await?;
-        let rows = scan.next(1, CHUNK_BYTES).await?;
-        let Some((_, row)) = rows.get(0) else {
+        let walk = RowWalk::new(self.storage(), start, queue.space.messages_end());
+        let rows = walk.with_hint(ScanHint::page(1)).next().await?;
+        let Some((_, row)) = rows.as_ref().and_then(|rows| rows.get(0)) else {
             return Ok(None);
         };
         let inserted = MessageRow::decode(row)?.inserted;

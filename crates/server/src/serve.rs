@@ -11,21 +11,22 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
-use partita_cluster::{Cluster, Coordinator, LocalCoordinator};
+use partita_cluster::{Cluster, RangeSpec, SharedParts};
+use partita_engine::{EngineSet, LogNumber};
 use partita_rt::net::{Listener, Network};
 use partita_rt::{Clock, Tasks};
-use partita_service::{MemoryBudget, Storage};
+use partita_service::{FarRows, MemoryBudget, Storage};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
 use crate::config::{AdminListener, Limits, Oauth, ServiceListener, Settings};
 use crate::environment::Environment;
-use crate::forwarding::Membership;
+use crate::forwarding::{Membership, PeerRows};
 use crate::front::queue::QueueFront;
 use crate::front::table::TableFront;
 use crate::front::{
@@ -113,7 +114,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server: with its store, or as a member of a cluster that serves no store yet.
+    /// Starts a server: with its store, or as a member of a cluster that serves no range yet.
     pub(crate) fn launch(
         Environment {
             clock,
@@ -148,17 +149,18 @@ impl Server {
                 status: Arc::clone(&status),
                 tasks: Tasks::new(),
             });
-            let (tables, queues) = match member {
-                None => {
-                    let coordinator = Arc::new(LocalCoordinator::default());
-                    opening.open(coordinator).await.map(Services::into_parts)?
+            let membership = member.as_ref().map(|member| join(member, &status, &clock));
+            let (tables, queues) = match &membership {
+                None => opening.open().await.map(Services::into_parts)?,
+                Some(membership) => {
+                    let services = opening.join(membership).await?;
+                    membership.serve(services.tables, services.queues);
+                    (None, None)
                 }
-                Some(_) => (None, None),
             };
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
                 .unzip();
-            let membership = member.as_ref().map(|member| join(member, &status, &clock));
             let parts = Arc::new(FrontParts {
                 accounts: accounts(&settings.accounts)?,
                 bearer: bearer_rules(&settings.oauth)?,
@@ -228,6 +230,9 @@ impl Server {
     pub fn stop(self) -> BoxFuture<'static, Vec<&'static str>> {
         Box::pin(async move {
             let timeout = self.status.settings.limits.drain_timeout;
+            if let Some(life) = &self.life {
+                life.hand_over(timeout).await;
+            }
             let draining = (self.requests.drain(timeout), self.peers.drain(timeout));
             let (mut late, of_peers) = futures::future::join(draining.0, draining.1).await;
             late.extend(of_peers);
@@ -247,7 +252,8 @@ impl Server {
 /// The part of a server in its cluster.
 fn join(member: &MemberParts, status: &ServerStatus, clock: &Arc<dyn Clock>) -> Arc<Membership> {
     let (metrics, clock) = (Arc::clone(&status.metrics), Arc::clone(clock));
-    let membership = Membership::new(Arc::clone(&member.routing), metrics, clock);
+    let (routing, gate) = (Arc::clone(&member.routing), Arc::clone(&member.gate));
+    let membership = Membership::new(routing, gate, metrics, clock);
     let membership = Arc::new(membership);
     status.joined(Arc::clone(&membership));
     membership
@@ -301,19 +307,38 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Opens the store, and starts its services and their background tasks.
-    pub(crate) async fn open(&self, coordinator: Arc<dyn Coordinator>) -> Result<Services, Error> {
-        let (settings, clock, tasks) = (&*self.settings, &self.clock, &self.tasks);
-        let (objects, tasks_of_ranges) = (self.objects.clone(), tasks.clone());
-        let ranges = OpenRanges::open(
-            &settings.store,
-            objects,
-            coordinator,
-            clock,
-            tasks_of_ranges,
-        )
-        .await?;
-        start_scrub(&self.status, &ranges, clock, tasks);
-        let storage = storage(&ranges.cluster, Arc::clone(clock), settings, &self.memory);
+    async fn open(&self) -> Result<Services, Error> {
+        let (store, objects) = (&self.settings.store, self.objects.clone());
+        let opening = OpenRanges::open(store, objects, &self.clock, self.tasks.clone());
+        let ranges = opening.await?;
+        let storage = self.storage(&ranges.cluster);
+        let storage = storage.with_timestamps_after(ranges.cluster.engines().newest_row_time());
+        Ok(self.serve(ranges, Arc::new(storage)))
+    }
+
+    /// Opens the store as one of several processes, without a range, and starts the services.
+    async fn join(&self, membership: &Arc<Membership>) -> Result<Services, Error> {
+        let far = Arc::new(PeerRows::new(Arc::clone(membership)));
+        let own: Arc<OnceLock<OwnStorage>> = Arc::default();
+        let (gate, before) = (Arc::clone(membership.gate()), Arc::clone(&own));
+        let shared = SharedParts {
+            is_lease_valid: Arc::new(move || gate.is_open()),
+            before_serving: Arc::new(move |range| before_serving(&before, range)),
+        };
+        let (store, tasks) = (&self.settings.store, self.tasks.clone());
+        let ranges = OpenRanges::join(store, &self.clock, tasks, shared).await?;
+        let rows = Arc::clone(&far) as Arc<dyn FarRows>;
+        let storage = Arc::new(self.storage(&ranges.cluster).with_far_rows(rows));
+        far.set_own(&storage);
+        let engines = Arc::clone(ranges.cluster.engines());
+        own.get_or_init(|| (engines, Arc::downgrade(&storage)));
+        Ok(self.serve(ranges, storage))
+    }
+
+    /// Starts the services over open data.
+    fn serve(&self, ranges: OpenRanges, storage: Arc<Storage>) -> Services {
+        let (settings, tasks) = (&*self.settings, &self.tasks);
+        start_scrub(&self.status, &ranges, &self.clock, tasks);
         freed_memory::release_regularly(&storage.memory, tasks);
         let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
         let tables = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
@@ -327,7 +352,30 @@ impl Opening {
             service: Arc::clone(&tables),
             queues: Arc::clone(&queues),
         });
-        Ok(Services { tables, queues })
+        Services { tables, queues }
+    }
+
+    /// The storage that all services share.
+    fn storage(&self, cluster: &Cluster) -> Storage {
+        let (settings, clock) = (&*self.settings, Arc::clone(&self.clock));
+        warn_of_lag(cluster.engines().wall_clock_lag());
+        let storage = Storage::new(Arc::clone(cluster.map()), clock);
+        let storage = storage.with_memory(Arc::clone(&self.memory));
+        let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
+        match is_off {
+            true => storage,
+            false => storage.with_targets(settings.targets.account),
+        }
+    }
+
+    /// The ranges, once the store is open.
+    pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
+        self.status.cluster()
+    }
+
+    /// The log of this process, if other processes use the store at the same time.
+    pub(crate) fn log(&self) -> Option<LogNumber> {
+        self.cluster()?.engines().log()
     }
 
     /// Completes when another server has taken over the open store, and says which. Cancel safe.
@@ -349,6 +397,24 @@ impl Opening {
     }
 }
 
+/// The databases and the storage of this process, once they are open.
+type OwnStorage = (Arc<dyn EngineSet>, Weak<Storage>);
+
+/// Prepares the services for a range that was taken over: its rows may be later than those of this process, and the
+/// server that had the catalog may have lent its rows.
+fn before_serving(own: &OnceLock<OwnStorage>, range: &RangeSpec) {
+    let Some((engines, storage)) = own.get() else {
+        return;
+    };
+    let Some(storage) = storage.upgrade() else {
+        return;
+    };
+    storage.timestamps.pass(engines.newest_row_time());
+    if range.bounds.start.is_empty() {
+        storage.catalog_taken_over();
+    }
+}
+
 /// Searches for damaged files in the background.
 fn start_scrub(
     status: &ServerStatus,
@@ -365,14 +431,7 @@ fn start_scrub(
     background.spawn("scrub", scrubber.run(background.shutdown()));
 }
 
-/// The storage that all services share.
-fn storage(
-    cluster: &Cluster,
-    clock: Arc<dyn Clock>,
-    settings: &Settings,
-    memory: &Arc<MemoryBudget>,
-) -> Arc<Storage> {
-    let lag = cluster.engines().wall_clock_lag();
+fn warn_of_lag(lag: Duration) {
     if !lag.is_zero() {
         tracing::warn!(
             seconds = lag.as_secs(),
@@ -380,15 +439,6 @@ fn storage(
              check the machine's clock"
         );
     }
-    let newest = cluster.engines().newest_row_time();
-    let storage = Storage::new(Arc::clone(cluster.map()), clock)
-        .with_timestamps_after(newest)
-        .with_memory(Arc::clone(memory));
-    let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
-    Arc::new(match is_off {
-        true => storage,
-        false => storage.with_targets(settings.targets.account),
-    })
 }
 
 /// The Queue service, with its background tasks.

@@ -7,12 +7,12 @@
 //! catalog no longer has the container's id, but it takes space. So the sweep keeps the record of a dropped container,
 //! and looks for rows again, until every request from before the deletion has ended.
 
-use crate::walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk, remove_keys};
-use crate::{Error, Storage, decode_record, encode_record};
+use crate::remove::delete_keys;
+use crate::walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk};
+use crate::{CatalogHome, Error, Storage, decode_record, encode_record};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use partita_cluster::DisplayKey;
-use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, DateTime, KeyKind, KeyReader, KeyWriter};
 use partita_rt::Shutdown;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct Dropped {
     rows: KeyKind,
     /// How long after a deletion an earlier write can still commit. Longer than any request.
     grace: Duration,
-    /// Notified when a container was dropped.
+    /// Notified when a container was dropped here.
     added: Notify,
     /// The ids of containers that are being restored: their rows are kept.
     restoring: Mutex<HashSet<u64>>,
@@ -102,8 +102,15 @@ impl Dropped {
     }
 
     /// Removes rows of dropped containers until shutdown.
+    ///
+    /// Works only while this process serves the catalog.
     pub async fn sweep(&self, storage: &Storage, shutdown: Shutdown) {
+        let mut home = CatalogHome::new(storage);
         loop {
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = home.served() => {}
+            }
             let left = match self.sweep_once(storage, &shutdown).await {
                 Ok(left) => left,
                 Err(error) => {
@@ -124,6 +131,7 @@ impl Dropped {
             };
             tokio::select! {
                 () = shutdown.requested() => return,
+                () = home.moved() => {}
                 () = pause => {}
             }
         }
@@ -138,12 +146,12 @@ impl Dropped {
         let mut left = false;
         let mut at = self.records.start();
         loop {
-            let dropped = self.records_from(storage, at).await?;
-            let Some((last, _)) = dropped.last() else {
-                return Ok(left);
-            };
-            at = [last, &b"\0"[..]].concat().into();
-            for (key, row) in dropped {
+            // Read here only: a table that another server restores is not dropped, but only that server knows it. One
+            // chunk at a time, because removing rows can take long, and a scan would keep the range open after a split
+            // or merge has replaced it.
+            let page = storage.serve_scan(at..self.records.end(), CHUNK_ROWS, CHUNK_BYTES);
+            let page = page.await?;
+            for (key, row) in page.rows {
                 if shutdown.is_requested() {
                     return Ok(true);
                 }
@@ -156,21 +164,11 @@ impl Dropped {
                     }
                 }
             }
+            let Some(next) = page.next.filter(|next| *next < self.records.end()) else {
+                return Ok(left);
+            };
+            at = next;
         }
-    }
-
-    /// Some records, starting at a key. Returns records instead of a scan, because removing rows can take long, and a
-    /// scan would keep the range open after a split or merge has replaced it.
-    async fn records_from(
-        &self,
-        storage: &Storage,
-        at: Bytes,
-    ) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        let range = storage.route(&at)?.range;
-        let keys = KeyRange::half_open(at, self.records.end());
-        let mut scan = range.scan(keys, ScanHint::walk()).await?;
-        let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-        Ok(rows.into_iter().collect())
     }
 
     /// Removes the rows of a container. Returns whether it needs another round.
@@ -196,7 +194,7 @@ impl Dropped {
         if !remove_rows(storage, prefix, shutdown).await? || !is_over {
             return Ok(true);
         }
-        remove_keys(storage, std::slice::from_ref(key), |_| Ok::<_, Error>(true)).await?;
+        delete_keys(storage, std::slice::from_ref(key)).await?;
         self.since.lock().remove(&id);
         let (noun, name) = (self.noun, record.name);
         tracing::info!(name, "removed the rows of a dropped {noun}");
@@ -222,7 +220,7 @@ async fn remove_rows(storage: &Storage, prefix: Bytes, shutdown: &Shutdown) -> R
             return Ok(false);
         }
         let keys: Vec<_> = rows.into_iter().map(|(key, _)| key).collect();
-        remove_keys(storage, &keys, |_| Ok::<_, Error>(true)).await?;
+        delete_keys(storage, &keys).await?;
     }
     Ok(true)
 }

@@ -105,6 +105,23 @@ impl BusyReason {
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Busy {
+    /// A refusal because the range is in transit.
+    pub fn in_transit(detail: impl Into<Arc<str>>) -> Self {
+        Self {
+            reason: BusyReason::RangeInTransit,
+            retry_after: RETRY_AFTER,
+            detail: detail.into(),
+        }
+    }
+
+    /// A refusal of another server, by its reason code.
+    pub fn of_word(reason: &str, detail: &str) -> Self {
+        match reason == BusyReason::RangeInTransit.as_str() {
+            true => Self::in_transit(detail),
+            false => Self::overloaded(detail),
+        }
+    }
+
     /// A refusal because the server is overloaded.
     pub(crate) fn overloaded(detail: impl Into<Arc<str>>) -> Self {
         Self {
@@ -139,11 +156,7 @@ impl From<WriteError> for Error {
 
 impl From<LockError> for Error {
     fn from(error: LockError) -> Self {
-        Self::Busy(Busy {
-            reason: BusyReason::RangeInTransit,
-            retry_after: RETRY_AFTER,
-            detail: error.to_string().into(),
-        })
+        Self::Busy(Busy::in_transit(error.to_string()))
     }
 }
 

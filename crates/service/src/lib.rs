@@ -7,16 +7,22 @@
 //!
 //! One [`Storage`] serves all services of a process: they share the commit pipeline, so they share its admission queues
 //! and the targets of accounts.
+//!
+//! In a cluster, other servers serve some of the ranges. [`FarRows`] reads and changes their rows.
 
 mod accounts;
 mod admission;
+mod catalog_home;
 mod dropped;
 mod error;
+mod far_rows;
+mod leases;
 mod memory;
 mod policies;
 mod properties;
 mod record;
 mod record_memo;
+mod remove;
 mod storage;
 mod targets;
 mod timestamps;
@@ -24,8 +30,11 @@ mod walk;
 
 pub use accounts::{Account, Accounts};
 pub use admission::{Admission, AdmissionQueue, Admitted, write_cost};
+pub use catalog_home::{CatalogHome, catalog_start};
 pub use dropped::Dropped;
 pub use error::{AccountLimit, Busy, BusyReason, Error};
+pub use far_rows::{Expected, FarPage, FarRows, FarWrite, LeasedRow};
+pub use leases::CatalogChange;
 pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
 pub use record::{decode_record, encode_record};
@@ -35,4 +44,5 @@ pub use targets::{
     Charged, ContainerRates, Cost, Direction, Limited, Rates, Scope, ScopeNames, Targets,
 };
 pub use timestamps::Timestamps;
-pub use walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk, remove_keys};
+pub use remove::remove_keys;
+pub use walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk};

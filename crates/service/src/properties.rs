@@ -30,7 +30,7 @@ impl Storage {
         account: &AccountName,
     ) -> Result<ServiceProperties, Error> {
         let key = key(kind, account);
-        read(self.get(&key).await?)
+        read(self.catalog_row(&key).await?)
     }
 
     /// Changes some of these properties: `change` receives the current ones. Cancel safe: if the future is dropped
@@ -45,7 +45,7 @@ impl Storage {
         change: impl FnOnce(&mut ServiceProperties) + Send,
     ) -> Result<(), Error> {
         let key = key(kind, account);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
+        let locked = self.change_catalog(std::slice::from_ref(&key)).await?;
         let mut properties = read(locked.read(&key).await?)?;
         change(&mut properties);
         let mut batch = Batch::with_capacity(1);

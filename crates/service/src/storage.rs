@@ -1,16 +1,18 @@
 //! The storage below all services of a process: routing, locks, Timestamps, admission, targets.
 
 use crate::admission::Admission;
+use crate::leases::{Grants, LeasedRows};
 use crate::targets::{Charged, Cost, Direction, Limited, Rates, ScopeNames, Targets};
 use crate::timestamps::Timestamps;
-use crate::{Busy, Error, MemoryBudget};
+use crate::{Busy, Error, FarRows, MemoryBudget};
 use bytes::Bytes;
-use partita_cluster::{PartitionMap, Route};
+use partita_cluster::{NotServed, PartitionMap, Route};
 use partita_heat::Access;
 use partita_range::{Locked, RequestStats};
 use partita_rt::Clock;
 use std::sync::Arc;
 use std::time::SystemTime;
+use tokio::sync::watch;
 
 /// The ranges of all keys, with the Timestamps, admission queues and targets that all requests share.
 #[derive(Debug)]
@@ -27,6 +29,19 @@ pub struct Storage {
     pub targets: Option<Box<Targets>>,
     /// The memory for bodies and answers.
     pub memory: Arc<MemoryBudget>,
+    /// The rows of other servers; `None` in a process that is alone.
+    far: Option<Far>,
+    /// The leases of catalog rows that this process granted.
+    pub(crate) grants: Grants,
+    /// Changed when this process takes over the catalog.
+    pub(crate) arrivals: watch::Sender<u64>,
+}
+
+/// The rows of other servers.
+#[derive(Debug)]
+struct Far {
+    rows: Arc<dyn FarRows>,
+    leased: LeasedRows,
 }
 
 impl Storage {
@@ -39,7 +54,19 @@ impl Storage {
             admission: Admission::default(),
             targets: None,
             memory: MemoryBudget::unlimited(),
+            far: None,
+            grants: Grants::default(),
+            arrivals: watch::Sender::new(0),
         }
+    }
+
+    /// Reads and removes rows of other servers through `rows`. Without it, a key of no range of this process is an
+    /// error.
+    #[must_use]
+    pub fn with_far_rows(mut self, rows: Arc<dyn FarRows>) -> Self {
+        let leased = LeasedRows::new(Arc::clone(&rows), Arc::clone(&self.clock));
+        self.far = Some(Far { rows, leased });
+        self
     }
 
     /// Continues the Timestamps after `time`, the time at which the newest row of the ranges was written.
@@ -79,12 +106,47 @@ impl Storage {
         Ok(self.map.route(key)?)
     }
 
-    /// A row, as of the last durable write.
+    /// Whether a range of this process has the key.
+    pub fn is_here(&self, key: &Bytes) -> bool {
+        self.map.route(key).is_ok()
+    }
+
+    /// The rows of other servers, for a key that no range of this process has.
+    pub(crate) fn far_rows(&self, not_here: NotServed) -> Result<&Arc<dyn FarRows>, Error> {
+        let far = self.far.as_ref().ok_or(not_here)?;
+        Ok(&far.rows)
+    }
+
+    /// Whether this process can reach the rows of other servers.
+    pub const fn has_far_rows(&self) -> bool {
+        self.far.is_some()
+    }
+
+    /// A row, as of the last durable write, also of another server.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
-        Ok(self.route(key)?.range.get(key).await?)
+        match self.map.route(key) {
+            Ok(route) => Ok(route.range.get(key).await?),
+            Err(not_here) => self.far_rows(not_here)?.get(key).await,
+        }
+    }
+
+    /// A row of the catalog. Like [`Self::get`], but a row of another server is read under a lease, so that few
+    /// requests ask that server.
+    ///
+    /// # Errors
+    /// [`Error::Busy`], [`Error::Corrupt`].
+    pub async fn catalog_row(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
+        match self.map.route(key) {
+            Ok(route) => Ok(route.range.get(key).await?),
+            Err(not_here) => {
+                let far = self.far.as_ref().ok_or(not_here)?;
+                // Boxed, so that it does not enlarge the futures of all requests.
+                Box::pin(far.leased.get(key)).await
+            }
+        }
     }
 
     /// Locks the keys of a write. All keys must belong to one range.

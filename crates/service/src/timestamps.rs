@@ -11,38 +11,45 @@ use std::time::{Duration, Instant, SystemTime};
 const LAG_MIN: Duration = Duration::from_secs(1);
 
 /// Gives each write its own Timestamp, later than all earlier ones, even if the clock is set back or two writes fall
-/// into one tick. A process continues after the Timestamps in its store ([`Timestamps::after`]). The caller ensures
-/// that a Timestamp is later than the entity's last one, which may have been restored from a backup.
+/// into one tick. A process continues after the Timestamps in its store ([`Timestamps::after`]) and in each range that it
+/// takes over ([`Timestamps::pass`]). The caller ensures that a Timestamp is later than the entity's last one, which may
+/// have been restored from a backup.
 #[derive(Debug)]
 pub struct Timestamps {
     clock: Arc<dyn Clock>,
     last_ticks: AtomicU64,
-    /// If the wall clock was behind the store at the start: the newest stored time, and when the process began to
-    /// count from there.
-    ahead: Option<(u64, Instant)>,
+    began: Instant,
+    /// The time at `began` of the clock that counts while the wall clock is behind stored rows; 0 if it never was.
+    ahead_ticks: AtomicU64,
 }
 
 impl Timestamps {
     /// Timestamps of this clock, for an empty store.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
+            began: clock.monotonic(),
             clock,
             last_ticks: AtomicU64::new(0),
-            ahead: None,
+            ahead_ticks: AtomicU64::new(0),
         }
     }
 
-    /// Timestamps of this clock that are later than `last`, for a store with rows up to that time. If the clock is
-    /// behind, they run on from `last` until it has caught up.
+    /// Timestamps of this clock that are later than `last`, for a store with rows up to that time.
     pub fn after(clock: Arc<dyn Clock>, last: SystemTime) -> Self {
+        let timestamps = Self::new(clock);
+        timestamps.pass(last);
+        timestamps
+    }
+
+    /// Makes later Timestamps later than `last`, for a range with rows up to that time. If the clock is behind, they run
+    /// on from `last` until it has caught up.
+    pub fn pass(&self, last: SystemTime) {
         let last_ticks = DateTime::from_system(last).ticks();
-        let is_behind = clock.now() + LAG_MIN < last;
-        let ahead = is_behind.then(|| (last_ticks, clock.monotonic()));
-        Self {
-            clock,
-            last_ticks: AtomicU64::new(last_ticks),
-            ahead,
+        if self.clock.now() + LAG_MIN < last {
+            let ahead = last_ticks.saturating_sub(self.elapsed_ticks());
+            self.ahead_ticks.fetch_max(ahead, Ordering::Relaxed);
         }
+        self.last_ticks.fetch_max(last_ticks, Ordering::Relaxed);
     }
 
     /// The Timestamp of a write.
@@ -60,12 +67,15 @@ impl Timestamps {
 
     fn now_ticks(&self) -> u64 {
         let wall = DateTime::from_system(self.clock.now()).ticks();
-        let Some((last, since)) = self.ahead else {
-            return wall;
-        };
-        let elapsed = self.clock.monotonic().saturating_duration_since(since);
-        let elapsed = u64::try_from(elapsed.as_nanos() / 100).unwrap_or(u64::MAX);
-        wall.max(last.saturating_add(elapsed))
+        match self.ahead_ticks.load(Ordering::Relaxed) {
+            0 => wall,
+            ahead => wall.max(ahead.saturating_add(self.elapsed_ticks())),
+        }
+    }
+
+    fn elapsed_ticks(&self) -> u64 {
+        let elapsed = self.clock.monotonic().saturating_duration_since(self.began);
+        u64::try_from(elapsed.as_nanos() / 100).unwrap_or(u64::MAX)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Reads all rows of a container, for background work.
+//! Reads all rows of a container or of a part of the catalog, here and on other servers.
 
 use crate::{Error, Storage};
 use bytes::Bytes;
 use partita_cluster::Route;
-use partita_engine::{Batch, KeyRange, Rows, Scan, ScanHint};
+use partita_engine::{KeyRange, Rows, Scan, ScanHint};
 
 /// The maximum number of rows that background tasks and listings read at a time: few, so that requests are not delayed.
 pub const CHUNK_ROWS: usize = 256;
@@ -21,6 +21,7 @@ pub struct RowWalk<'a> {
     end: Bytes,
     /// The next key to read; `None` at the end.
     at: Option<Bytes>,
+    hint: ScanHint,
     open: Option<Open>,
 }
 
@@ -32,15 +33,34 @@ struct Open {
     route: Route,
 }
 
+impl Open {
+    async fn new(keys: KeyRange, route: Route, hint: ScanHint) -> Result<Self, Error> {
+        let scan = route.range.scan(keys, hint).await?;
+        Ok(Self {
+            scan,
+            rows: 0,
+            route,
+        })
+    }
+}
+
 impl<'a> RowWalk<'a> {
     /// A walk over the rows from `start` to before `end`.
-    pub const fn new(storage: &'a Storage, start: Bytes, end: Bytes) -> Self {
+    pub fn new(storage: &'a Storage, start: Bytes, end: Bytes) -> Self {
         Self {
             storage,
             end,
             at: Some(start),
+            hint: ScanHint::walk(),
             open: None,
         }
+    }
+
+    /// Reads with this hint, for a request that needs few rows.
+    #[must_use]
+    pub const fn with_hint(mut self, hint: ScanHint) -> Self {
+        self.hint = hint;
+        self
     }
 
     /// The next rows; `None` at the end.
@@ -48,71 +68,49 @@ impl<'a> RowWalk<'a> {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`]; the next call continues.
     pub async fn next(&mut self) -> Result<Option<Rows>, Error> {
-        while let Some(at) = &self.at {
-            let mut open = match self.open.take() {
-                Some(open) => open,
-                None => snapshot(self.storage, at.clone(), &self.end).await?,
+        while let Some(at) = self.at.clone().filter(|at| *at < self.end) {
+            let rows = match self.open.take() {
+                Some(open) => self.read_here(open).await?,
+                None => match self.storage.map.route(&at) {
+                    Ok(route) => {
+                        let end = route.end().unwrap_or(&self.end).min(&self.end);
+                        let keys = KeyRange::half_open(at, end.clone());
+                        let open = Open::new(keys, route, self.hint).await?;
+                        self.read_here(open).await?
+                    }
+                    Err(not_here) => {
+                        let far = self.storage.far_rows(not_here)?;
+                        let keys = at..self.end.clone();
+                        let page = far.scan(keys, CHUNK_ROWS, CHUNK_BYTES).await?;
+                        self.at = page.next;
+                        page.rows
+                    }
+                },
             };
-            let rows = open.scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            let Some(last) = rows.last_key() else {
-                let range_end = open.route.end().filter(|end| **end < self.end);
-                self.at = range_end.cloned();
-                continue;
-            };
-            self.at = Some([last, &b"\0"[..]].concat().into());
-            open.rows += rows.len();
-            if open.rows < SNAPSHOT_ROWS {
-                self.open = Some(open);
+            if !rows.is_empty() {
+                return Ok(Some(rows));
             }
-            return Ok(Some(rows));
         }
         Ok(None)
     }
-}
 
-async fn snapshot(storage: &Storage, at: Bytes, end: &Bytes) -> Result<Open, Error> {
-    let route = storage.route(&at)?;
-    let end = route.end().unwrap_or(end).min(end).clone();
-    let keys = KeyRange::half_open(at, end);
-    let scan = route.range.scan(keys, ScanHint::walk()).await?;
-    Ok(Open {
-        scan,
-        rows: 0,
-        route,
-    })
-}
-
-/// Removes the rows at `keys`, which must be in order, if `still` returns `true` for the current row. Makes one commit
-/// for each range, and returns the number of removed rows. Does not wait for a range in transit, because the caller may
-/// hold another lock.
-///
-/// # Errors
-/// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`], and those of `still`; rows of earlier ranges may be
-/// removed.
-pub async fn remove_keys<E: From<Error>>(
-    storage: &Storage,
-    keys: &[Bytes],
-    still: impl Fn(&[u8]) -> Result<bool, E>,
-) -> Result<usize, E> {
-    let (mut rest, mut removed) = (keys, 0);
-    while let Some(first) = rest.first() {
-        let route = storage.route(first)?;
-        let count = rest.partition_point(|key| route.range.bounds().contains(key));
-        let (here, behind) = rest.split_at(count);
-        // The lock fails if the range was split after the look-up; then the caller retries.
-        let locked = storage.lock_at_once(here).await?;
-        let current = locked.read_many(here).await.map_err(Error::from)?;
-        let mut batch = Batch::with_capacity(count);
-        for (key, row) in here.iter().zip(current) {
-            if let Some(row) = row
-                && still(&row)?
-            {
-                batch.delete(key.clone());
-                removed += 1;
-            }
+    /// Reads rows of the open range; none at its end.
+    async fn read_here(&mut self, mut open: Open) -> Result<Rows, Error> {
+        let rows = open.scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
+        let Some(last) = rows.last_key() else {
+            self.at = open.route.end().cloned();
+            return Ok(rows);
+        };
+        self.at = Some(key_after(last));
+        open.rows += rows.len();
+        if open.rows < SNAPSHOT_ROWS {
+            self.open = Some(open);
         }
-        locked.commit(batch).await.map_err(Error::from)?;
-        rest = behind;
+        Ok(rows)
     }
-    Ok(removed)
+}
+
+/// The smallest key after `key`.
+pub(crate) fn key_after(key: &[u8]) -> Bytes {
+    [key, &b"\0"[..]].concat().into()
 }

@@ -18,7 +18,7 @@ use super::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
 use super::{SnapshotStore, SnapshotStoreError, UnreadableSnapshot};
 use futures::future::{BoxFuture, try_join_all};
 use parking_lot::Mutex;
-use partita_cluster::{Cluster, RangeAction, error_chain};
+use partita_cluster::{ChangeRefused, Cluster, RangeAction, error_chain};
 use partita_engine::{ChangeError, FileUse, Health};
 use partita_model::DateTime;
 use partita_range::RangeId;
@@ -167,6 +167,7 @@ impl Snapshots {
         }
         // The map does not change while the lock is held.
         let map = self.cluster.record();
+        let map = map.ok_or_else(|| SnapshotError::failed(ChangeRefused::NotManager))?;
         let ids: Vec<RangeId> = map.ranges.iter().map(|range| RangeId(range.id)).collect();
         let host = self.cluster.host();
         let flushing = ids.iter().map(|id| host.act(*id, RangeAction::FlushMost));

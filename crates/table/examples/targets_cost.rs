@@ -111,6 +111,7 @@ async fn service(targets: TargetSettings) -> Result<(Service, Arc<Table>), Box<d
     let engine = Arc::new(MemoryEngine::new());
     let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::default());
     let served = Served {
+        tenure: 0,
         epoch: Epoch(1),
         range: Arc::new(range),
     };

@@ -64,6 +64,12 @@ pub enum OpenWalError {
         /// Who has taken over.
         note: String,
     },
+    /// The WAL of a process of a cluster has failed, and such a process does not open its WAL again.
+    #[error("{log} has ended, and a server of a cluster does not open its log again")]
+    Ended {
+        /// The storage's name for the WAL of this process.
+        log: String,
+    },
     /// A part of the WAL is damaged in a way that a crash cannot cause.
     #[error(
         "{path} is damaged: {what}; restore the file from a copy of this data directory, or restore a backup"

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Either, Ready};
 
+use crate::remote::SharedStorage;
 use crate::{
     AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RecordSizes, RoomError,
     RowRef, WalId,
@@ -26,6 +27,11 @@ pub trait WalStorage: Send + Sync + 'static {
     /// Bytes of the groups that were appended to this storage, with their headers and padding, by every WAL that this
     /// process opened on it. Does not count the preparation of empty segments.
     fn written_bytes(&self) -> u64;
+
+    /// This storage, if several processes use it at the same time, each with a WAL of its own.
+    fn as_shared(&self) -> Option<&SharedStorage> {
+        None
+    }
 }
 
 /// What happened before the WAL is opened.

@@ -175,7 +175,8 @@ impl State {
     }
 
     pub(super) fn change(&mut self, job: JobId, change: RangeChange) {
-        let decision = self.record.decide(&specs(&change));
+        let mut decision = self.record.decide(&specs(&change));
+        decision.writer = self.term;
         let task = Task::Change(change.clone(), decision.clone());
         self.run_holding(job, Phase::Changing { change, decision }, task);
     }

@@ -61,11 +61,16 @@ const ANCESTRY_MAX: u64 = 8;
 /// bounded. Four times the limit of the balancer. A restored backup may have more ranges; merge them afterwards.
 pub(crate) const RANGES_MAX: usize = 256;
 
+/// The maximum number of ranges of a cluster: their keys take 10 MB of the registry.
+pub(crate) const RANGES_MAX_OF_CLUSTER: usize = 30_000;
+
 /// The state of the controller.
 #[derive(Debug)]
 pub(crate) struct State {
     /// See [`RANGES_MAX`].
     ranges_max: usize,
+    /// The term of this manager; `None` if all hosts end with this process.
+    term: Option<u64>,
     /// The newest version of the map that is known to be stored; before the start, the first version of a new store.
     record: MapRecord,
     lock: ChangeLock,
@@ -82,12 +87,22 @@ impl State {
     pub(crate) fn new(ranges_max: usize) -> Self {
         Self {
             ranges_max,
+            term: None,
             record: MapRecord::first(),
             lock: ChangeLock::default(),
             rounds: BTreeMap::new(),
             pins: PinRounds::default(),
             balancing: Balancing::default(),
             out: Vec::new(),
+        }
+    }
+
+    /// The state of the manager of a cluster, in a new term. The hosts are other processes, which may still carry out a
+    /// change that an earlier manager began.
+    pub(crate) fn of_manager(ranges_max: usize, term: u64) -> Self {
+        Self {
+            term: Some(term),
+            ..Self::new(ranges_max)
         }
     }
 
@@ -188,7 +203,8 @@ impl State {
     }
 
     /// Stores a record, and then continues with `after`.
-    fn save(&mut self, job: JobId, record: MapRecord, reason: SaveReason, after: AfterSave) {
+    fn save(&mut self, job: JobId, mut record: MapRecord, reason: SaveReason, after: AfterSave) {
+        record.writer = self.term;
         let task = Task::Save(record.clone(), reason);
         self.run_holding(job, Phase::Saving { record, after }, task);
     }

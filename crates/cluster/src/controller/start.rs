@@ -14,6 +14,9 @@ impl State {
             return self.save_start(MapRecord::first());
         };
         self.record = record;
+        if self.term.is_some() {
+            return self.settle();
+        }
         let mut unneeded = self.record.created();
         let next_range = self.record.next_range;
         let untracked = databases
@@ -26,6 +29,15 @@ impl State {
             let task = Task::Remove(unneeded.clone());
             let databases = unneeded;
             self.run_holding(JobId::START, Phase::RemovingAtStart { databases }, task);
+        }
+    }
+
+    /// Decides a change that an earlier manager began: this record and the host's exclude each other. So nothing is
+    /// deleted before it is stored, and what has to be deleted is left to the deletion rounds.
+    fn settle(&mut self) {
+        match self.record.change {
+            Some(_) => self.save_start(self.record.roll_back(self.record.created())),
+            None => self.open_in_present_format(),
         }
     }
 

@@ -9,7 +9,7 @@
 //! persistence, because ranges can be assigned again.
 //!
 //! - [`LocalCoordinator`]: in memory, for a process that serves all ranges.
-//! - [`ElectedCoordinator`]: in the registry of a cluster, whose elected manager serves all ranges.
+//! - `ManagerCoordinator`: in the registry of a cluster, for its elected manager.
 //!
 //! Guarantees of every coordinator:
 //! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one
@@ -17,16 +17,17 @@
 //! - an assignment is independent of other ranges. It does not wait for splits, merges or snapshots, except for an
 //!   undecided change of the same range.
 
-mod elected;
 mod local;
+mod of_manager;
 mod shapes;
 
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use partita_range::RangeId;
 
-pub use elected::ElectedCoordinator;
 pub use local::LocalCoordinator;
+pub(crate) use of_manager::{ManagerCoordinator, has_living_owner};
+pub(crate) use shapes::id as registry_id;
 
 /// An instruction to a host to open and serve a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,15 @@ pub enum CoordinatorError {
 /// The registry of assignments. Used as `Arc<dyn Coordinator>`.
 #[async_trait]
 pub trait Coordinator: Send + Sync + 'static {
+    /// Confirms that this process manages the ranges. A start calls it between reading the partition map and storing its
+    /// first version, so that a paused manager of an earlier term stores nothing (rule I6).
+    ///
+    /// # Errors
+    /// [`CoordinatorError::NotManager`].
+    async fn confirm(&self) -> Result<(), CoordinatorError> {
+        Ok(())
+    }
+
     /// Makes the registry list the ranges of the newest stored map. Call it before the first assignment and after each
     /// decided change: the host of a change serves the new ranges already, so they have the owner of those that they
     /// replace. A record that is older than an announced one changes nothing.

@@ -65,7 +65,7 @@ impl Group {
 }
 
 /// The id of a range in the registry.
-pub(super) fn id(range: RangeId) -> registry::RangeId {
+pub(crate) fn id(range: RangeId) -> registry::RangeId {
     registry::RangeId(range.0)
 }
 

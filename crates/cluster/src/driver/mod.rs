@@ -22,7 +22,7 @@ use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// The dependencies of the driver.
 pub(crate) struct DriverParts {
@@ -43,6 +43,9 @@ pub(crate) struct Driver {
     last_job: AtomicU64,
     /// The callers that wait for the result of a job.
     waiting: Mutex<HashMap<JobId, oneshot::Sender<Reply>>>,
+    /// Whether another process has stored a version of the map that this one wanted to store. In a cluster, this term is
+    /// over then: the state is not that of the newest version.
+    conflict: watch::Sender<bool>,
     /// The caller that waits for the start.
     starting: Mutex<Option<oneshot::Sender<Result<(), StartError>>>>,
 }
@@ -79,12 +82,20 @@ impl Driver {
             state: Mutex::new(state),
             last_job: AtomicU64::new(JobId::START.0),
             waiting: Mutex::default(),
+            conflict: watch::Sender::new(false),
             starting: Mutex::default(),
         })
     }
 
     pub(crate) fn parts(&self) -> &DriverParts {
         &self.parts
+    }
+
+    /// Completes when another process has stored a version of the map that this one wanted to store. Cancel safe.
+    pub(crate) async fn conflicted(&self) {
+        let mut conflict = self.conflict.subscribe();
+        // Fails only when the driver is gone.
+        let _ = conflict.wait_for(|conflict| *conflict).await;
     }
 
     /// The newest stored version of the map.

@@ -66,7 +66,7 @@ impl Driver {
             Task::FindRemovable(databases) => {
                 // Runs without the change lock, because it takes seconds with hundreds of databases. The removal checks
                 // each again under the lock.
-                let removable = parts.engines.removable(&databases).await;
+                let removable = parts.host.removable(&databases).await;
                 let removable = removable.inspect_err(
                     |error| tracing::debug!(%error, "cannot find databases to delete"),
                 );
@@ -152,6 +152,9 @@ impl Driver {
     async fn save(&self, record: &MapRecord, reason: SaveReason) -> Result<(), MapError> {
         let saved = save_and_confirm(&*self.parts.store, record).await;
         if let Err(error) = &saved {
+            if matches!(error, MapError::Conflict(_)) {
+                self.conflict.send_replace(true);
+            }
             match reason {
                 // Not logged here, because the caller gets the error.
                 SaveReason::Start | SaveReason::Begin => {}

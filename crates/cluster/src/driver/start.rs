@@ -16,6 +16,7 @@ impl Driver {
             map: self.parts.store.contents().await?,
             ranges: self.parts.engines.stored().await?,
         };
+        self.parts.coordinator.confirm().await?;
         let checked = check(&contents);
         for finding in checked.findings_of(Severity::Warning) {
             tracing::warn!("{finding}");

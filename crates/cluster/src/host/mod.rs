@@ -14,11 +14,11 @@ use bytes::Bytes;
 use partita_engine::{ChangeError, FileUse, KeyPart, PinId, Pinned};
 use partita_heat::Window;
 use partita_range::{Bounds, RangeId};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[cfg(any(test, feature = "test-world"))]
 pub(crate) use local::CREATE_MAX;
-pub use local::{LocalHost, LocalHostParts};
+pub use local::{HandOverError, LocalHost, LocalHostParts, Permission};
 
 /// A host. Used as `Arc<dyn Host>`.
 #[async_trait]
@@ -58,8 +58,7 @@ pub trait Host: Send + Sync + 'static {
     ) -> Result<Duration, ChangeFailed>;
 
     /// Pins these ranges at one point between two commit groups, for a snapshot. Writes wait for a few milliseconds,
-    /// less after a [`RangeAction::FlushMost`]. If there were several hosts, each would have to block its writes first.
-    /// Not cancel safe: an abandoned pin may still be created.
+    /// less after a [`RangeAction::FlushMost`]. Not cancel safe: an abandoned pin may still be created.
     ///
     /// # Errors
     /// [`ChangeError`]; some of the ranges may be pinned, now or later.
@@ -86,8 +85,11 @@ pub trait Host: Send + Sync + 'static {
     /// Drops the WAL records of ranges that this host does not serve. Call it only after all ranges are open.
     async fn drop_unknown(&self);
 
-    /// Closes the heat window of every range at `now`, and reports it.
-    fn report(&self, now: Instant, detail: ReportDetail) -> HostReport;
+    /// Those of `ranges` that no host has open, and whose files nothing reads. Advisory: the removal checks again.
+    ///
+    /// # Errors
+    /// [`ChangeError`].
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError>;
 }
 
 /// An action on a range.
@@ -145,7 +147,7 @@ pub enum Leftover {
 
 /// The content of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportDetail {
+pub(crate) enum ReportDetail {
     /// Windows and sizes.
     Windows,
     /// Also the split point by load, which costs up to a millisecond per range.
@@ -154,35 +156,35 @@ pub enum ReportDetail {
 
 /// The load of the ranges of a host since the last report.
 #[derive(Debug, Clone, Default)]
-pub struct HostReport {
+pub(crate) struct HostReport {
     /// The ranges served now, in key order.
-    pub ranges: Vec<RangeReport>,
+    pub(crate) ranges: Vec<RangeReport>,
     /// Ranges that were replaced since the last report.
-    pub replaced: Vec<ReplacedReport>,
+    pub(crate) replaced: Vec<ReplacedReport>,
 }
 
 /// The load of a range.
 #[derive(Debug, Clone)]
-pub struct RangeReport {
+pub(crate) struct RangeReport {
     /// The id of the range.
-    pub id: RangeId,
+    pub(crate) id: RangeId,
     /// Its keys.
-    pub bounds: Bounds,
+    pub(crate) bounds: Bounds,
     /// Requests and latencies.
-    pub window: Window,
+    pub(crate) window: Window,
     /// The bytes of its files.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Whether it is still copying files that it shares with other databases.
-    pub detaching: bool,
+    pub(crate) detaching: bool,
     /// The key at which a split would divide its load, if the report contains split points.
-    pub split_point: SplitPoint,
+    pub(crate) split_point: SplitPoint,
 }
 
 /// The load of a range before it was replaced.
 #[derive(Debug, Clone)]
-pub struct ReplacedReport {
+pub(crate) struct ReplacedReport {
     /// Its keys.
-    pub bounds: Bounds,
+    pub(crate) bounds: Bounds,
     /// Requests and latencies.
-    pub window: Window,
+    pub(crate) window: Window,
 }

@@ -24,10 +24,10 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Bytes, 
 }
 
 /// Keys that may be absent. For members that are left out when they are `None`.
-pub(super) mod optional {
+pub(crate) mod optional {
     use super::{Bytes, Deserializer, Serializer};
 
-    pub(in crate::map) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         key: &Option<Bytes>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -37,7 +37,7 @@ pub(super) mod optional {
         }
     }
 
-    pub(in crate::map) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Bytes>, D::Error> {
         super::deserialize(deserializer).map(Some)

@@ -33,4 +33,4 @@ pub use rebuild::{RebuildError, rebuild};
 pub use record::{ChangeRecord, MapRecord, RangeRecord, check_starts};
 pub use serving::ServingRecord;
 pub use store::{MapError, MapStore, ObjectMapStore, confirm};
-pub(crate) use store::{save_all_serving, save_and_confirm};
+pub(crate) use store::{save_all_serving, save_and_confirm, save_and_settle};

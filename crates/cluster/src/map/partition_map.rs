@@ -2,7 +2,7 @@
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use partita_range::{InTransit, Locked, Range};
+use partita_range::{InTransit, Locked, Range, RangeId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +23,9 @@ pub struct Epoch(pub u64);
 pub struct Served {
     /// The epoch under which it is served.
     pub epoch: Epoch,
+    /// The tenure in which this process serves it: the revision of the registry that activated it. A range that a split
+    /// or merge created has that of the ranges before. 0 in a process that is alone.
+    pub tenure: u64,
     /// The range, with its bounds.
     pub range: Arc<Range>,
 }
@@ -78,6 +81,8 @@ pub struct Route {
     pub range: Arc<Range>,
     /// The epoch under which it is served.
     pub epoch: Epoch,
+    /// As in [`Served`].
+    pub tenure: u64,
 }
 
 impl Route {
@@ -112,7 +117,27 @@ impl PartitionMap {
         Ok(Route {
             range: Arc::clone(&served.range),
             epoch: served.epoch,
+            tenure: served.tenure,
         })
+    }
+
+    /// The range with this id, if this process serves it.
+    #[must_use]
+    pub fn find(&self, id: RangeId) -> Option<Served> {
+        let ranges = self.ranges.load();
+        ranges
+            .iter()
+            .find(|served| served.range.id() == id)
+            .cloned()
+    }
+
+    /// Waits until ranges are replaced, or a frozen range accepts writes again. Cancel safe.
+    pub fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut changes = self.notify.subscribe();
+        async move {
+            // Fails only when the map is gone.
+            let _ = changes.changed().await;
+        }
     }
 
     /// Locks the keys of a write in the range that serves them. Waits at most [`TRANSIT_WAIT`] for a range in transit,
@@ -216,7 +241,7 @@ fn sorted(mut ranges: Vec<Served>) -> Result<Vec<Served>, OverlapError> {
 mod tests {
     use super::*;
     use partita_engine::memory::MemoryEngine;
-    use partita_range::{Bounds, RangeId};
+    use partita_range::Bounds;
 
     fn served(id: u64, start: &'static str, end: Option<&'static str>) -> Served {
         let engine = Arc::new(MemoryEngine::new());
@@ -227,6 +252,7 @@ mod tests {
         let range = Range::new(RangeId(id), bounds, engine, Arc::default());
         Served {
             epoch: Epoch(1),
+            tenure: 0,
             range: Arc::new(range),
         }
     }

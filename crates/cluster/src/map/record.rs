@@ -18,6 +18,10 @@ pub struct MapRecord {
     /// The checksum of the version before; `None` in the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<Checksum>,
+    /// The term of the manager that made it, a random number. Absent in a store that belongs to one process. So a manager
+    /// that reads a record knows whether it is its own, although another could have made the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<u64>,
     /// The id of the next new range. Ids are never reused.
     pub next_range: u64,
     /// The epoch of the next new range.
@@ -96,6 +100,7 @@ impl MapRecord {
             format: FORMAT,
             version: 1,
             previous: None,
+            writer: None,
             next_range: 2,
             next_epoch: Epoch(2),
             ranges: vec![RangeRecord {

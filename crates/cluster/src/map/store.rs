@@ -2,7 +2,6 @@
 //! per served range.
 //!
 //! So a change of the map is one transaction: if two processes hold version N, only one of them can create N + 1.
-//! Several processes could use the same trait over a shared store.
 
 use super::contents::{KeptServing, KeptVersion, MapContents};
 use super::record::MapRecord;
@@ -125,6 +124,40 @@ pub async fn confirm<'a, E>(
     }
 }
 
+/// Stores the record that decides a change to these new ranges, while a manager may store one that decides otherwise.
+/// Returns only once one of them is stored: an attempt that failed could succeed later.
+///
+/// # Errors
+/// [`MapError`]: the change was decided otherwise.
+pub(crate) async fn save_and_settle(
+    store: &dyn MapStore,
+    record: &MapRecord,
+    new: &[RangeId],
+) -> Result<(), MapError> {
+    // Only the owner of the new ranges replaces them, so a later record still has them.
+    let has_new = |found: &MapRecord| {
+        let listed = |new: &RangeId| found.ranges.iter().any(|range| range.id == new.0);
+        new.iter().all(listed)
+    };
+    loop {
+        let saved = store.save(record).await;
+        match store.load().await {
+            Ok(Some(found)) if found.version >= record.version => {
+                return match has_new(&found) {
+                    true => Ok(()),
+                    false => Err(MapError::Conflict(record.version)),
+                };
+            }
+            Err(error @ MapError::Invalid { .. }) => return Err(error),
+            loaded => {
+                let error = saved.err().or(loaded.err());
+                tracing::warn!(?error, "cannot decide a change of ranges; will retry");
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        }
+    }
+}
+
 /// Whether the newest stored version is `record`; `None` if that cannot be read now.
 async fn stored_by_us(store: &dyn MapStore, record: &MapRecord) -> Result<Option<bool>, MapError> {
     match store.load().await {
@@ -154,9 +187,8 @@ pub(crate) async fn save_all_serving(store: &dyn MapStore, records: &[ServingRec
     join_all(saving).await;
 }
 
-/// Whether this process wrote the stored record. Equal content proves it only because a single process writes the map:
-/// the data directory is locked. With several writers, a record needs the identity of its writer (a term and a nonce,
-/// in a later format), and this comparison must include it.
+/// Whether this process wrote the stored record. Equal content proves it because a single process writes the map; in a
+/// cluster, because the content names the term of the manager.
 fn is_ours(stored: &MapRecord, written: &MapRecord) -> bool {
     stored == written
 }

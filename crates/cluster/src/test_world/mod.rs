@@ -9,9 +9,7 @@ mod hooked;
 pub use doubles::{Dying, Gated};
 pub use hooked::{Hook, Hooked};
 
-use crate::{
-    Cluster, ClusterParts, LocalCoordinator, LockError, MapStore, ObjectMapStore, PinRecords,
-};
+use crate::{Cluster, ClusterParts, LockError, MapStore, ObjectMapStore, PinRecords};
 use crate::{PinRecordsError, StartError};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -84,7 +82,6 @@ impl Disk {
             memory: Arc::default(),
             map: Arc::clone(&self.map) as Arc<dyn MapStore>,
             pins: Arc::clone(&self.pins),
-            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(SystemClock),
             tasks: Tasks::new(),
         }
@@ -210,7 +207,7 @@ pub async fn pin_count(engines: &dyn EngineSet) -> usize {
 /// Waits until only these databases are pending deletion.
 pub async fn wait_for_deletion(cluster: &Cluster, pending: &[u64]) {
     loop {
-        let mut left = cluster.record().pending_deletion;
+        let mut left = cluster.record().unwrap().pending_deletion;
         left.sort_unstable();
         if left == pending {
             return;

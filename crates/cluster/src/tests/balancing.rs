@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::ClusterParts;
-use crate::balance::{BalanceSettings, Balancer};
+use crate::balance::BalanceSettings;
 use partita_heat::Access;
 use partita_model::{TableId, TableSpace};
 use partita_range::RequestStats;
@@ -30,11 +30,11 @@ impl Watched {
         // The clock starts at the beginning of a window, and tokio's time advances with it.
         let clock = ManualClock::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000));
         let cluster = Disk::default().open_at(Arc::new(clock.clone())).await;
-        let balancer = Balancer::new(BalanceSettings {
+        let balancer = BalanceSettings {
             split_rate: 25.0,
             by_load: true,
             ..BalanceSettings::default()
-        });
+        };
         cluster.start_watching(Some(balancer), None);
         tokio::time::sleep(Duration::from_millis(1)).await;
         Self {
@@ -106,33 +106,40 @@ async fn windows_are_closed_while_the_balancer_waits() {
     };
     let cluster = Cluster::open(parts).await.unwrap();
     fill(&cluster, 0..10).await;
-    let balancer = Balancer::new(BalanceSettings {
+    let balancer = BalanceSettings {
         split_bytes: 1,
         ..BalanceSettings::default()
-    });
+    };
     cluster.start_watching(Some(balancer), None);
     let pass = async |seconds| tokio::time::sleep(Duration::from_secs(seconds)).await;
     pass(15).await;
-    assert!(cluster.record().change.is_some(), "a split is running");
+    assert!(
+        cluster.record().unwrap().change.is_some(),
+        "a split is running"
+    );
     let range = Arc::clone(&cluster.map().ranges()[0].range);
     range.get(&key(1)).await.unwrap();
     pass(10).await;
     assert!(
-        cluster.record().change.is_some(),
+        cluster.record().unwrap().change.is_some(),
         "the split is still running"
     );
     let window = cluster.last_window(RangeId(1)).unwrap();
     assert_eq!(window.counts.requests(), 1);
     pass(30).await;
-    assert_eq!(cluster.record().change, None, "the split is cancelled");
     assert_eq!(
-        cluster.record().next_range,
+        cluster.record().unwrap().change,
+        None,
+        "the split is cancelled"
+    );
+    assert_eq!(
+        cluster.record().unwrap().next_range,
         4,
         "the range is not split again for a while"
     );
     pass(60).await;
     assert_eq!(
-        cluster.record().next_range,
+        cluster.record().unwrap().next_range,
         6,
         "the range is split again later"
     );

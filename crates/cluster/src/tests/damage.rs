@@ -171,7 +171,7 @@ async fn a_store_of_format_1_is_upgraded() {
 
     let cluster = disk.open().await;
     assert_eq!(rows(&cluster).await, rows_before);
-    let upgraded = cluster.record();
+    let upgraded = cluster.record().unwrap();
     assert!(upgraded.format == 2 && upgraded.version > old.version);
     assert_eq!(upgraded.ranges, old.ranges);
     let serving = disk.map.contents().await.unwrap().serving;

@@ -20,10 +20,14 @@ async fn a_database_in_no_record_is_deleted() {
     };
 
     make_untracked().await;
-    let version = cluster.record().version;
+    let version = cluster.record().unwrap().version;
     cluster.maintain().await;
     assert_eq!(disk.engines.list().await.unwrap(), served);
-    assert_eq!(cluster.record().version, version, "nothing to record");
+    assert_eq!(
+        cluster.record().unwrap().version,
+        version,
+        "nothing to record"
+    );
 
     make_untracked().await;
     drop(cluster);
@@ -35,7 +39,7 @@ async fn a_database_in_no_record_is_deleted() {
     let map = Arc::clone(&disk.map) as Arc<dyn MapStore>;
     let cluster = disk.open_with(Arc::new(full), map).await.unwrap();
     assert_eq!(
-        cluster.record().pending_deletion,
+        cluster.record().unwrap().pending_deletion,
         [1],
         "the database does not block the start"
     );
@@ -44,7 +48,7 @@ async fn a_database_in_no_record_is_deleted() {
     let cluster = disk.open().await;
     cluster.maintain().await;
     assert_eq!(disk.engines.list().await.unwrap(), served);
-    assert!(cluster.record().pending_deletion.is_empty());
+    assert!(cluster.record().unwrap().pending_deletion.is_empty());
 }
 
 /// With hundreds of databases, each maintenance round needs seconds to find removable ones.
@@ -81,7 +85,7 @@ async fn finding_removable_databases_does_not_block_changes() {
     maintained.await.unwrap();
     // Maintenance rounds run in this minute of tokio's paused time.
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(cluster.record().pending_deletion.is_empty());
+    assert!(cluster.record().unwrap().pending_deletion.is_empty());
     let there = disk.engines.list().await.unwrap();
     assert_eq!(there, [3, 4, 5].map(RangeId));
 }

@@ -3,7 +3,6 @@
 mod balancing;
 mod damage;
 mod deletion;
-mod elected;
 mod heat;
 mod pins;
 
@@ -48,7 +47,7 @@ async fn a_split_and_a_merge_keep_every_row() {
     assert_eq!(seen.len(), 101);
     assert_eq!(seen.get(&key(10)).unwrap(), "left");
     assert_eq!(seen.get(&key(90)).unwrap(), "right");
-    assert_eq!(cluster.record().ranges.len(), 1);
+    assert_eq!(cluster.record().unwrap().ranges.len(), 1);
 }
 
 #[tokio::test]
@@ -128,12 +127,13 @@ async fn a_restart_opens_the_ranges_and_deletes_old_databases() {
     assert_eq!(ids(&cluster), [2, 4, 5]);
     assert_eq!(rows(&cluster).await.len(), 30);
     cluster.delete_replaced().await;
-    assert!(cluster.record().pending_deletion.is_empty());
+    assert!(cluster.record().unwrap().pending_deletion.is_empty());
     let there = disk.engines.list().await.unwrap();
     assert_eq!(there, [RangeId(2), RangeId(4), RangeId(5)]);
     assert!(
         cluster
             .record()
+            .unwrap()
             .ranges
             .iter()
             .map(|range| range.epoch.0)
@@ -242,7 +242,7 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     disk.engines.restart().await;
 
     let cluster = disk.open().await;
-    assert_eq!(cluster.record().change, None);
+    assert_eq!(cluster.record().unwrap().change, None);
     let seen = rows(&cluster).await;
     assert_eq!(seen.len(), 20, "killed after {calls} calls");
     if ended.is_ok() {
@@ -256,7 +256,7 @@ async fn killed_after(calls: i64, does_the_last: bool, merge: bool) -> bool {
     let mut served_sorted = served.clone();
     served_sorted.sort_unstable();
     assert_eq!(disk.engines.list().await.unwrap(), served_sorted);
-    assert!(cluster.record().pending_deletion.is_empty());
+    assert!(cluster.record().unwrap().pending_deletion.is_empty());
     ended.is_ok()
 }
 
@@ -276,7 +276,7 @@ async fn a_maintenance_round_completes_after_its_caller_is_dropped() {
     let map = Gated::new(&disk.map);
     let engines = Arc::clone(&disk.engines) as Arc<dyn EngineSet>;
     let cluster = disk.open_with(engines, map.clone()).await.unwrap();
-    assert_eq!(cluster.record().pending_deletion, [1]);
+    assert_eq!(cluster.record().unwrap().pending_deletion, [1]);
     map.is_open.send_replace(false);
     tokio::select! {
         () = cluster.maintain() => panic!("the save gets no response"),
@@ -284,7 +284,7 @@ async fn a_maintenance_round_completes_after_its_caller_is_dropped() {
     }
     map.is_open.send_replace(true);
     cluster.split(RangeId(2), None).await.unwrap();
-    assert!(!cluster.record().pending_deletion.contains(&1));
+    assert!(!cluster.record().unwrap().pending_deletion.contains(&1));
 }
 
 #[tokio::test]
@@ -301,7 +301,7 @@ async fn a_failed_change_is_rolled_back() {
     );
     put(&cluster, 3, "second").await.unwrap();
     assert_eq!(ids(&cluster), [1]);
-    let record = cluster.record();
+    let record = cluster.record().unwrap();
     assert_eq!((record.change, record.pending_deletion), (None, vec![]));
     assert_eq!(record.next_range, 4, "ids are not reused");
     assert_eq!(disk.engines.list().await.unwrap(), [RangeId(1)]);
@@ -334,7 +334,7 @@ async fn a_rollback_is_recorded_once_the_disk_has_space() {
                 "{refused:?}"
             );
             put(&cluster, 3, "second").await.unwrap();
-            let made = cluster.record().change.unwrap().created();
+            let made = cluster.record().unwrap().change.unwrap().created();
             assert_eq!(made, [left, right], "the second change did not start");
         }
         map.full.store(false, Ordering::SeqCst);
@@ -344,12 +344,12 @@ async fn a_rollback_is_recorded_once_the_disk_has_space() {
             // The earlier change was rolled back before this one begins. This one fills the disk again.
             let refused = cluster.split(RangeId(1), None).await;
             refused.unwrap_err();
-            let made = cluster.record().change.unwrap().created();
+            let made = cluster.record().unwrap().change.unwrap().created();
             assert_eq!(made, [RangeId(4), RangeId(5)]);
             map.full.store(false, Ordering::SeqCst);
             cluster.maintain().await;
         }
-        let record = cluster.record();
+        let record = cluster.record().unwrap();
         assert_eq!((record.change, record.pending_deletion), (None, vec![]));
         assert_eq!(disk.engines.list().await.unwrap(), [RangeId(1)]);
         assert_eq!(rows(&cluster).await.len(), 10);

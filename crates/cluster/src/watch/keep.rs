@@ -10,7 +10,7 @@
 
 use super::Watch;
 use partita_heat::history::{Archive, HeatHistory};
-use partita_rt::Clock;
+use partita_rt::{Clock, Tasks};
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::sync::watch;
@@ -25,11 +25,10 @@ impl Watch {
 
     /// Starts to save the history. The caller must send on the returned sender after each closed window; dropping the
     /// sender saves the rest and ends the task.
-    pub(super) fn keep_history(&self, archive: Archive) -> watch::Sender<()> {
+    pub(super) fn keep_history(&self, archive: Archive, tasks: &Tasks) -> watch::Sender<()> {
         let (windows, closed) = watch::channel(());
-        let parts = self.driver.parts();
-        let saving = save(self.history(), archive, Arc::clone(&parts.clock), closed);
-        parts.tasks.spawn("save the heat history", saving);
+        let saving = save(self.history(), archive, Arc::clone(&self.clock), closed);
+        tasks.spawn("save the heat history", saving);
         windows
     }
 }

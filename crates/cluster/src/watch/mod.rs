@@ -1,19 +1,15 @@
-//! Watches the ranges: every ten seconds, adds their reports to the heat history and gives them to the balancer.
-//!
-//! Only [reports](crate::host::HostReport) are used, never ranges of this process, so that hosts can be in other
-//! processes.
+//! Watches the ranges of this process: every ten seconds, adds their reports to the heat history and gives them to an
+//! observer, such as the balancer.
 
 mod keep;
 
 use crate::balance::{Observed, cores};
-use crate::controller::Event;
-use crate::driver::Driver;
-use crate::host::{HostReport, ReportDetail};
+use crate::host::{HostReport, LocalHost, ReportDetail};
 use parking_lot::Mutex;
 use partita_heat::history::{Archive, HeatHistory, RangeWindow, until_next_window};
 use partita_heat::{Counts, Latency, Window};
 use partita_range::RangeId;
-use partita_rt::Shutdown;
+use partita_rt::{Clock, Tasks};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,9 +25,19 @@ pub struct StoreLoad {
     pub latency: Latency,
 }
 
-/// The observed load of the ranges.
+/// Gets the observations of each window.
+pub(crate) trait Observer: Send + Sync + 'static {
+    /// Whether it needs split points, which cost time.
+    fn needs_split_points(&self) -> bool;
+
+    /// The observations of the last window, in key order.
+    fn observed(&self, now: Instant, ranges: Vec<Observed>);
+}
+
+/// The observed load of the ranges of this process.
 pub(crate) struct Watch {
-    driver: Arc<Driver>,
+    host: Arc<LocalHost>,
+    clock: Arc<dyn Clock>,
     seen: Mutex<Seen>,
 }
 
@@ -63,9 +69,10 @@ impl Seen {
 
 impl Watch {
     /// A watch that has not observed any load.
-    pub(crate) fn new(driver: Arc<Driver>) -> Self {
+    pub(crate) fn new(host: Arc<LocalHost>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            driver,
+            host,
+            clock,
             seen: Mutex::default(),
         }
     }
@@ -87,23 +94,33 @@ impl Watch {
     }
 
     /// Watches until shutdown. With an archive, the history survives restarts.
-    pub(crate) fn start(self: &Arc<Self>, archive: Option<Archive>) {
-        let parts = self.driver.parts();
-        let (tasks, clock) = (&parts.tasks, &parts.clock);
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        archive: Option<Archive>,
+        observer: Arc<dyn Observer>,
+        tasks: &Tasks,
+    ) {
+        let clock = &self.clock;
         self.seen.lock().closed = Some((clock.monotonic(), clock.processor()));
-        let watching = Arc::clone(self).run(archive, tasks.shutdown());
+        let watching = Arc::clone(self).run(archive, observer, tasks.clone());
         tasks.spawn("watch ranges", watching);
     }
 
-    async fn run(self: Arc<Self>, mut archive: Option<Archive>, shutdown: Shutdown) {
-        let clock = Arc::clone(&self.driver.parts().clock);
+    async fn run(
+        self: Arc<Self>,
+        mut archive: Option<Archive>,
+        observer: Arc<dyn Observer>,
+        tasks: Tasks,
+    ) {
+        let shutdown = tasks.shutdown();
+        let clock = Arc::clone(&self.clock);
         if let Some(archive) = &mut archive {
             tokio::select! {
                 () = shutdown.requested() => return,
                 () = self.load_history(archive, &*clock) => {}
             }
         }
-        let keeping = archive.map(|archive| self.keep_history(archive));
+        let keeping = archive.map(|archive| self.keep_history(archive, &tasks));
         loop {
             tokio::select! {
                 () = shutdown.requested() => {
@@ -112,8 +129,8 @@ impl Watch {
                 }
                 () = tokio::time::sleep(until_next_window(clock.now())) => {}
             }
-            let is_balancing = self.driver.with_state(|state| state.is_balancing());
-            let detail = match is_balancing {
+            let needs_split_points = observer.needs_split_points();
+            let detail = match needs_split_points {
                 true => ReportDetail::SplitPoints,
                 false => ReportDetail::Windows,
             };
@@ -121,18 +138,16 @@ impl Watch {
             if let Some(keeping) = &keeping {
                 keeping.send_replace(());
             }
-            if is_balancing {
-                let (now, ranges) = (clock.monotonic(), self.observed(report));
-                self.driver.feed(Event::Observed { now, ranges });
+            if needs_split_points {
+                observer.observed(clock.monotonic(), self.observed(report));
             }
         }
     }
 
     /// Closes the window of every range and stores its load.
     fn close_window(&self, detail: ReportDetail) -> HostReport {
-        let parts = self.driver.parts();
-        let now = parts.clock.monotonic();
-        let report = parts.host.report(now, detail);
+        let now = self.clock.monotonic();
+        let report = self.host.close_windows(now, detail);
         let served = report
             .ranges
             .iter()
@@ -148,7 +163,7 @@ impl Watch {
                 window,
             })
             .collect();
-        self.history().record(parts.clock.now(), &windows);
+        self.history().record(self.clock.now(), &windows);
         let mut load = StoreLoad::default();
         for range in &windows {
             load.counts += range.window.counts;
@@ -156,7 +171,7 @@ impl Watch {
         }
         let total = load.counts.load();
         let mut seen = self.seen.lock();
-        let (elapsed, busy) = seen.since_closed(now, parts.clock.processor());
+        let (elapsed, busy) = seen.since_closed(now, self.clock.processor());
         seen.load = Some(StoreLoad { elapsed, ..load });
         let ranges = report.ranges.iter();
         seen.cores = ranges

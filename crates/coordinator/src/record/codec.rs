@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Life;
+use super::{Life, LogNumber};
 
 /// The format version that this binary writes and reads.
 const FORMAT: u32 = 1;
@@ -21,6 +21,20 @@ impl<'de> Deserialize<'de> for Life {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| D::Error::custom("not a life of 16 hexadecimal digits"))
+    }
+}
+
+impl Serialize for LogNumber {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for LogNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text)
+            .ok_or_else(|| D::Error::custom("not the number of a log, of 16 hexadecimal digits"))
     }
 }
 

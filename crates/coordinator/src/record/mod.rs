@@ -68,6 +68,25 @@ impl Life {
     }
 }
 
+/// The number of a log in the object store. A process has one log, which it names when it serves a range.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct LogNumber(pub u64);
+
+impl fmt::Display for LogNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl LogNumber {
+    /// Reads the text form: 16 hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = u64::from_str_radix(text, 16).ok()?;
+        (text.len() == 16).then_some(Self(number))
+    }
+}
+
 /// A process and its life.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Owner {
@@ -123,6 +142,9 @@ pub struct ServerInfo {
     /// It gives its ranges away and takes no new ones.
     #[serde(default)]
     pub draining: bool,
+    /// Its log in the object store. A server without a log serves no ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogNumber>,
 }
 
 /// What the partition map says about a range.
@@ -159,7 +181,7 @@ pub enum RangeState {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         assigned: Option<u64>,
     },
-    /// The last owner has written everything to data files and closed it.
+    /// The last owner has closed it, and has written everything to data files, except what is in the logs of the key.
     Released,
 }
 
@@ -172,8 +194,8 @@ pub struct RangeRecord {
     /// Owner and state.
     #[serde(flatten)]
     pub state: RangeState,
-    /// The lives whose logs can have groups that the data files of the range lack. The next owner replays them.
-    pub logs: Vec<Life>,
+    /// The logs that can have groups which the data files of the range lack. The next owner replays them.
+    pub logs: Vec<LogNumber>,
 }
 
 impl RangeState {
@@ -192,6 +214,12 @@ impl RangeRecord {
     #[must_use]
     pub fn owner(&self) -> Option<&Owner> {
         self.state.owner()
+    }
+
+    /// Whether this server serves the range.
+    #[must_use]
+    pub fn is_served_by(&self, server: &str) -> bool {
+        matches!(&self.state, RangeState::Serving { owner, .. } if owner.name == server)
     }
 
     /// Whether the owner serves the range under the activation of this assignment.

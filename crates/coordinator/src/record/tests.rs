@@ -18,7 +18,7 @@ fn serving() -> RangeRecord {
             },
             assigned: Some(41),
         },
-        logs: vec![life(0x12ab)],
+        logs: vec![LogNumber(0x34cd)],
     }
 }
 
@@ -26,7 +26,7 @@ fn serving() -> RangeRecord {
 #[test]
 fn the_bytes_of_a_range_are_stable() {
     let bytes = encode(&serving());
-    let text = r#"{"format":1,"epoch":3,"start":"AP8=","state":"serving","owner":{"name":"a:10011","life":"00000000000012ab"},"assigned":41,"logs":["00000000000012ab"]}"#;
+    let text = r#"{"format":1,"epoch":3,"start":"AP8=","state":"serving","owner":{"name":"a:10011","life":"00000000000012ab"},"assigned":41,"logs":["00000000000034cd"]}"#;
     assert_eq!(std::str::from_utf8(&bytes).unwrap(), text);
     assert_eq!(
         decode::<RangeRecord>("ranges/7", text.as_bytes()),
@@ -53,6 +53,7 @@ fn every_record_is_read_back() {
             speaks: [("rpc".to_owned(), [1, 2])].into(),
             zone: Some("z".to_owned()),
             draining: true,
+            log: Some(LogNumber(1)),
             ..ServerInfo::default()
         },
     };

@@ -126,7 +126,7 @@ impl Term {
     ///
     /// # Errors
     /// [`RegistryError`]; the term ends with the lease.
-    pub async fn resign(self) -> Result<(), RegistryError> {
+    pub async fn end(&self) -> Result<(), RegistryError> {
         let transaction = Transaction {
             compares: self.in_term().into(),
             changes: vec![Operation::Delete(MANAGER.to_owned())],
@@ -177,7 +177,9 @@ impl Term {
         let mut compares = Vec::from(self.in_term());
         let mut changes = Vec::new();
         let mut state = None;
+        let mut logs = Vec::new();
         for (range, seen) in old {
+            logs.extend(&seen.record.logs);
             let of_range = without_assignment(&seen.record.state)
                 .filter(|of_range| state.as_ref().is_none_or(|state| state == of_range))
                 .ok_or(TermError::NotOneOwner(*range))?;
@@ -186,10 +188,12 @@ impl Term {
             changes.push(Operation::Delete(range_key(*range)));
         }
         let state = state.unwrap_or(RangeState::Released);
+        logs.sort_unstable();
+        logs.dedup();
         for (range, shape) in new {
             let record = RangeRecord {
                 shape: shape.clone(),
-                logs: state.owner().map(|owner| owner.life).into_iter().collect(),
+                logs: logs.clone(),
                 state: state.clone(),
             };
             let key = range_key(*range);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Term, TermError};
 use crate::ownership::Assignment;
 use crate::record::{
-    Life, MANAGER, Owner, RangeId, RangeRecord, RangeShape, RangeState, encode, expelled_key,
+    LogNumber, MANAGER, Owner, RangeId, RangeRecord, RangeShape, RangeState, encode, expelled_key,
     range_key, server_key,
 };
 use crate::registry::{Compare, Entry, Operation, Outcome, Revision, TRANSACTION_MAX, Transaction};
@@ -23,9 +23,9 @@ pub enum Seen {
     Absent {
         /// What the partition map says about it.
         shape: RangeShape,
-        /// After a wipe: every life whose log still has groups, sealed or not. A take-over that the wipe interrupted may
-        /// have sealed a log without replaying it.
-        logs: Vec<Life>,
+        /// After a wipe: every log that still has groups, sealed or not. A take-over that the wipe interrupted may have
+        /// sealed a log without replaying it.
+        logs: Vec<LogNumber>,
     },
 }
 

@@ -9,7 +9,7 @@ use partita_coordinator::{
 };
 use partita_rt::Tasks;
 
-use crate::members::{LONG, RANGE, absent, assign, elected, join, served, when, when_elected};
+use crate::members::{LOG, LONG, RANGE, absent, assign, elected, join, served, when, when_elected};
 use crate::process::{Etcd, answers, registry};
 
 async fn put(registry: &dyn Registry, key: &str) -> Result<(), RegistryError> {
@@ -192,7 +192,7 @@ async fn the_gate_closes_while_etcd_stands_still() {
             let term = elected(&b).await;
             let key = term.table().await.unwrap().ranges()[&RANGE].clone();
             let assignment = assign(&term, Seen::Key(key), &b).await;
-            assert_eq!(assignment.record.logs, [a.owner().life]);
+            assert_eq!(assignment.record.logs, [LOG]);
             b.activate(&assignment).await.unwrap();
             assert!(!a.gate().is_open());
         }

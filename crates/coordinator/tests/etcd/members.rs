@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use partita_coordinator::{
-    Assignment, Election, Member, MemberParts, Placement, RangeId, RangeShape, Registry, Routes,
-    Seen, ServerInfo, StateDir, Table, Tenure, Term, TermError,
+    Assignment, Election, LogNumber, Member, MemberParts, Placement, RangeId, RangeShape, Registry,
+    Routes, Seen, ServerInfo, StateDir, Table, Tenure, Term, TermError,
 };
 use partita_rt::{SystemClock, Tasks};
 
@@ -15,13 +15,19 @@ pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) const RANGE: RangeId = RangeId(1);
 
+/// The log of every process: the tests ask for no more than its name.
+pub(crate) const LOG: LogNumber = LogNumber(7);
+
 pub(crate) async fn join(registry: Arc<dyn Registry>, name: &str, folder: &Path) -> Member {
     let parts = MemberParts {
         registry,
         clock: Arc::new(SystemClock),
         tasks: Tasks::new(),
         name: name.to_owned(),
-        info: ServerInfo::default(),
+        info: ServerInfo {
+            log: Some(LOG),
+            ..ServerInfo::default()
+        },
         ttl: Duration::from_secs(1),
         state_dir: StateDir::open(folder.join(name)).unwrap(),
     };

@@ -24,7 +24,7 @@ async fn a_later_term_has_a_greater_number() {
     let (a, b) = (world.join("a").await, world.join("b").await);
     let first = a.elected().await;
     let number = first.number();
-    first.resign().await.unwrap();
+    first.end().await.unwrap();
     let second = b.elected().await;
     assert!(second.number() > number);
 }
@@ -59,7 +59,7 @@ async fn a_manager_of_an_earlier_term_is_refused() {
     assert_eq!(refused, Err(TermError::Over));
     let replaced = old.replace(&[(tenure.range, key)], &[], 1).await;
     assert_eq!(replaced, Err(TermError::Over));
-    old.resign().await.unwrap();
+    old.end().await.unwrap();
     assert!(new.confirm().await.unwrap(), "only its own term ends");
     new.assign(&[assigned]).await.unwrap();
 }

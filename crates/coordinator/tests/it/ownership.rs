@@ -20,7 +20,7 @@ async fn a_range_is_assigned_activated_and_released() {
         (key.revision, &key.record),
         (tenure.revision, &tenure.record)
     );
-    assert_eq!(key.record.logs, [a.life()], "a failure makes its log count");
+    assert_eq!(key.record.logs, [a.log], "a failure makes its log count");
     a.member.release(&tenure).await.unwrap();
     assert_eq!(world.key(1).await.record.state, RangeState::Released);
 
@@ -54,13 +54,13 @@ async fn the_logs_of_a_dead_owner_are_kept_until_one_serves() {
     a.link.cut(true);
     world.dead(a.owner()).await;
     let to_b = world.assign(&term, 1, &b).await;
-    assert_eq!(to_b.record.logs, [a.life()]);
+    assert_eq!(to_b.record.logs, [a.log]);
     b.link.cut(true);
     world.dead(b.owner()).await;
     let to_c = world.assign(&term, 1, &c).await;
-    assert_eq!(to_c.record.logs, [a.life()], "b served nothing");
+    assert_eq!(to_c.record.logs, [a.log], "b served nothing");
     c.member.activate(&to_c).await.unwrap();
-    assert_eq!(world.key(1).await.record.logs, [c.life()]);
+    assert_eq!(world.key(1).await.record.logs, [c.log]);
 }
 
 /// Rule `OldOwnerGone`.
@@ -151,7 +151,7 @@ async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
     let term = b.elected().await;
     let after_wipe = Seen::Absent {
         shape: crate::world::shape(b"", None),
-        logs: vec![a.life()],
+        logs: vec![a.log],
     };
     let take = placement(1, after_wipe, &b);
     let wait = match term.assign(std::slice::from_ref(&take)).await {
@@ -165,7 +165,7 @@ async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     let assigned = term.assign(std::slice::from_ref(&take)).await.unwrap();
     assert!(!a.member.gate().is_open());
-    assert_eq!(assigned[0].record.logs, [a.life()]);
+    assert_eq!(assigned[0].record.logs, [a.log]);
     let again = term.assign(&[take]).await;
     assert_eq!(again, Err(TermError::Changed(RANGE)), "it has a key now");
 }

@@ -23,7 +23,7 @@ async fn a_split_and_a_merge_keep_the_owner() {
     for (range, shape) in halves() {
         let key = &table.ranges()[&range];
         assert_eq!((key.revision, &key.record.shape), (revision, &shape));
-        assert_eq!(key.record.logs, [a.life()]);
+        assert_eq!(key.record.logs, [a.log]);
         assert_eq!(key.record.owner(), Some(a.owner()));
     }
     let old: Vec<_> = table.ranges().clone().into_iter().collect();
@@ -34,7 +34,7 @@ async fn a_split_and_a_merge_keep_the_owner() {
     a.link.cut(true);
     world.dead(a.owner()).await;
     let assignment = world.assign(&term, 4, &b).await;
-    assert_eq!(assignment.record.logs, [a.life()]);
+    assert_eq!(assignment.record.logs, [a.log]);
 }
 
 #[tokio::test(start_paused = true)]

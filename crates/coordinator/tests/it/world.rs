@@ -1,12 +1,13 @@
 //! Processes with a registry in memory, in tokio's virtual time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use partita_coordinator::{
-    Assignment, Election, JoinError, Life, Member, MemberParts, MemoryRegistry, Owner, Placement,
-    RangeId, RangeRecord, RangeShape, Registry, Seen, ServerInfo, StateDir, Stored, Table, Tenure,
-    Term,
+    Assignment, Election, JoinError, Life, LogNumber, Member, MemberParts, MemoryRegistry, Owner,
+    Placement, RangeId, RangeRecord, RangeShape, Registry, Seen, ServerInfo, StateDir, Stored,
+    Table, Tenure, Term,
 };
 use partita_rt::{Tasks, TokioClock};
 use tempfile::TempDir;
@@ -22,11 +23,14 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 pub(crate) struct World {
     pub(crate) memory: MemoryRegistry,
     folder: TempDir,
+    /// The number of the next log.
+    logs: AtomicU64,
 }
 
 /// A process: its life, and its connection to the registry.
 pub(crate) struct Process {
     pub(crate) member: Member,
+    pub(crate) log: LogNumber,
     pub(crate) link: Arc<Link>,
 }
 
@@ -36,6 +40,7 @@ impl World {
         Self {
             memory: MemoryRegistry::new(Arc::new(clock)),
             folder: tempfile::tempdir().unwrap(),
+            logs: AtomicU64::new(1),
         }
     }
 
@@ -54,17 +59,21 @@ impl World {
         state_dir: StateDir,
     ) -> Result<Process, JoinError> {
         let link = Link::new(self.registry());
+        let log = LogNumber(self.logs.fetch_add(1, Ordering::Relaxed));
         let parts = MemberParts {
             registry: Arc::clone(&link) as Arc<dyn Registry>,
             clock: Arc::new(TokioClock::with_rate(1.0)),
             tasks: Tasks::new(),
             name: name.to_owned(),
-            info: ServerInfo::default(),
+            info: ServerInfo {
+                log: Some(log),
+                ..ServerInfo::default()
+            },
             ttl: TTL,
             state_dir,
         };
         let member = Member::join(parts).await?;
-        Ok(Process { member, link })
+        Ok(Process { member, log, link })
     }
 
     pub(crate) async fn join(&self, name: &str) -> Process {

@@ -12,9 +12,9 @@ use parking_lot::{Mutex, RwLock};
 use super::{Faults, MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
 use crate::{
-    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, KeyRange, OpenError, PinId, Pinned,
-    PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats, StoredDatabase, StoredFiles,
-    StoredRanges,
+    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, KeyRange, LogNumber, OpenError,
+    PinId, Pinned, PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats, StoredDatabase,
+    StoredFiles, StoredRanges,
 };
 
 /// Engines that keep their rows in memory.
@@ -84,6 +84,21 @@ impl EngineSet for MemoryEngineSet {
         let engine = self.engine(rows);
         ranges.insert(range, engine.clone());
         Ok(Arc::new(engine))
+    }
+
+    /// The range has no other owner: opens it.
+    async fn take_over(
+        &self,
+        range: RangeId,
+        _logs: &[LogNumber],
+    ) -> Result<Arc<dyn Engine>, OpenError> {
+        self.open(range).await
+    }
+
+    async fn hand_over(&self, range: RangeId) -> Result<(), ChangeError> {
+        let open = self.ranges.lock().get(&range).cloned();
+        open.ok_or(ChangeError::State(range))?.close().await;
+        Ok(())
     }
 
     async fn drop_unknown(&self) {}

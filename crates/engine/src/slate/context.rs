@@ -44,7 +44,7 @@ pub(super) struct Context {
     pub(super) space_counts: SpaceCounts,
     /// The number of reads that both readers answered.
     pub(super) comparisons: ComparisonCounts,
-    /// The ranges that were opened or cloned in this process.
+    /// The ranges that were opened or cloned in this process, and not handed over to another one.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
 }
 
@@ -60,7 +60,10 @@ impl Context {
         };
         let read_cache = Arc::new(ReadCache::new(own));
         let files = Arc::new(Files::new(Arc::clone(&read_cache)));
-        let data_files = Arc::new(DataFiles::default());
+        let data_files = Arc::new(match home.shared() {
+            Some(_) => DataFiles::in_shared_store(),
+            None => DataFiles::default(),
+        });
         let counted = CountedFiles::new(home.store, Arc::clone(&data_files));
         home.store = Arc::new(Layered(counted));
         home.store = Arc::new(Layered(ManifestStore::new(home.store)));

@@ -20,6 +20,10 @@ use crate::{Health, RangeId, ReadError, Refusal};
 /// The maximum number of changes of databases that run at the same time ([`Core::lock_change`]).
 const CHANGES_MAX: u32 = 8;
 
+/// The same in a store of several processes. A process takes over all ranges of another one at the same time, and each
+/// waits for some dozen answers of the store.
+const CHANGES_MAX_SHARED: u32 = 32;
+
 pub(super) struct Core {
     pub(super) context: Context,
     pub(super) reads: ReadOptions,
@@ -31,16 +35,22 @@ pub(super) struct Core {
     pub(super) open_ranges: RwLock<BTreeMap<RangeId, Arc<OpenRange>>>,
     /// The change lock: a change of one database takes one permit, a change of all databases takes all permits.
     change_lock: Semaphore,
+    /// The number of permits.
+    changes_max: u32,
     /// Ranges that are being opened.
     pub(super) opening: Mutex<BTreeSet<RangeId>>,
     /// Wakes the supervisor: a database failed.
     pub(super) failed: Notify,
-    /// Who has taken over the store.
+    /// Who has taken over the store, or why this process of a cluster serves nothing more.
     pub(super) fenced: watch::Sender<Option<Arc<str>>>,
 }
 
 impl Core {
     pub(super) fn new(home: Home, settings: Settings) -> Arc<Self> {
+        let changes_max = match home.shared() {
+            Some(_) => CHANGES_MAX_SHARED,
+            None => CHANGES_MAX,
+        };
         Arc::new(Self {
             context: Context::new(home, settings),
             reads: ReadOptions::default().with_durability_filter(DurabilityLevel::Remote),
@@ -48,7 +58,8 @@ impl Core {
             counts: CommitCounts::default(),
             wal: RwLock::new(None),
             open_ranges: RwLock::default(),
-            change_lock: Semaphore::new(CHANGES_MAX as usize),
+            change_lock: Semaphore::new(changes_max as usize),
+            changes_max,
             opening: Mutex::default(),
             failed: Notify::new(),
             fenced: watch::Sender::new(None),
@@ -63,7 +74,7 @@ impl Core {
 
     /// Waits until no change is running, and blocks further changes until the permit is dropped.
     pub(super) async fn lock_all_changes(&self) -> SemaphorePermit<'_> {
-        self.lock_changes(CHANGES_MAX).await
+        self.lock_changes(self.changes_max).await
     }
 
     async fn lock_changes(&self, permits: u32) -> SemaphorePermit<'_> {
@@ -114,7 +125,7 @@ impl Core {
             .unwrap_or(Refusal::Recovering)
     }
 
-    /// Records that another server has taken over the store.
+    /// Records that another server has taken over the store, or why this process of a cluster serves nothing more.
     pub(super) fn fence(&self, by: Arc<str>) {
         self.health.set(Health::Fenced);
         self.fenced.send_replace(Some(by));

@@ -37,6 +37,8 @@ pub(super) struct DataFiles {
 
 #[derive(Debug, Default)]
 struct Sizes {
+    /// Whether other processes write and delete files, too. Then no sizes are kept.
+    is_shared: bool,
     by_file: HashMap<SsTableId, u64>,
     /// Whether the files that existed at the start are in `by_file`.
     is_complete: bool,
@@ -45,6 +47,14 @@ struct Sizes {
 }
 
 impl DataFiles {
+    /// The data files in a store that other processes write, too. Their sizes are not known; only what this process writes
+    /// is counted.
+    pub(super) fn in_shared_store() -> Self {
+        let files = Self::default();
+        files.sizes.lock().is_shared = true;
+        files
+    }
+
     /// Bytes of the files that flushes wrote since the start.
     pub(super) fn flushed_bytes(&self) -> u64 {
         self.flushed_bytes.load(Ordering::Relaxed)
@@ -55,7 +65,7 @@ impl DataFiles {
         self.compacted_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of the `live` files, and of all others; `None` until the files of the start are listed.
+    /// Bytes of the `live` files, and of all others; `None` until the files of the start are listed, and in a shared store.
     pub(super) fn live_and_others(&self, live: &HashSet<SsTableId>) -> Option<(u64, u64)> {
         let sizes = self.sizes.lock();
         sizes.is_complete.then(|| {
@@ -80,13 +90,16 @@ impl DataFiles {
         if let Some(written_bytes) = written_bytes {
             written_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
-        self.sizes.lock().by_file.insert(new.file, bytes);
+        let mut sizes = self.sizes.lock();
+        if !sizes.is_shared {
+            sizes.by_file.insert(new.file, bytes);
+        }
     }
 
     fn remove(&self, file: SsTableId) {
         let mut sizes = self.sizes.lock();
         sizes.by_file.remove(&file);
-        if !sizes.is_complete {
+        if !sizes.is_complete && !sizes.is_shared {
             sizes.deleted.insert(file);
         }
     }

@@ -1,14 +1,15 @@
 //! An open SlateDB database: opening, flushing, closing.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use partita_wal::{Resume, WalId};
+use partita_wal::{Record, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
-use slatedb::{Db, SstBlockSize};
+use slatedb::{CloseReason, Db, SstBlockSize};
 use slatedb_common::SystemClock;
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
@@ -26,6 +27,16 @@ use crate::{OpenError, RangeId};
 
 /// How long the supervisor waits for a stored manifest. Without it the WAL stays long until the next round.
 const STORED_MANIFEST_DEADLINE: Duration = Duration::from_secs(1);
+
+/// The WAL records that a database replays when it is opened, if they are not in its files.
+pub(super) enum Replayed {
+    /// Those that the WAL held when the process started.
+    OfStart,
+    /// Those that the WAL held when it was opened again after a failure.
+    OfFailure,
+    /// Those of the logs of the processes that served the range before.
+    OfOthers(VecDeque<Record>),
+}
 
 /// An open database.
 pub(super) struct Database {
@@ -45,14 +56,16 @@ pub(super) struct Database {
 impl Database {
     /// Opens the database of a range, creates it if it is missing, and replays its WAL records.
     ///
-    /// After a failure the replayed rows are flushed to the store's files before this returns. The reason: after a
-    /// failed sync, a read of the WAL may return rows that are not on the disk, and readers must see only durable rows.
+    /// In two cases the replayed rows are flushed to the store's files before this returns:
+    /// - After a failure. A read of the WAL may return rows that are not on the disk, and readers must see only durable
+    ///   rows.
+    /// - After a take-over. The next owner of the range must find its rows in the files or in the log of this process.
     pub(super) async fn open(
         context: &Context,
         runtimes: &Runtimes,
         wal: &WalAdapter,
         range: RangeId,
-        resume: Resume,
+        replayed: Replayed,
     ) -> Result<Self, OpenError> {
         let passing = stored_times::pass_stored_times(context, database_path(range));
         passing.await.map_err(open_error)?;
@@ -69,6 +82,13 @@ impl Database {
             reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
+        let is_failure = matches!(replayed, Replayed::OfFailure);
+        let taken_over = match replayed {
+            Replayed::OfOthers(records) => Some(records),
+            Replayed::OfStart | Replayed::OfFailure => None,
+        };
+        let last = taken_over.as_ref().and_then(VecDeque::back);
+        let last = last.map_or(WalId(0), |last| last.header.wal_id);
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
@@ -83,12 +103,14 @@ impl Database {
             .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
             .with_gc_builder(young_files::collector(context, database_path(range)))
-            .with_wal_writer(wal.writer_init(range, is_known, notes))
+            .with_wal_writer(wal.writer_init(range, is_known, taken_over, notes))
             .build();
         // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;
         let db = db.map_err(open_error)?;
+        // The last owner may have written files since the manifest was read.
+        stored_times::pass_times_of(&db.manifest(), &context.clock);
         let following = reads.use_own_reader().then(|| {
             reader.set_manifest(&db.manifest());
             let following = Arc::clone(&reader).follow(db.clone());
@@ -107,8 +129,11 @@ impl Database {
             _following: following,
         };
         context.known.lock().insert(range);
-        if resume == Resume::AfterFailure {
-            database.flush().await.map_err(open_error)?;
+        if (is_failure || last > database.flushed_up_to())
+            && let Err(error) = database.flush().await
+        {
+            database.close().await;
+            return Err(open_error(error));
         }
         Ok(database)
     }
@@ -148,6 +173,11 @@ impl Database {
     /// Whether the database is closed, after a failure or by [`Database::close`].
     pub(super) fn is_closed(&self) -> bool {
         self.db.status().close_reason.is_some()
+    }
+
+    /// Whether the database closed itself because another process has opened it.
+    pub(super) fn is_fenced(&self) -> bool {
+        self.db.status().close_reason == Some(CloseReason::Fenced)
     }
 
     /// Closes the database without a flush, to keep the shutdown short: the next start replays its WAL records.

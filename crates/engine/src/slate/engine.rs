@@ -9,11 +9,10 @@ use futures::TryFutureExt;
 
 use super::commit::RangeIntake;
 use super::core::Core;
-use super::database::Database;
 use super::open_range::OpenRange;
 use super::{
-    FLUSH_DEADLINE, Reads, cloning, compared, file_layout, garbage, read_error, scan, space,
-    within_read_deadline, within_store_deadline,
+    FLUSH_DEADLINE, Reads, cloning, closing, compared, file_layout, garbage, read_error, scan,
+    space, within_read_deadline, within_store_deadline,
 };
 use crate::pipeline::Room;
 use crate::{
@@ -27,24 +26,6 @@ pub(super) struct SlateEngine {
     pub(super) open: Arc<OpenRange>,
     pub(super) room: Arc<Room>,
     pub(super) intake: Arc<RangeIntake>,
-}
-
-impl SlateEngine {
-    /// Flushes the database of a range that was closed and releases its WAL records: the range can be reopened in this
-    /// process, and no longer pins WAL segments. If the flush fails, the next start replays the rows.
-    async fn flush_closed(&self, database: &Database) {
-        let range = database.range;
-        match tokio::time::timeout(FLUSH_DEADLINE, database.flush()).await {
-            Ok(Ok(())) => {
-                if let Some(wal) = self.core.wal() {
-                    // A flush returns once its manifest is stored, and nothing was written since.
-                    wal.release(range, database.flushed_up_to());
-                }
-            }
-            Ok(Err(error)) => tracing::warn!(%error, %range, "failed to flush a closed range"),
-            Err(_elapsed) => tracing::warn!(%range, "flushing a closed range timed out"),
-        }
-    }
 }
 
 #[async_trait]
@@ -149,13 +130,9 @@ impl Engine for SlateEngine {
         if !self.open.close() {
             return;
         }
-        self.intake.drain().await;
-        let _change = self.core.lock_change().await;
-        if let Some(database) = self.open.take_database() {
-            self.flush_closed(&database).await;
-            database.close().await;
+        if let Err(error) = closing::close_range(&self.core, &self.open, &self.intake).await {
+            // The next start replays the rows.
+            tracing::warn!(%error, range = %self.open.range, "failed to flush a closed range");
         }
-        self.core.open_ranges.write().remove(&self.open.range);
-        self.core.context.damage.clear(self.open.range);
     }
 }

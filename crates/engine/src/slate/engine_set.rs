@@ -4,28 +4,30 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use futures::TryFutureExt;
 use futures::future::BoxFuture;
 use partita_rt::threads::{Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
 use partita_wal::Resume;
+use partita_wal::remote::SharedStorage;
 
 use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
 use super::data_files::count_stored;
-use super::database::{AbortOnDrop, Database};
-use super::engine::SlateEngine;
+use super::database::AbortOnDrop;
 use super::home::Home;
-use super::open_range::OpenRange;
 use super::stored_bytes::stored_bytes;
 use super::wal_adapter::WalAdapter;
 use super::{
-    FLUSH_DEADLINE, Reads, Runtimes, Settings, admin, cloning, metrics, pin, removal, scrub,
-    stored, supervisor, trash, within_store_deadline,
+    FLUSH_DEADLINE, Reads, Runtimes, Settings, admin, cloning, closing, metrics, pin, removal,
+    scrub, store_error, stored, supervisor, trash, within_store_deadline,
 };
+use crate::error::NotShared;
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, Meter, OpenError, PinId,
-    Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges, WrittenBytes,
+    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, LogNumber, Meter,
+    OpenError, PinId, Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges,
+    WrittenBytes,
 };
 
 /// Threads for flushing, compaction and garbage collection. Compressing and merging takes a core for milliseconds at a
@@ -42,11 +44,11 @@ const BACKGROUND: PoolSettings = PoolSettings {
 /// The durable databases of a [`Home`]. Close it before dropping it, while its runtime runs.
 pub struct SlateEngineSet {
     pub(super) core: Arc<Core>,
-    runtimes: Runtimes,
-    commits: CommitThread,
+    pub(super) runtimes: Runtimes,
+    pub(super) commits: CommitThread,
     background: Pool,
-    room: Arc<Room>,
-    tasks: Tasks,
+    pub(super) room: Arc<Room>,
+    pub(super) tasks: Tasks,
 }
 
 impl SlateEngineSet {
@@ -84,8 +86,10 @@ impl SlateEngineSet {
         let supervising = supervisor::run(Arc::clone(&core), runtimes.clone(), tasks.shutdown());
         tasks.spawn("engine supervisor", supervising);
         let (files, store) = (&core.context.data_files, &core.context.home.store);
-        let counting = count_stored(Arc::clone(files), Arc::clone(store), tasks.shutdown());
-        tasks.spawn("count of data files", counting);
+        if core.context.home.shared().is_none() {
+            let counting = count_stored(Arc::clone(files), Arc::clone(store), tasks.shutdown());
+            tasks.spawn("count of data files", counting);
+        }
         Ok(Self {
             core,
             runtimes,
@@ -94,6 +98,15 @@ impl SlateEngineSet {
             room: Arc::new(room),
             tasks,
         })
+    }
+
+    /// The storage of the WALs.
+    ///
+    /// # Errors
+    /// The store belongs to this process alone.
+    fn shared(&self) -> Result<&SharedStorage, ChangeError> {
+        let shared = self.core.context.home.shared();
+        shared.ok_or_else(|| store_error(NotShared))
     }
 
     /// Changes a database under the change lock, with a deadline. Fails after the close, which waits for all changes.
@@ -113,64 +126,56 @@ impl SlateEngineSet {
             () = shutdown.requested() => Err(ChangeError::Unavailable),
         }
     }
-
-    async fn open_locked(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
-        let core = &self.core;
-        let _change = core.lock_change().await;
-        let wal = core.wal().ok_or(OpenError::Unavailable)?;
-        let _opening = Opening::begin(core, range).ok_or(OpenError::AlreadyOpen(range))?;
-        let opening = Database::open(
-            &core.context,
-            &self.runtimes,
-            &wal,
-            range,
-            Resume::AfterStop,
-        );
-        let open = OpenRange::new(opening.await?);
-        core.open_ranges.write().insert(range, Arc::clone(&open));
-        let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
-        Ok(Arc::new(SlateEngine {
-            core: Arc::clone(core),
-            open,
-            room: Arc::clone(&self.room),
-            intake: Arc::new(intake),
-        }))
-    }
-}
-
-/// A range that is being opened, by one caller at a time.
-struct Opening<'c> {
-    core: &'c Core,
-    range: RangeId,
-}
-
-impl<'c> Opening<'c> {
-    /// `None` if the range is open or is being opened.
-    fn begin(core: &'c Core, range: RangeId) -> Option<Self> {
-        let begun = core.open_range(range).is_none() && core.opening.lock().insert(range);
-        begun.then_some(Self { core, range })
-    }
-}
-
-impl Drop for Opening<'_> {
-    fn drop(&mut self) {
-        self.core.opening.lock().remove(&self.range);
-    }
 }
 
 #[async_trait]
 impl EngineSet for SlateEngineSet {
     /// Has no deadline: on a full disk it waits until there is space. Ends when the engine set closes.
     async fn open(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
-        let shutdown = self.tasks.shutdown();
-        tokio::select! {
-            biased;
-            opened = self.open_locked(range) => opened,
-            () = shutdown.requested() => Err(OpenError::Unavailable),
+        self.until_close(self.open_range(range)).await
+    }
+
+    fn log(&self) -> Option<LogNumber> {
+        self.core.context.home.shared()?.log()
+    }
+
+    async fn uncollected_logs(&self) -> Result<Vec<LogNumber>, ChangeError> {
+        let shared = self.shared()?;
+        within_store_deadline(shared.uncollected().map_err(store_error)).await
+    }
+
+    /// Has no deadline, like an open. Ends when the engine set closes.
+    async fn take_over(
+        &self,
+        range: RangeId,
+        logs: &[LogNumber],
+    ) -> Result<Arc<dyn Engine>, OpenError> {
+        self.until_close(self.take_over_range(range, logs)).await
+    }
+
+    /// Not cancel safe: after a cancel the range is closed as after an error.
+    async fn hand_over(&self, range: RangeId) -> Result<(), ChangeError> {
+        self.shared()?;
+        let open = self.core.open_range(range);
+        let open = open.ok_or(ChangeError::State(range))?;
+        if !open.close() {
+            return Err(ChangeError::State(range));
         }
+        let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
+        closing::close_range(&self.core, &open, &intake).await?;
+        self.core.context.known.lock().remove(&range);
+        Ok(())
+    }
+
+    async fn collect_logs(&self, logs: &[LogNumber]) -> Result<(), ChangeError> {
+        let shared = self.shared()?;
+        within_store_deadline(shared.collect(logs).map_err(store_error)).await
     }
 
     async fn drop_unknown(&self) {
+        if self.core.context.home.shared().is_some() {
+            return;
+        }
         // Only the wait for the lock has a deadline. The lock blocks opens: a range that is opened at the same time
         // must not count as unknown.
         let lock = within_store_deadline(async { Ok(self.core.lock_all_changes().await) });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use partita_rt::{Clock, DataDir, SystemClock};
 use partita_wal::WalStorage;
 use partita_wal::local::{LocalStorage, Options};
-use partita_wal::remote::{self, RemoteStorage};
+use partita_wal::remote::{self, RemoteStorage, SharedStorage};
 use slatedb::object_store::ObjectStore;
 
 /// How the WAL of an object store is written.
@@ -71,6 +71,31 @@ impl Home {
             directory: None,
             clock,
         }
+    }
+
+    /// The storage of one process of a cluster in an object store that several processes use at the same time: the files
+    /// in `store`, and the WALs of all processes in `log_store`, which may be the same. Each start begins a WAL of its own
+    /// and takes nothing over: [`crate::EngineSet::take_over`] does that for one range. After a failure of the WAL or of a
+    /// database, the engine set serves nothing more, and [`crate::EngineSet::fenced`] says why.
+    ///
+    /// `log_store` is as in [`Home::in_object_store`].
+    pub fn in_shared_store(
+        store: Arc<dyn ObjectStore>,
+        log_store: Arc<dyn ObjectStore>,
+        options: impl Into<remote::Options>,
+    ) -> Self {
+        let clock = Arc::new(SystemClock);
+        Self {
+            store,
+            wal: Arc::new(SharedStorage::new(log_store, clock.clone(), options.into())),
+            directory: None,
+            clock,
+        }
+    }
+
+    /// The WAL, if several processes use the store at the same time.
+    pub(super) fn shared(&self) -> Option<&SharedStorage> {
+        self.wal.as_shared()
     }
 
     fn with_wal_options(data: Arc<DataDir>, options: Options) -> Self {

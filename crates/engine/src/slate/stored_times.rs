@@ -9,6 +9,7 @@ use slatedb_common::SystemClock;
 
 use super::context::Context;
 use super::newest_manifest::newest_manifest;
+use super::store_clock::StoreClock;
 use super::store_error;
 use crate::ChangeError;
 
@@ -36,6 +37,13 @@ pub(super) async fn pass_stored_times(
         context.clock.pass(newest);
     }
     Ok(())
+}
+
+/// Moves the clock past all times that the files of a manifest hold.
+pub(super) fn pass_times_of(manifest: &VersionedManifest, clock: &StoreClock) {
+    if let Some(newest) = times_of_manifest(manifest).max() {
+        clock.pass(newest);
+    }
 }
 
 /// The times of the rows in files, and of the files: a file name is a ULID, which starts with a time. In milliseconds

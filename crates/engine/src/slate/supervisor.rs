@@ -14,8 +14,9 @@ use tokio::time::Instant;
 use super::Runtimes;
 use super::core::Core;
 use super::damage_watch;
-use super::database::Database;
+use super::database::{Database, Replayed};
 use super::open_range::OpenRange;
+use super::retirement;
 use super::wal_adapter::WalAdapter;
 use crate::{Health, OpenError, RangeId};
 
@@ -52,10 +53,17 @@ pub(super) async fn run(core: Arc<Core>, runtimes: Runtimes, shutdown: Shutdown)
         let databases = core.databases();
         let one_closed = databases.iter().any(|database| database.is_closed());
         if core.health.get() == Health::Recovering || (one_closed && one_failed(&core).await) {
+            let fenced = fenced_range(&databases);
             drop(databases);
+            let recovering = async {
+                match core.context.home.shared() {
+                    Some(_) => retirement::retire(&core, fenced).await,
+                    None => recover(&core, &runtimes).await,
+                }
+            };
             tokio::select! {
                 () = shutdown.requested() => return,
-                () = recover(&core, &runtimes) => {}
+                () = recovering => {}
             }
         } else if let Some(wal) = wal {
             maintain(&core, &wal, &databases).await;
@@ -111,6 +119,13 @@ async fn one_failed(core: &Core) -> bool {
     core.databases().iter().any(|database| database.is_closed())
 }
 
+/// A range whose database another process has opened.
+fn fenced_range(databases: &[Arc<Database>]) -> Option<RangeId> {
+    let mut databases = databases.iter();
+    let fenced = databases.find(|database| database.is_fenced());
+    fenced.map(|database| database.range)
+}
+
 async fn maintenance_wanted(wal: Option<&WalAdapter>) {
     match wal {
         Some(wal) => wal.maintenance_wanted().await,
@@ -120,6 +135,9 @@ async fn maintenance_wanted(wal: Option<&WalAdapter>) {
 
 /// Maintains the WAL, and accepts writes again once there is space.
 async fn maintain(core: &Core, wal: &WalAdapter, databases: &[Arc<Database>]) {
+    if let Some(shared) = core.context.home.shared() {
+        shared.forget_unused();
+    }
     let health = core.health.get();
     match wal.maintain(&stored(core, databases).await).await {
         Ok(()) if wal.is_backlogged() => {}
@@ -192,7 +210,7 @@ async fn reopen(
             runtimes,
             &wal,
             open.range,
-            Resume::AfterFailure,
+            Replayed::OfFailure,
         );
         databases.push(Arc::new(opening.await?));
     }

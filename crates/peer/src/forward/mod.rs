@@ -16,12 +16,12 @@
 
 mod access;
 mod answer;
-mod limits;
-mod reader;
+pub(crate) mod limits;
+pub(crate) mod reader;
 mod request;
 #[cfg(test)]
 mod tests;
-mod writer;
+pub(crate) mod writer;
 
 pub use access::{Access, Grant, KeyBound};
 pub use answer::ForwardedAnswer;

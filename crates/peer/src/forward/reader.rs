@@ -28,11 +28,11 @@ pub enum DecodeError {
 }
 
 /// Reads the parts of a message.
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     /// A reader behind the version, which must be `version`.
-    pub(super) fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
+    pub(crate) fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
         let mut input = Self(bytes);
         match input.byte("version")? {
             found if found == version => Ok(input),
@@ -41,11 +41,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that everything was read.
-    pub(super) fn finish(self) -> Result<(), DecodeError> {
+    pub(crate) fn finish(self) -> Result<(), DecodeError> {
         match self.0.len() {
             0 => Ok(()),
             more => Err(DecodeError::Trailing(more)),
         }
+    }
+
+    /// Whether everything was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn take(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], DecodeError> {
@@ -57,7 +62,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(
+    pub(crate) fn array<const N: usize>(
         &mut self,
         what: &'static str,
     ) -> Result<[u8; N], DecodeError> {
@@ -69,23 +74,23 @@ impl<'a> Reader<'a> {
         Ok(*taken)
     }
 
-    pub(super) fn byte(&mut self, what: &'static str) -> Result<u8, DecodeError> {
+    pub(crate) fn byte(&mut self, what: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(what).map(|[byte]| byte)
     }
 
-    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
+    pub(crate) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
         self.array(what).map(u16::from_le_bytes)
     }
 
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
+    pub(crate) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
         self.array(what).map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, DecodeError> {
+    pub(crate) fn u64(&mut self, what: &'static str) -> Result<u64, DecodeError> {
         self.array(what).map(u64::from_le_bytes)
     }
 
-    pub(super) fn flag(&mut self, what: &'static str) -> Result<bool, DecodeError> {
+    pub(crate) fn flag(&mut self, what: &'static str) -> Result<bool, DecodeError> {
         match self.byte(what)? {
             0 => Ok(false),
             1 => Ok(true),
@@ -93,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn optional_u64(&mut self, what: &'static str) -> Result<Option<u64>, DecodeError> {
+    pub(crate) fn optional_u64(&mut self, what: &'static str) -> Result<Option<u64>, DecodeError> {
         Ok(if self.flag(what)? {
             Some(self.u64(what)?)
         } else {
@@ -101,7 +106,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn bytes(
+    pub(crate) fn bytes(
         &mut self,
         what: &'static str,
         max: usize,
@@ -113,12 +118,12 @@ impl<'a> Reader<'a> {
         self.take(what, len)
     }
 
-    pub(super) fn text(&mut self, what: &'static str, max: usize) -> Result<&'a str, DecodeError> {
+    pub(crate) fn text(&mut self, what: &'static str, max: usize) -> Result<&'a str, DecodeError> {
         let bytes = self.bytes(what, max)?;
         std::str::from_utf8(bytes).map_err(|_| DecodeError::NotText(what))
     }
 
-    pub(super) fn address(&mut self, what: &'static str) -> Result<Option<IpAddr>, DecodeError> {
+    pub(crate) fn address(&mut self, what: &'static str) -> Result<Option<IpAddr>, DecodeError> {
         Ok(match self.byte(what)? {
             0 => None,
             4 => Some(Ipv4Addr::from(self.array::<4>(what)?).into()),
@@ -127,7 +132,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn headers(&mut self) -> Result<Vec<(&'a str, &'a [u8])>, DecodeError> {
+    pub(crate) fn headers(&mut self) -> Result<Vec<(&'a str, &'a [u8])>, DecodeError> {
         let count = usize::from(self.u16("number of headers")?);
         if count > HEADERS_MAX {
             return Err(DecodeError::TooLong("list of headers"));

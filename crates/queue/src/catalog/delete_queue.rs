@@ -15,7 +15,8 @@ impl Service {
     /// [`Error::QueueNotFound`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn delete_queue(&self, account: &AccountName, name: &QueueName) -> Result<(), Error> {
         let key = queue_key(account.as_str(), name.as_str());
-        let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
+        let keys = std::slice::from_ref(&key);
+        let locked = self.storage().change_catalog(keys).await?;
         let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
         let record: QueueRecord = decode_record(&row)?;
         let (dropped_key, dropped) =

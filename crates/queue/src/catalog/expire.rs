@@ -4,6 +4,9 @@
 //! those that nothing receives. The header of a queue has a time before which no message expires. Only when that time
 //! has come, a walk reads the messages of the queue, removes the expired ones, and sets the time to the earliest expiry
 //! of the others.
+//!
+//! Each server walks the queues that it serves, because their groups know the header. It reads the list of all queues
+//! where the catalog is served.
 
 use super::Queue;
 use crate::group::{Request, WriteSize};
@@ -32,7 +35,7 @@ pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
 }
 
 impl Service {
-    /// Walks the queues that are due, and returns the number of removed messages. A failed queue does not delay others.
+    /// Walks the queues of this process that are due, and returns the number of removed messages. A failed queue does not delay others.
     pub(crate) async fn remove_expired_messages(
         &self,
         shutdown: &Shutdown,
@@ -47,6 +50,9 @@ impl Service {
         for queue in queues {
             if shutdown.is_requested() {
                 break;
+            }
+            if !self.storage().is_here(&Self::place_of_messages(&queue)) {
+                continue;
             }
             match self.remove_expired_of(&queue, shutdown).await {
                 Ok(0) => {}

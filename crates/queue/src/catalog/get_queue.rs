@@ -21,7 +21,7 @@ impl Service {
 
     pub(crate) async fn find_queue(&self, account: &str, name: &str) -> Result<Arc<Queue>, Error> {
         let key = queue_key(account, name);
-        let row = self.storage().get(&key).await?;
+        let row = self.storage().catalog_row(&key).await?;
         let row = row.ok_or(Error::QueueNotFound)?;
         if let Some(queue) = self.memo.find(&key, &row) {
             return Ok(queue);
@@ -43,6 +43,9 @@ impl Service {
 
     pub(crate) async fn header(&self, queue: &Queue) -> Result<Header, Error> {
         let key = queue.space.header();
+        if !self.storage().is_here(&key) {
+            return Header::decode(self.storage().get(&key).await?.as_deref());
+        }
         // Directly from the engine: the header changes with every write, so it would be cached in vain.
         let range = self.storage().route(&key)?.range;
         Header::decode(range.engine().get(&key).await?.as_deref())

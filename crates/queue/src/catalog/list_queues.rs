@@ -2,9 +2,11 @@
 
 use super::{Queue, queue_key};
 use crate::{Error, Service};
-use partita_engine::{KeyRange, ScanHint};
+use bytes::Bytes;
+use partita_engine::ScanHint;
 use partita_model::{AccountName, KeyKind, KeyReader, Metadata};
-use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
+use partita_service::{CHUNK_ROWS, RowWalk};
+use std::ops::Range;
 
 /// The bytes of names and metadata at which a page ends.
 const PAGE_BYTES_MAX: usize = 4 << 20;
@@ -47,7 +49,7 @@ impl Service {
             .into();
         let mut page = QueuePage::default();
         let mut bytes = 0;
-        self.scan_queues(KeyRange::half_open(start, end), |queue| {
+        self.scan_queues(start..end, |queue| {
             if page.queues.len() == top || bytes >= PAGE_BYTES_MAX {
                 page.next = Some(queue.name);
                 return false;
@@ -68,23 +70,18 @@ impl Service {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn each_queue(&self, visit: impl FnMut(Queue) -> bool + Send) -> Result<(), Error> {
-        let keys = KeyRange::half_open(KeyKind::QUEUE.start(), KeyKind::QUEUE.end());
-        self.scan_queues(keys, visit).await
+        self.scan_queues(KeyKind::QUEUE.start()..KeyKind::QUEUE.end(), visit)
+            .await
     }
 
     async fn scan_queues(
         &self,
-        keys: KeyRange,
+        keys: Range<Bytes>,
         mut visit: impl FnMut(Queue) -> bool + Send,
     ) -> Result<(), Error> {
-        // All queues are in one range, because a split never divides the catalog.
-        let range = self.storage().route(&KeyKind::QUEUE.start())?.range;
-        let mut scan = range.scan(keys, ScanHint::page(CHUNK_ROWS)).await?;
-        loop {
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
+        let walk = RowWalk::new(self.storage(), keys.start, keys.end);
+        let mut walk = walk.with_hint(ScanHint::page(CHUNK_ROWS));
+        while let Some(rows) = walk.next().await? {
             for (key, row) in rows.iter() {
                 let mut fields = KeyReader::of_kind(key, KeyKind::QUEUE)?;
                 let account = fields.text()?;
@@ -94,5 +91,6 @@ impl Service {
                 }
             }
         }
+        Ok(())
     }
 }

@@ -25,7 +25,7 @@ use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, QueueName};
-use partita_service::{decode_record, encode_record};
+use partita_service::{catalog_start, decode_record, encode_record};
 
 /// The key of the record of the queue with this name.
 fn queue_key(account: &str, name: &str) -> Bytes {
@@ -36,6 +36,18 @@ fn queue_key(account: &str, name: &str) -> Bytes {
 }
 
 impl Service {
+    /// The key whose server executes the operations on queues, and those on the properties of the service.
+    #[must_use]
+    pub fn place_of_catalog() -> Bytes {
+        catalog_start()
+    }
+
+    /// The key whose server executes the operations on the messages of a queue.
+    #[must_use]
+    pub fn place_of_messages(queue: &Queue) -> Bytes {
+        queue.space.prefix().clone()
+    }
+
     /// Changes the record of a queue under the lock of its name. `change` may add writes in the same range to the
     /// batch.
     ///
@@ -47,7 +59,8 @@ impl Service {
         change: impl FnOnce(&mut QueueRecord, &mut Batch) + Send,
     ) -> Result<(), Error> {
         let key = queue_key(account.as_str(), name.as_str());
-        let locked = self.storage().lock(std::slice::from_ref(&key)).await?;
+        let keys = std::slice::from_ref(&key);
+        let locked = self.storage().change_catalog(keys).await?;
         let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
         let mut record = decode_record(&row)?;
         let mut batch = Batch::new();

@@ -3,9 +3,15 @@
 use super::values::Message;
 use crate::group::{Received, Request, WriteSize};
 use crate::{Error, Queue, Service};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::{Instant, timeout_at};
+
+/// The time after which a receive that waits looks up its queue again, in a process whose catalog may be at another
+/// server.
+const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 
 impl Service {
     /// Receives at most `count` visible messages, in the order in which they became visible, and hides them for
@@ -37,7 +43,7 @@ impl Service {
         visibility_timeout: Duration,
         wait: Duration,
     ) -> Result<Vec<Message>, Error> {
-        let deadline = tokio::time::Instant::now() + wait;
+        let deadline = Instant::now() + wait;
         let mut queue = Arc::new(queue.clone());
         loop {
             let open = self.open_queue(&queue);
@@ -49,18 +55,40 @@ impl Service {
                 queue = current;
                 continue;
             }
-            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             let received = self
                 .receive(&queue, count, visibility_timeout, left)
                 .await?;
-            let now = tokio::time::Instant::now();
+            let now = Instant::now();
             if !received.messages.is_empty() || now >= deadline {
                 return Ok(received.messages);
             }
             let hidden = received.next_visible.map(|span| now + span);
             let until = hidden.unwrap_or(deadline).min(deadline);
-            let _ = tokio::time::timeout_at(until, arrival).await;
+            self.wait(&queue, arrival, until).await?;
         }
+    }
+
+    /// Waits for an arrival, or for a change of the queue by another server, which wakes no receive here.
+    async fn wait(
+        &self,
+        queue: &Queue,
+        mut arrival: Pin<&mut OwnedNotified>,
+        until: Instant,
+    ) -> Result<(), Error> {
+        if !self.storage().has_far_rows() {
+            let _ = timeout_at(until, arrival).await;
+            return Ok(());
+        }
+        while Instant::now() < until {
+            let pause_end = until.min(Instant::now() + LOOK_UP_PAUSE);
+            let is_arrived = timeout_at(pause_end, arrival.as_mut()).await.is_ok();
+            let current = self.find_queue(&queue.account, &queue.name).await?;
+            if is_arrived || current.id != queue.id {
+                break;
+            }
+        }
+        Ok(())
     }
 
     async fn receive(

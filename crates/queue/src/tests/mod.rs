@@ -137,6 +137,7 @@ fn service(engine: &Arc<MemoryEngine>, clock: &ManualClock, tasks: &Tasks) -> Ar
     };
     let engine = Arc::clone(engine) as Arc<dyn Engine>;
     let served = Served {
+        tenure: 0,
         epoch: Epoch(1),
         range: Arc::new(Range::new(RangeId(1), all, engine, Arc::default())),
     };

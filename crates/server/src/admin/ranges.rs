@@ -44,10 +44,13 @@ pub(super) async fn list(store: &OpenStore) -> Answered {
     let (no_split_key, balanced) = cluster.balance_counts();
     let entry = |served| range(cluster, served, &names);
     Answer::ok(&Ranges {
-        map_version: record.version,
+        map_version: record.as_ref().map_or(0, |record| record.version),
         ranges: ranges.iter().map(entry).collect(),
-        change: record.change.as_ref().map(range_change),
-        orphans: record.pending_deletion.clone(),
+        change: record
+            .as_ref()
+            .and_then(|record| record.change.as_ref())
+            .map(range_change),
+        orphans: record.map_or_else(Vec::new, |record| record.pending_deletion),
         balanced,
         no_split_key,
     })
@@ -320,6 +323,7 @@ impl From<ChangeRefused> for Answer {
             ChangeRefused::NoSplitKey(_) => (StatusCode::CONFLICT, "NoSplitKey"),
             ChangeRefused::Ancestry { .. } => (StatusCode::CONFLICT, "Lineage"),
             ChangeRefused::TooManyRanges(_) => (StatusCode::CONFLICT, "TooManyRanges"),
+            ChangeRefused::NotManager => (StatusCode::CONFLICT, "NotManager"),
             ChangeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
         };
         Self::refused(status, code, why.to_string())

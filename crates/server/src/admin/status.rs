@@ -147,8 +147,11 @@ fn ranges(cluster: &Cluster, balances: bool) -> RangeSummary {
         count: ranges.len() as u64,
         frozen: count(|served| served.range.is_frozen()),
         rewriting: count(|served| served.range.engine().file_layout().sources > 0),
-        change: record.change.as_ref().map(range_change),
-        orphans: record.pending_deletion.len() as u64,
+        change: record
+            .as_ref()
+            .and_then(|record| record.change.as_ref())
+            .map(range_change),
+        orphans: record.map_or(0, |record| record.pending_deletion.len() as u64),
         balances,
         balanced,
         no_split_key,
@@ -325,7 +328,7 @@ pub(super) fn rfc3339(at: SystemTime) -> Option<String> {
 mod tests {
     use super::*;
     use object_store::memory::InMemory;
-    use partita_cluster::{ClusterParts, LocalCoordinator, ObjectMapStore};
+    use partita_cluster::{ClusterParts, ObjectMapStore};
     use partita_engine::memory::MemoryEngineSet;
     use partita_heat::Access;
     use partita_model::{TableId, TableSpace};
@@ -366,7 +369,6 @@ mod tests {
             memory: Arc::default(),
             map: Arc::new(ObjectMapStore::new(store)),
             pins: Arc::new(SnapshotPins::new(records)),
-            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(clock.clone()),
             tasks: Tasks::new(),
         });

@@ -191,6 +191,7 @@ impl Finding {
             OpenWalError::Io(error) => format!("cannot be read: {error}"),
             // Only a log in an object store, which is not checked.
             OpenWalError::Fenced { note, .. } => format!("was sealed by {note}"),
+            OpenWalError::Ended { .. } => "has ended".to_owned(),
         };
         let meaning = "rows that were written last may be lost; the server does not start";
         Self::new(Severity::Damage, file, [&problem, meaning, RESTORE_FILE])

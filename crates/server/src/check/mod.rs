@@ -339,7 +339,9 @@ fn log_file(directory: &Path, error: &OpenWalError) -> String {
         OpenWalError::Missing { path, .. }
         | OpenWalError::Damaged { path, .. }
         | OpenWalError::UnknownVersion { path, .. } => PathBuf::from(path),
-        OpenWalError::Io(_) | OpenWalError::Fenced { .. } => PathBuf::from("log"),
+        OpenWalError::Io(_) | OpenWalError::Fenced { .. } | OpenWalError::Ended { .. } => {
+            PathBuf::from("log")
+        }
     };
     let below = path.strip_prefix(directory).unwrap_or(&path);
     below.display().to_string()

@@ -1,36 +1,39 @@
-//! The store that this server serves.
+//! The services of this server, which execute the operations on the ranges that it serves.
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use partita_peer::forward::{RangeId, Tenure};
+use partita_cluster::PartitionMap;
 use tokio::sync::watch;
 
 use super::AnswerGate;
 
-/// An open store, served in one tenure.
+/// The services over the ranges of this server.
 #[derive(Debug)]
 pub struct Hosted {
-    /// The range.
-    pub range: RangeId,
-    /// The tenure.
-    pub tenure: Tenure,
     /// The Table service.
     pub tables: Arc<partita_table::Service>,
     /// The Queue service.
     pub queues: Arc<partita_queue::Service>,
-    /// The gate of the lease under which it was opened.
+    /// The gate of the lease under which its ranges were opened.
     pub gate: Arc<dyn AnswerGate>,
 }
 
-/// What this server serves now: one range, or nothing.
+impl Hosted {
+    /// The ranges that this server serves.
+    pub(crate) fn ranges(&self) -> &PartitionMap {
+        self.tables.map()
+    }
+}
+
+/// The services of this server, once its store is open.
 #[derive(Debug, Default)]
 pub struct Hosting {
     current: watch::Sender<Option<Arc<Hosted>>>,
 }
 
 impl Hosting {
-    /// Serves a range from now on. Call it after the tenure is recorded: the range was opened and activated.
+    /// Serves the ranges of these services from now on.
     pub fn serve(&self, hosted: Hosted) {
         self.current.send_replace(Some(Arc::new(hosted)));
     }
@@ -46,12 +49,23 @@ impl Hosting {
         self.current.borrow().clone()
     }
 
-    /// Waits until it serves something else than at this call. Cancel safe.
+    /// Waits until it serves other services or ranges than at this call. Cancel safe.
     pub(super) fn changed(&self) -> BoxFuture<'static, ()> {
         let mut current = self.current.subscribe();
+        let ranges = current.borrow_and_update().clone();
+        let ranges = ranges.map(|hosted| hosted.ranges().changed());
         Box::pin(async move {
-            // Fails only when the server is gone.
-            let _ = current.changed().await;
+            let ranges = async {
+                match ranges {
+                    Some(changed) => changed.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // Fails only when the server is gone.
+                _ = current.changed() => {}
+                () = ranges => {}
+            }
         })
     }
 }

@@ -4,21 +4,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use futures::future::BoxFuture;
+use parking_lot::{Mutex, RwLock};
+use partita_cluster::{Manager, RangeServer};
 use partita_peer::forward::{ForwardedAnswer, ForwardedRequest, RangeId, Tenure};
 use partita_peer::policy::{Action, Event, Forwarding, Holds, Route};
 use partita_peer::{Answer, Peer, SendError};
 use partita_rt::Clock;
 use tokio::time::Instant;
 
-use super::{Done, Hosted, Hosting, NotForwarded, Outgoing, Owner, Routing, RoutingKey};
+use super::{AnswerGate, Done, Hosted, Hosting, NotForwarded, Outgoing, Owner, Routing};
 use crate::metrics::{ForwardOutcome, Metrics};
 
 /// The part of a server in its cluster: the map, the store that it serves, and the requests that it holds and forwards.
 pub struct Membership {
     routing: Arc<dyn Routing>,
     hosting: Hosting,
+    gate: Arc<dyn AnswerGate>,
     holds: Mutex<Holds>,
+    ranges: RwLock<Option<Arc<RangeServer>>>,
+    manager: RwLock<Option<Arc<Manager>>>,
     metrics: Arc<Metrics>,
     clock: Arc<dyn Clock>,
 }
@@ -32,7 +37,8 @@ impl fmt::Debug for Membership {
 }
 
 /// Where a request belongs now.
-enum Found {
+#[derive(Debug)]
+pub(super) enum Found {
     Here(Arc<Hosted>),
     There(Peer, RangeId, Tenure),
     Unserved,
@@ -51,16 +57,38 @@ impl Membership {
     /// A member that serves nothing yet.
     pub(crate) fn new(
         routing: Arc<dyn Routing>,
+        gate: Arc<dyn AnswerGate>,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             routing,
             hosting: Hosting::default(),
+            gate,
             holds: Mutex::default(),
+            ranges: RwLock::default(),
+            manager: RwLock::default(),
             metrics,
             clock,
         }
+    }
+
+    /// Serves the ranges of these services from now on.
+    pub(crate) fn serve(
+        &self,
+        tables: Arc<partita_table::Service>,
+        queues: Arc<partita_queue::Service>,
+    ) {
+        self.hosting.serve(Hosted {
+            tables,
+            queues,
+            gate: Arc::clone(&self.gate),
+        });
+    }
+
+    /// The gate of the lease of this server.
+    pub(crate) fn gate(&self) -> &Arc<dyn AnswerGate> {
+        &self.gate
     }
 
     /// What this server serves.
@@ -74,30 +102,75 @@ impl Membership {
         self.routing.has_map()
     }
 
-    /// The store, if this server serves the key now.
-    pub(crate) fn hosted(&self, key: &RoutingKey<'_>) -> Option<Arc<Hosted>> {
+    /// The services, if this server serves the key now.
+    pub(crate) fn hosted(&self, key: &[u8]) -> Option<Arc<Hosted>> {
         match self.find(key) {
             Found::Here(hosted) => Some(hosted),
             Found::There(..) | Found::Unserved => None,
         }
     }
 
-    /// The newest tenure of a range that this server knows.
-    pub(crate) fn newest(&self, range: RangeId) -> Tenure {
+    /// The services, if this server serves the range now; else the newest tenure of the range that it knows.
+    pub(crate) fn hosted_range(&self, range: RangeId) -> Result<Arc<Hosted>, Tenure> {
+        let (newest, is_own) = self.routing.newest(range);
         let hosted = self.hosting.current();
-        let hosted = hosted.filter(|hosted| hosted.range == range);
-        let hosted = hosted.map_or(Tenure::default(), |hosted| hosted.tenure);
-        hosted.max(self.routing.newest(range))
+        let served = hosted.and_then(|hosted| {
+            let served = hosted.ranges().find(partita_range::RangeId(range.0))?;
+            Some((hosted, Tenure(served.tenure)))
+        });
+        match served {
+            Some((hosted, tenure)) if is_own || tenure >= newest => Ok(hosted),
+            Some((_, tenure)) => Err(newest.max(tenure)),
+            None => Err(newest),
+        }
     }
 
-    /// The map may be behind what this server serves: the later tenure counts.
-    fn find(&self, key: &RoutingKey<'_>) -> Found {
+    /// Waits until the map, or what this server serves, is another one than at this call. Cancel safe.
+    pub(super) fn changed(&self) -> BoxFuture<'static, ()> {
+        let (map, hosting) = (self.routing.changed(), self.hosting.changed());
+        Box::pin(async move {
+            tokio::select! {
+                () = map => {}
+                () = hosting => {}
+            }
+        })
+    }
+
+    /// The ranges of this server, which answers the requests of the manager while it has them.
+    pub(crate) fn range_server(&self) -> Option<Arc<RangeServer>> {
+        self.ranges.read().clone()
+    }
+
+    /// Begins or ends to answer the requests of the manager.
+    pub(crate) fn set_range_server(&self, server: Option<Arc<RangeServer>>) {
+        *self.ranges.write() = server;
+    }
+
+    /// The manager, if this server is elected.
+    pub(crate) fn manager(&self) -> Option<Arc<Manager>> {
+        self.manager.read().clone()
+    }
+
+    /// Begins or ends a term.
+    pub(crate) fn set_manager(&self, manager: Option<Arc<Manager>>) {
+        *self.manager.write() = manager;
+    }
+
+    /// The first key after the range that has `key`, by the map.
+    pub(crate) fn range_end(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.routing.place(key).end
+    }
+
+    /// The map may be behind what this server serves, and the other way round: the later tenure counts. A range that a
+    /// split or merge has created here has no tenure of its own until the map has it.
+    pub(super) fn find(&self, key: &[u8]) -> Found {
         let place = self.routing.place(key);
         if let Some(hosted) = self.hosting.current()
-            && hosted.tenure >= place.tenure
-            && place.range.is_none_or(|range| range == hosted.range)
+            && let Ok(route) = hosted.ranges().route(key)
         {
-            return Found::Here(hosted);
+            if Tenure(route.tenure) >= place.tenure || matches!(place.owner, Owner::Here) {
+                return Found::Here(hosted);
+            }
         }
         match (place.owner, place.range) {
             (Owner::There(peer), Some(range)) => Found::There(peer, range, place.tenure),
@@ -115,7 +188,7 @@ impl Membership {
         let mut held = HeldRequest::new(self, outgoing);
         loop {
             // Before the look at the map, so that no change is missed.
-            let (map, hosting) = (self.routing.changed(), self.hosting.changed());
+            let changed = self.changed();
             let found = self.find(&outgoing.key);
             if let Found::Here(hosted) = found {
                 held.outcome = ForwardOutcome::Here;
@@ -139,8 +212,7 @@ impl Membership {
             match action {
                 Action::Wait(until) => {
                     tokio::select! {
-                        () = map => {}
-                        () = hosting => {}
+                        () = changed => {}
                         () = tokio::time::sleep_until(held.began + until) => {}
                     }
                 }

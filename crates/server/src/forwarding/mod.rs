@@ -18,8 +18,11 @@
 //! - a forwarded request is executed only by the server that serves the range in the tenure that the request names;
 //! - a forwarded request is never forwarded again.
 
+mod far_rows;
 mod gate;
+mod host_link;
 mod hosting;
+mod life_gate;
 mod membership;
 mod outgoing;
 mod registry_routing;
@@ -31,9 +34,12 @@ mod tests;
 pub use gate::AnswerGate;
 pub use hosting::{Hosted, Hosting};
 pub use membership::Membership;
-pub use registry_routing::{PEER_ADDRESS, RegistryRouting, STORE};
-pub use routing::{Owner, Place, Routing, RoutingKey};
+pub use registry_routing::{PEER_ADDRESS, RegistryRouting};
+pub use routing::{Owner, Place, Routing};
 
+pub(crate) use far_rows::PeerRows;
 pub(crate) use gate::PATIENCE as GATE_PATIENCE;
+pub(crate) use host_link::HOST_VERSION;
+pub(crate) use life_gate::LifeGate;
 pub(crate) use outgoing::{Done, NotForwarded, Outgoing};
 pub(crate) use rights::{grant_of, rights_of};

@@ -8,12 +8,13 @@ use partita_peer::forward::ForwardedRequest;
 use partita_peer::policy::Kind;
 use partita_peer::{Answer, Class};
 
-use super::{Hosted, RoutingKey};
+use super::Hosted;
 
 /// A request that is held and sent. Range, tenure and time left are set for each try.
 #[derive(Debug)]
 pub(crate) struct Outgoing<'a> {
-    pub(crate) key: RoutingKey<'a>,
+    /// The key whose server executes it.
+    pub(crate) key: Bytes,
     pub(crate) kind: Kind,
     pub(crate) class: Class,
     pub(crate) request: ForwardedRequest<'a>,

@@ -1,29 +1,22 @@
-//! Who has the store, as the coordinator says.
+//! Who serves which range, as the coordinator says.
 
 use futures::future::BoxFuture;
-use parking_lot::Mutex;
-use partita_coordinator::{self as coordinator, RangeState, Revision, Routes, Table};
+use partita_coordinator::{self as coordinator, RangeRecord, RangeState, Routes, Stored, Table};
 use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{Peer, Peers, ServerName};
 
-use super::{Owner, Place, Routing, RoutingKey};
+use super::{Owner, Place, Routing};
 
 /// The purpose of the address at which other servers reach a server, in [`coordinator::ServerInfo::addresses`].
 pub const PEER_ADDRESS: &str = "peer";
 
-/// The name of all ranges together in forwarded requests: at present one server, the elected manager, serves them all.
-/// Ranges of a map are numbered from 1.
-pub const STORE: RangeId = RangeId(0);
-
-/// Routes to the elected manager, once it serves all ranges. Its term is the tenure.
-#[derive(Debug)]
+/// Routes to the owners of ranges. The revision of a range's key is its tenure.
+#[derive(Clone, Debug)]
 pub struct RegistryRouting {
     routes: Routes,
     /// The name of this server.
     name: String,
     peers: Peers,
-    /// Whether the manager serves all ranges in the table of this revision.
-    serves_all: Mutex<(Revision, bool)>,
 }
 
 impl RegistryRouting {
@@ -34,36 +27,30 @@ impl RegistryRouting {
             routes,
             name,
             peers,
-            serves_all: Mutex::default(),
         }
     }
 
-    fn owner(&self, table: &Table, manager: &coordinator::Owner) -> Owner {
-        if !self.serves_all(table, manager) {
+    fn owner(&self, table: &Table, key: &Stored<RangeRecord>) -> Owner {
+        let RangeState::Serving { owner, .. } = &key.record.state else {
+            return Owner::Unserved;
+        };
+        if !table.is_alive(&owner.name, owner.life) {
             return Owner::Unserved;
         }
-        if manager.name == self.name {
+        if owner.name == self.name {
             return Owner::Here;
         }
-        self.peer(table, &manager.name)
+        self.peer_in(table, &owner.name)
             .map_or(Owner::Unserved, Owner::There)
     }
 
-    /// Whether the manager has opened all ranges. Looks at all of them once for each change of the table.
-    fn serves_all(&self, table: &Table, manager: &coordinator::Owner) -> bool {
-        let mut known = self.serves_all.lock();
-        if known.0 != table.revision() {
-            let mut states = table.ranges().values().map(|range| &range.record.state);
-            let is_served = |state: &RangeState| matches!(state, RangeState::Serving { owner, .. } if owner == manager);
-            *known = (
-                table.revision(),
-                !table.ranges().is_empty() && states.all(is_served),
-            );
-        }
-        known.1
+    /// A living server.
+    #[must_use]
+    pub fn peer(&self, name: &str) -> Option<Peer> {
+        self.peer_in(&self.routes.current(), name)
     }
 
-    fn peer(&self, table: &Table, name: &str) -> Option<Peer> {
+    fn peer_in(&self, table: &Table, name: &str) -> Option<Peer> {
         let server = table.servers().get(name)?;
         let address = server.record.info.addresses.get(PEER_ADDRESS);
         let parsed = address.and_then(|address| address.parse().ok());
@@ -86,31 +73,32 @@ impl RegistryRouting {
 }
 
 impl Routing for RegistryRouting {
-    fn place(&self, _key: &RoutingKey<'_>) -> Place {
+    fn place(&self, key: &[u8]) -> Place {
         let table = self.routes.current();
-        // The key of a manager ends with its lease.
-        let (tenure, owner) = match table.manager() {
-            Some(manager) => (
-                Tenure(manager.created.0),
-                self.owner(&table, &manager.record.owner),
-            ),
-            None => (Tenure::default(), Owner::Unserved),
+        let Some((range, stored)) = table.range_of(key) else {
+            return Place::unknown();
         };
         Place {
-            range: Some(STORE),
-            tenure,
-            owner,
+            range: Some(RangeId(range.0)),
+            tenure: Tenure(stored.revision.0),
+            owner: self.owner(&table, stored),
+            end: stored.record.shape.end.clone(),
         }
     }
 
-    fn newest(&self, range: RangeId) -> Tenure {
+    fn newest(&self, range: RangeId) -> (Tenure, bool) {
         let table = self.routes.current();
-        let manager = table.manager().filter(|_| range == STORE);
-        manager.map_or(Tenure::default(), |manager| Tenure(manager.created.0))
+        match table.ranges().get(&coordinator::RangeId(range.0)) {
+            Some(stored) => {
+                let is_own = matches!(self.owner(&table, stored), Owner::Here);
+                (Tenure(stored.revision.0), is_own)
+            }
+            None => (Tenure::default(), false),
+        }
     }
 
     fn has_map(&self) -> bool {
-        self.routes.current().revision() > Revision(0)
+        self.routes.current().revision().0 > 0
     }
 
     fn changed(&self) -> BoxFuture<'static, ()> {

@@ -4,20 +4,7 @@ use std::fmt::Debug;
 
 use futures::future::BoxFuture;
 use partita_peer::Peer;
-use partita_peer::forward::{RangeId, ServiceId, Tenure};
-
-/// What is known about the keys of a request before it is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoutingKey<'a> {
-    /// The service.
-    pub service: ServiceId,
-    /// The account.
-    pub account: &'a str,
-    /// The table or queue; `None` for an operation on the account, and for a batch.
-    pub container: Option<&'a str>,
-    /// PartitionKey and RowKey, if the URL has them.
-    pub entity: Option<(&'a str, &'a str)>,
-}
+use partita_peer::forward::{RangeId, Tenure};
 
 /// What the map says about a key.
 #[derive(Clone, Debug)]
@@ -28,6 +15,21 @@ pub struct Place {
     pub tenure: Tenure,
     /// Who serves it.
     pub owner: Owner,
+    /// The first key after the range; `None` for the last one, and if the range is not known.
+    pub end: Option<Vec<u8>>,
+}
+
+impl Place {
+    /// A key of which nothing is known.
+    #[must_use]
+    pub const fn unknown() -> Self {
+        Self {
+            range: None,
+            tenure: Tenure(0),
+            owner: Owner::Unserved,
+            end: None,
+        }
+    }
 }
 
 /// Who serves a range.
@@ -44,10 +46,10 @@ pub enum Owner {
 /// The map of ranges and their owners. It may be behind: owners refuse what they do not serve.
 pub trait Routing: Debug + Send + Sync + 'static {
     /// Who serves a key.
-    fn place(&self, key: &RoutingKey<'_>) -> Place;
+    fn place(&self, key: &[u8]) -> Place;
 
-    /// The newest tenure of a range that the map has; 0 for an unknown range.
-    fn newest(&self, range: RangeId) -> Tenure;
+    /// The newest tenure of a range that the map has, 0 for an unknown range; and whether it is this server's.
+    fn newest(&self, range: RangeId) -> (Tenure, bool);
 
     /// Whether the map was read: a front without a map is not ready.
     fn has_map(&self) -> bool;

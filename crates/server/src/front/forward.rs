@@ -8,9 +8,7 @@ use super::refused::{Refused, not_served, outcome_unknown};
 use super::reply::{KEEP_ALIVE, Reply};
 use super::request_head::RequestHead;
 use super::spellings::Spellings;
-use crate::forwarding::{
-    Done, Membership, NotForwarded, Outgoing, RoutingKey, grant_of, rights_of,
-};
+use crate::forwarding::{Done, Membership, NotForwarded, Outgoing, grant_of, rights_of};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::ext::ReasonPhrase;
@@ -42,7 +40,9 @@ pub(super) enum Resolved<A> {
 
 /// What is sent.
 struct Content<'a> {
-    key: RoutingKey<'a>,
+    /// The key whose server executes the request.
+    key: Bytes,
+    account: &'a str,
     kind: Kind,
     class: Class,
     grant: Grant<'a>,
@@ -57,14 +57,18 @@ pub(super) async fn request<'r, E: Exchange<'r>>(
     rights: &Rights,
     stage: &mut Stage,
 ) -> Result<Option<Reply>, Refused> {
-    let key = E::routing_key(request);
+    // The services of this server look up the table or queue, wherever its row is.
+    call.head_mut().hosted = membership.hosting().current();
+    let key = call.place(request).await?;
     if attach(call, membership, &key) {
         return Ok(None);
     }
+    let account = E::account(request);
     let body = E::body(request).clone();
     let is_bulk = E::is_bulk(request) || body.len() > SMALL_BODY_BYTES_MAX;
     let content = Content {
         key,
+        account,
         kind: match E::is_write(request) {
             true => Kind::Write,
             false => Kind::Read,
@@ -102,7 +106,8 @@ pub(super) async fn preflight<'r, E: Exchange<'r>>(
 ) -> Result<Option<Reply>, Refused> {
     let account = cors::account(call.head(), target)?;
     let content = Content {
-        key: account_key::<E>(account),
+        key: E::place_of_catalog(),
+        account: account.name.as_str(),
         kind: Kind::Read,
         class: Class::Small,
         grant: Grant::Anonymous,
@@ -127,7 +132,8 @@ pub(super) async fn resolve<'r, E: Exchange<'r>>(
     let membership = call.head().front.parts.membership.as_deref();
     let membership = membership.ok_or_else(not_served)?;
     let content = Content {
-        key: account_key::<E>(account),
+        key: E::place_of_catalog(),
+        account: account.name.as_str(),
         kind: Kind::Read,
         class: Class::Small,
         grant: Grant::Unresolved,
@@ -154,21 +160,8 @@ fn resolved<'r, E: Exchange<'r>>(call: &E, answer: Answer) -> Result<Resolved<E:
     }
 }
 
-fn account_key<'a, 'r, E: Exchange<'r>>(account: &'a Account<AccountKeys>) -> RoutingKey<'a> {
-    RoutingKey {
-        service: E::SERVICE_ID,
-        account: account.name.as_str(),
-        container: None,
-        entity: None,
-    }
-}
-
 /// Attaches a request to the store of this server, if it has the data.
-fn attach<'r, E: Exchange<'r>>(
-    call: &mut E,
-    membership: &Membership,
-    key: &RoutingKey<'_>,
-) -> bool {
+fn attach<'r, E: Exchange<'r>>(call: &mut E, membership: &Membership, key: &[u8]) -> bool {
     let hosted = membership.hosted(key);
     let is_here = hosted.is_some();
     // What was attached for another key is not what this answer depends on.
@@ -208,7 +201,7 @@ async fn send<'r, E: Exchange<'r>>(
                     grant: content.grant,
                     expires_ms: None,
                 },
-                account: content.key.account,
+                account: content.account,
                 base: &base,
                 method: head.parts.method.as_str(),
                 target: path_and_query(head),

@@ -34,6 +34,7 @@ mod receive;
 mod refused;
 mod reply;
 mod request_head;
+mod rows;
 mod spellings;
 #[cfg(test)]
 mod stall_tests;

@@ -4,7 +4,6 @@ use super::Front;
 use super::refused::Refused;
 use super::reply::Reply;
 use super::request_head::RequestHead;
-use crate::forwarding::RoutingKey;
 use crate::metrics::Operation;
 use bytes::Bytes;
 use partita_model::{AccountName, ServiceProperties};
@@ -112,13 +111,25 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// Gives a request its body, after it was read.
     fn set_body(request: &mut Self::Authorized, body: Bytes);
 
+    /// The account.
+    fn account<'a>(request: &'a Self::Authorized) -> &'a str
+    where
+        'r: 'a;
+
     /// The body.
     fn body(request: &Self::Authorized) -> &Bytes;
 
-    /// Where the data of the request is.
-    fn routing_key<'k>(request: &'k Self::Authorized) -> RoutingKey<'k>
-    where
-        'r: 'k;
+    /// The key whose server executes the request: it has the row, or the first row of the page, or the catalog.
+    ///
+    /// # Errors
+    /// The table or queue cannot be looked up now.
+    fn place(
+        &self,
+        request: &Self::Authorized,
+    ) -> impl Future<Output = Result<Bytes, Refused>> + Send;
+
+    /// The key whose server has the catalog, with the policies and properties of the service.
+    fn place_of_catalog() -> Bytes;
 
     /// Whether the body or the answer may be large.
     fn is_bulk(request: &Self::Authorized) -> bool;

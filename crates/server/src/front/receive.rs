@@ -9,9 +9,10 @@ use super::queue::QueueFront;
 use super::refused::Refused;
 use super::reply::Reply;
 use super::request_head::RequestHead;
+use super::rows as rows_of;
 use super::spellings::Spellings;
 use super::table::TableFront;
-use crate::forwarding::{Hosted, Membership, grant_of, rights_of};
+use crate::forwarding::{HOST_VERSION, Hosted, Membership, grant_of, rights_of};
 use crate::logging::REQUESTS;
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -19,10 +20,13 @@ use hyper::Request;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_peer::forward::{Access, ForwardedAnswer, ForwardedRequest, Grant, ServiceId, Tenure};
-use partita_peer::{self as peer, Handler, Received, Refuse};
+use partita_peer::{self as peer, Handler, Received, Refuse, rows};
 use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
 use partita_wire::{ErrorCode, Method, Rights};
 use std::sync::Arc;
+
+/// The most bytes of a request of the manager: a version of the map.
+const MANAGER_BYTES_MAX: usize = 64 << 20;
 
 /// Executes the requests of other servers.
 #[derive(Debug)]
@@ -46,11 +50,15 @@ impl Receiver {
         }
     }
 
-    /// The store, if it is served in the tenure that the request names, and in none that is newer.
-    fn hosted(&self, request: &ForwardedRequest<'_>, newest: Tenure) -> Option<Arc<Hosted>> {
-        let hosted = self.membership.hosting().current();
-        let hosted = hosted.filter(|it| (it.range, it.tenure) == (request.range, request.tenure));
-        hosted.filter(|it| it.tenure >= newest)
+    /// Answers a request of the manager.
+    async fn answer_manager(&self, body: peer::Body) -> peer::Outcome {
+        let server = self.membership.range_server().ok_or(Refuse)?;
+        let request = body.collect(MANAGER_BYTES_MAX).await.map_err(|_| Refuse)?;
+        let answer = server.answer(&request).await;
+        Ok(peer::Reply {
+            head: vec![HOST_VERSION],
+            body: vec![answer.into()],
+        })
     }
 
     /// Says where the range may be: 421 if this server knows a newer tenure. Without one, the front can only try again.
@@ -68,6 +76,11 @@ impl Receiver {
 impl Handler for Receiver {
     async fn handle(&self, received: Received) -> peer::Outcome {
         let Received { peer, head, body } = received;
+        match head.first() {
+            Some(&rows::VERSION) => return rows_of::answer(&self.membership, &head, body).await,
+            Some(&HOST_VERSION) => return self.answer_manager(body).await,
+            _ => {}
+        }
         let request = ForwardedRequest::decode(&head).map_err(|error| {
             tracing::warn!(%peer, %error, "a peer sent a malformed request");
             Refuse
@@ -77,9 +90,9 @@ impl Handler for Receiver {
             tracing::warn!(%peer, hops = request.hops, "a peer forwarded a request again");
             return Err(Refuse);
         }
-        let newest = self.membership.newest(request.range);
-        let Some(hosted) = self.hosted(&request, newest) else {
-            return Self::not_here(&request, newest);
+        let hosted = match self.membership.hosted_range(request.range) {
+            Ok(hosted) => hosted,
+            Err(newest) => return Self::not_here(&request, newest),
         };
         match request.service {
             ServiceId::Table => serve(&*self.tables, hosted, &request, body).await,

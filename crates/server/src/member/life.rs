@@ -6,6 +6,8 @@ use std::time::Duration;
 use partita_rt::Tasks;
 use tokio::sync::watch;
 
+use crate::forwarding::Membership;
+
 /// The life of a server in its cluster, and its task.
 #[derive(Debug)]
 pub(crate) struct Life {
@@ -14,6 +16,7 @@ pub(crate) struct Life {
     /// The connections to other servers, and the copy of the registry's keys.
     pub(super) links: Tasks,
     pub(super) ended: watch::Receiver<Option<Arc<str>>>,
+    pub(super) membership: Arc<Membership>,
 }
 
 impl Life {
@@ -26,6 +29,19 @@ impl Life {
             Some(why) => why,
             // The life was shut down.
             None => std::future::pending().await,
+        }
+    }
+
+    /// Hands all ranges over to other servers, if there are any, so that clients wait as little as possible.
+    pub(crate) async fn hand_over(&self, patience: Duration) {
+        let Some(server) = self.membership.range_server() else {
+            return;
+        };
+        if tokio::time::timeout(patience, server.leave())
+            .await
+            .is_err()
+        {
+            tracing::warn!("not all ranges were handed over in time");
         }
     }
 

@@ -1,10 +1,5 @@
-//! A server as a member of a cluster: it forwards requests, and serves the store while it owns it.
-//!
-//! ```text
-//!  start_member ─▶ forwards everything ─▶ open_store ─▶ (activate the tenure) ─▶ host ─▶ … ─▶ give_up ─▶ forwards
-//! ```
-//!
-//! A process opens the store once: after it gave the store up, only a new process can open it again.
+//! A server as a member of a cluster: it takes over the ranges that it is assigned, forwards requests for others, and
+//! manages the ranges of all servers while it is elected.
 
 mod hosting;
 pub(crate) mod join_error;

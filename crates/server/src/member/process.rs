@@ -1,32 +1,36 @@
-//! The life of a server in its cluster: it joins, stands for election when the cluster has no manager, and serves the store
-//! while it is the manager.
+//! The life of a server in its cluster: it joins, takes over the ranges that it is assigned, and stands for election when
+//! the cluster has no manager.
 //!
 //! ```text
-//!  join ─▶ wait while another is manager ─▶ stand ─▶ open the store ─▶ host ─▶ lease over, or fenced ─▶ ended
-//!   ▲                │ lease over                │ held by another
-//!   └────────────────┘◀──────────────────────────┘
+//!  join ─▶ take over, serve, hand over ─▶ lease over, or the log sealed ─▶ ended
+//!   ▲        │ beside it: wait while another is manager ─▶ stand ─▶ manage ─▶ term over ─┐
+//!   │        │              ▲────────────────────────────────────────────────────────────┘
+//!   └────────┘ lease over, without a range
 //! ```
 //!
-//! A process opens the store once. When it loses it, its life has ended, and the process must be started again.
+//! A process opens the store once. When it loses ranges, its life has ended, and the process must be started again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_cluster::ElectedCoordinator;
+use partita_cluster::{HostLink, Manager, ManagerParts, RangeServer, error_chain};
 use partita_coordinator::{
-    Election, JoinError, Member, MemberParts, Registry, Routes, ServerInfo, StateDir, Table, Term,
+    Election, JoinError, LogNumber, Member, MemberParts, Registry, Routes, ServerInfo, StateDir,
+    Table, Term,
 };
-use partita_peer::forward::Tenure;
 use partita_rt::{Clock, Shutdown, Tasks};
 use tokio::sync::watch;
 
 use super::hosting::HostingParts;
 use super::life::Life;
-use crate::forwarding::{Hosted, STORE};
+use crate::forwarding::LifeGate;
 
 /// The pause after the registry failed.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// The pause after a term that could not begin.
+const TERM_PAUSE: Duration = Duration::from_secs(2);
 
 /// Longer than any table is waited for: the wait begins anew.
 const LONG: Duration = Duration::from_secs(3600);
@@ -39,6 +43,9 @@ pub(crate) struct LifeParts {
     pub(crate) registry: Arc<dyn Registry>,
     /// The copy of the registry's keys.
     pub(crate) routes: Routes,
+    /// Reaches the hosts of other servers.
+    pub(crate) link: Arc<dyn HostLink>,
+    pub(crate) gate: Arc<LifeGate>,
     pub(crate) clock: Arc<dyn Clock>,
     /// The name of the server.
     pub(crate) name: String,
@@ -54,6 +61,7 @@ pub(crate) struct LifeParts {
 pub(super) fn begin(parts: LifeParts, hosting: HostingParts, links: Tasks) -> Life {
     let tasks = Tasks::new();
     let (sender, ended) = watch::channel(None);
+    let membership = Arc::clone(&hosting.membership);
     let process = Process {
         parts,
         hosting,
@@ -69,6 +77,7 @@ pub(super) fn begin(parts: LifeParts, hosting: HostingParts, links: Tasks) -> Li
         tasks,
         links,
         ended,
+        membership,
     }
 }
 
@@ -80,13 +89,14 @@ struct Process {
 }
 
 impl Process {
-    /// Lives until the shutdown, or until the store is lost: then says why.
+    /// Lives until the shutdown, or until ranges are lost: then says why.
     async fn live(&self, shutdown: Shutdown) -> Option<Arc<str>> {
         loop {
             let member = tokio::select! {
                 member = self.join() => Arc::new(member),
                 () = shutdown.requested() => return None,
             };
+            self.parts.gate.begin(member.gate().clone());
             let ended = self.be_member(&member, &shutdown).await;
             if ended.is_some() || shutdown.is_requested() {
                 // If it fails, the lease expires by itself.
@@ -117,56 +127,94 @@ impl Process {
 
     async fn try_join(&self) -> Result<Member, JoinError> {
         let parts = &self.parts;
+        let log = self.hosting.opening.log();
         Member::join(MemberParts {
             registry: Arc::clone(&parts.registry),
             clock: Arc::clone(&parts.clock),
             tasks: self.tasks.clone(),
             name: parts.name.clone(),
-            info: parts.info.clone(),
+            info: ServerInfo {
+                log: log.map(|log| LogNumber(log.0)),
+                ..parts.info.clone()
+            },
             ttl: parts.ttl,
             state_dir: StateDir::open(&parts.state_dir)?,
         })
         .await
     }
 
-    /// Lives one life as a member. Returns why the store was lost, or nothing if it was never opened.
+    /// Lives one life as a member. Returns why ranges were lost, or nothing if there were none.
     async fn be_member(&self, member: &Arc<Member>, shutdown: &Shutdown) -> Option<Arc<str>> {
-        let term = tokio::select! {
-            term = self.elected(member) => term,
-            () = member.gate().over() => return None,
-            () = shutdown.requested() => return None,
-        };
-        let tenure = Tenure(term.number().0);
-        tracing::info!(term = tenure.0, "elected: opening the store");
-        let coordinator = ElectedCoordinator::new(Arc::clone(member), term);
-        // Opening is not cancel safe. It fails by itself when the lease ends.
-        let services = match self.hosting.opening.open(Arc::new(coordinator)).await {
-            Ok(services) => services,
-            Err(error) => {
-                let error = partita_cluster::error_chain(&error);
-                return Some(format!("the store cannot be opened: {error}").into());
-            }
-        };
-        self.hosting.membership.hosting().serve(Hosted {
-            range: STORE,
-            tenure,
-            tables: services.tables,
-            queues: services.queues,
-            gate: Arc::new(member.gate().clone()),
-        });
-        tracing::info!(term = tenure.0, "serving the store");
+        let tasks = Tasks::new();
+        let cluster = Arc::clone(self.hosting.opening.cluster()?);
+        let routes = self.parts.routes.clone();
+        let server = RangeServer::start(Arc::clone(&cluster), Arc::clone(member), routes, &tasks);
+        let membership = &self.hosting.membership;
+        membership.set_range_server(Some(Arc::clone(&server)));
         let why = tokio::select! {
             () = member.gate().over() => "the lease of this server has ended".into(),
             by = self.hosting.opening.fenced() => by,
-            () = shutdown.requested() => return None,
+            why = server.failed() => why,
+            () = self.manage(member, &server) => return None,
+            () = shutdown.requested() => {
+                self.end_term().await;
+                membership.set_range_server(None);
+                tasks.shut_down();
+                return None;
+            }
         };
-        tracing::error!(%why, "the store is lost: other servers serve it");
-        self.hosting.membership.hosting().stop();
+        membership.set_manager(None);
+        membership.set_range_server(None);
+        tasks.shut_down();
+        if member.gate().is_over() && server.holds_nothing() {
+            tracing::warn!(%why, "joining the cluster again");
+            return None;
+        }
+        tracing::error!(%why, "the ranges of this server are lost: other servers take them over");
+        membership.hosting().stop();
+        cluster.local_host().stop_serving();
         let closing = self.hosting.opening.close();
         if tokio::time::timeout(CLOSE_PATIENCE, closing).await.is_err() {
             tracing::warn!("the store was not closed in time");
         }
         Some(why)
+    }
+
+    /// Manages the ranges of all servers whenever this one is elected. Never ends.
+    async fn manage(&self, member: &Arc<Member>, server: &Arc<RangeServer>) {
+        loop {
+            let term = self.elected(member).await;
+            tracing::info!(term = term.number().0, "elected as the manager");
+            let parts = ManagerParts {
+                server: Arc::clone(server),
+                member: Arc::clone(member),
+                routes: self.parts.routes.clone(),
+                link: Arc::clone(&self.parts.link),
+                clock: Arc::clone(&self.parts.clock),
+            };
+            let manager = Manager::new(parts, term);
+            self.hosting
+                .membership
+                .set_manager(Some(Arc::clone(&manager)));
+            if let Err(error) = manager.run().await {
+                let error = error_chain(&error);
+                tracing::error!(%error, "cannot manage the ranges of the cluster");
+                self.end_term().await;
+                tokio::time::sleep(TERM_PAUSE).await;
+            }
+            self.end_term().await;
+        }
+    }
+
+    /// Ends the term of this server, if it has one.
+    async fn end_term(&self) {
+        let membership = &self.hosting.membership;
+        if let Some(manager) = membership.manager() {
+            membership.set_manager(None);
+            if let Err(error) = manager.give_up().await {
+                tracing::debug!(%error, "the term ends with the lease");
+            }
+        }
     }
 
     /// Waits until this process is elected. It stands each time the cluster has lost its manager.

@@ -14,12 +14,12 @@ use super::process::{self, LifeParts};
 use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
 use crate::connect::authority;
 use crate::environment::Environment;
-use crate::forwarding::{PEER_ADDRESS, RegistryRouting};
+use crate::forwarding::{AnswerGate, LifeGate, PEER_ADDRESS, RegistryRouting, Routing};
 use crate::serve::bind;
 use crate::status::ClusterView;
 use crate::{Server, VERSION, serve, store};
 
-/// Starts a server of a cluster. It serves when this returns: it holds and forwards requests until it is elected.
+/// Starts a server of a cluster. It serves when this returns: it holds and forwards requests until it has ranges.
 pub(crate) fn start(
     environment: Environment,
     settings: Settings,
@@ -51,9 +51,15 @@ pub(crate) fn start(
         let network = Arc::clone(&environment.network);
         let peers = Peers::new(identity, network, of_peers, links.clone());
         let routes = Routes::follow(Arc::clone(&registry), &links);
-        let routing = RegistryRouting::new(routes.clone(), name.to_string(), peers);
+        let routing = Arc::new(RegistryRouting::new(
+            routes.clone(),
+            name.to_string(),
+            peers,
+        ));
+        let gate = Arc::new(LifeGate::default());
         let parts = MemberParts {
-            routing: Arc::new(routing),
+            routing: Arc::clone(&routing) as Arc<dyn Routing>,
+            gate: Arc::clone(&gate) as Arc<dyn AnswerGate>,
             acceptor: acceptor.map_err(JoinError::from)?,
             listener,
         };
@@ -71,6 +77,8 @@ pub(crate) fn start(
         let parts = LifeParts {
             registry,
             routes,
+            link: routing,
+            gate,
             clock,
             name: name.to_string(),
             info,

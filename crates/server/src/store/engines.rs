@@ -23,6 +23,15 @@ use crate::open_files;
 /// this time, half of those that it may have.
 const COMPACTION_POLL: Duration = Duration::from_secs(5);
 
+/// Whether other processes use the store at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// This process has it for itself.
+    Alone,
+    /// Other processes of the cluster use it.
+    Shared,
+}
+
 /// The databases of a server, and the store of the other objects.
 pub(super) struct Engines {
     pub(super) databases: Arc<dyn EngineSet>,
@@ -44,13 +53,14 @@ impl Engines {
         store: &Store,
         objects: Option<Arc<dyn ObjectStore>>,
         clock: &Arc<dyn Clock>,
+        sharing: Sharing,
     ) -> Result<Self, Error> {
         let (home, remote) = match &store.place {
             Place::Memory => return Ok(Self::in_memory()),
             Place::Directory(path) => (in_directory(path, objects)?, None),
             Place::ObjectStore(place) => {
-                let (home, remote) = in_object_store(place, &**clock).await?;
-                (home, Some(remote))
+                let found = ObjectStores::open(place, &**clock).await?;
+                (found.home(place, sharing), Some(found.remote))
             }
         };
         let home = slate::Home {
@@ -107,39 +117,53 @@ fn in_directory(path: &Path, objects: Option<Arc<dyn ObjectStore>>) -> Result<sl
     Ok(home)
 }
 
-/// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
-/// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
-async fn in_object_store(
-    place: &ObjectStorePlace,
-    clock: &dyn Clock,
-) -> Result<(slate::Home, RemoteStore), Error> {
-    let runtime = Handle::current();
-    let files_client = Client::Files(runtime.clone());
-    let (files, clock_ahead_seconds) = fit_store(&place.files, &files_client, clock).await?;
-    // The log repeats its requests itself, the probe and the record need a client that does.
-    let separate = match &place.log {
-        Some(log) => Some(fit_store(log, &files_client, clock).await?.0),
-        None => None,
-    };
-    let identified = identify(&*files, separate.as_deref()).await;
-    let id = identified.map_err(|source| Error::Identity {
-        place: place.files.url(),
-        source,
-    })?;
-    let log_place = place.log.as_ref().unwrap_or(&place.files);
-    let log = opened(log_place, &Client::Log(runtime))?;
-    let settings = slate::LogSettings {
-        gap: place.log_gap,
-        unflushed_bytes_max: unflushed_bytes_max(),
-    };
-    let remote = RemoteStore {
-        id,
-        clock_ahead_seconds,
-    };
-    if let Some(note) = remote.clock_note() {
-        tracing::warn!("{note}");
+/// The object stores of a place, probed.
+struct ObjectStores {
+    files: Arc<dyn ObjectStore>,
+    log: Arc<dyn ObjectStore>,
+    remote: RemoteStore,
+}
+
+impl ObjectStores {
+    /// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
+    /// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
+    async fn open(place: &ObjectStorePlace, clock: &dyn Clock) -> Result<Self, Error> {
+        let runtime = Handle::current();
+        let files_client = Client::Files(runtime.clone());
+        let (files, clock_ahead_seconds) = fit_store(&place.files, &files_client, clock).await?;
+        // The log repeats its requests itself, the probe and the record need a client that does.
+        let separate = match &place.log {
+            Some(log) => Some(fit_store(log, &files_client, clock).await?.0),
+            None => None,
+        };
+        let identified = identify(&*files, separate.as_deref()).await;
+        let id = identified.map_err(|source| Error::Identity {
+            place: place.files.url(),
+            source,
+        })?;
+        let log_place = place.log.as_ref().unwrap_or(&place.files);
+        let log = opened(log_place, &Client::Log(runtime))?;
+        let remote = RemoteStore {
+            id,
+            clock_ahead_seconds,
+        };
+        if let Some(note) = remote.clock_note() {
+            tracing::warn!("{note}");
+        }
+        Ok(Self { files, log, remote })
     }
-    Ok((slate::Home::in_object_store(files, log, settings), remote))
+
+    fn home(&self, place: &ObjectStorePlace, sharing: Sharing) -> slate::Home {
+        let settings = slate::LogSettings {
+            gap: place.log_gap,
+            unflushed_bytes_max: unflushed_bytes_max(),
+        };
+        let (files, log) = (Arc::clone(&self.files), Arc::clone(&self.log));
+        match sharing {
+            Sharing::Alone => slate::Home::in_object_store(files, log, settings),
+            Sharing::Shared => slate::Home::in_shared_store(files, log, settings),
+        }
+    }
 }
 
 /// Probes an object store and reads its identity, for a server that may open it later.
@@ -147,9 +171,8 @@ pub(crate) async fn examine(
     place: &ObjectStorePlace,
     clock: &dyn Clock,
 ) -> Result<RemoteStore, Error> {
-    in_object_store(place, clock)
-        .await
-        .map(|(_, remote)| remote)
+    let found = ObjectStores::open(place, clock).await?;
+    Ok(found.remote)
 }
 
 fn opened(place: &partita_rt::Place, client: &Client) -> Result<Arc<dyn ObjectStore>, Error> {

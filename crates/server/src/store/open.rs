@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use object_store::ObjectStore;
-use partita_cluster::{Balancer, Cluster, ClusterParts, Coordinator, ObjectMapStore};
+use partita_cluster::{Cluster, ClusterParts, ObjectMapStore, SharedParts};
 use partita_heat::history::Archive;
 use partita_range::RowMemory;
 use partita_rt::{Clock, Tasks};
 use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 
 use super::Error;
-use super::engines::Engines;
+use super::engines::{Engines, Sharing};
 use super::remote_store::RemoteStore;
 use crate::config::{Place, Store};
 use crate::scrub::HEAT_FOLDER;
@@ -28,6 +28,14 @@ pub(crate) struct OpenRanges {
     pub(crate) remote: Option<RemoteStore>,
 }
 
+/// Databases, and the records about them, before a range is open.
+struct Parts {
+    cluster: ClusterParts,
+    records: Arc<ObjectSnapshotStore>,
+    objects: Arc<dyn ObjectStore>,
+    remote: Option<RemoteStore>,
+}
+
 impl OpenRanges {
     /// Opens the databases, the ranges of the partition map, and the snapshots. `objects` are those of a data directory,
     /// if they are not files in it. `tasks` are the background tasks of the ranges: drain them before the close.
@@ -36,39 +44,73 @@ impl OpenRanges {
     pub(crate) async fn open(
         store: &Store,
         objects: Option<Arc<dyn ObjectStore>>,
-        coordinator: Arc<dyn Coordinator>,
         clock: &Arc<dyn Clock>,
         tasks: Tasks,
+    ) -> Result<Self, Error> {
+        let parts = Parts::open(store, objects, clock, tasks, Sharing::Alone).await?;
+        let opened = Cluster::open(parts.cluster).await;
+        let cluster = opened.map_err(|source| Error::Ranges {
+            data: store.place.describe(),
+            source,
+        })?;
+        let is_durable = store.place != Place::Memory;
+        let heat = || Archive::new(Arc::clone(&parts.objects), HEAT_FOLDER.into());
+        cluster.start_watching(store.balance, is_durable.then(heat));
+        Ok(Self {
+            snapshots: Snapshots::start(Arc::clone(&cluster), parts.records),
+            cluster,
+            objects: is_durable.then_some(parts.objects),
+            remote: parts.remote,
+        })
+    }
+
+    /// Opens the store as one of several processes: without a range.
+    pub(crate) async fn join(
+        store: &Store,
+        clock: &Arc<dyn Clock>,
+        tasks: Tasks,
+        shared: SharedParts,
+    ) -> Result<Self, Error> {
+        let parts = Parts::open(store, None, clock, tasks, Sharing::Shared).await?;
+        let cluster = Cluster::join(parts.cluster, shared);
+        // The heat history of this process is in memory only: the ranges move.
+        cluster.start_watching(store.balance, None);
+        Ok(Self {
+            snapshots: Snapshots::start(Arc::clone(&cluster), parts.records),
+            cluster,
+            objects: Some(parts.objects),
+            remote: parts.remote,
+        })
+    }
+}
+
+impl Parts {
+    async fn open(
+        store: &Store,
+        objects: Option<Arc<dyn ObjectStore>>,
+        clock: &Arc<dyn Clock>,
+        tasks: Tasks,
+        sharing: Sharing,
     ) -> Result<Self, Error> {
         let memory = Arc::new(RowMemory::new(store.entity_cache_bytes));
         let Engines {
             databases,
             objects,
             remote,
-        } = Engines::open(store, objects, clock).await?;
-        let is_durable = store.place != Place::Memory;
-        let heat = is_durable.then(|| Archive::new(Arc::clone(&objects), HEAT_FOLDER.into()));
-        let files = is_durable.then(|| Arc::clone(&objects));
+        } = Engines::open(store, objects, clock, sharing).await?;
         let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
-        let opened = Cluster::open(ClusterParts {
+        let cluster = ClusterParts {
             engines: databases,
             memory,
-            map: Arc::new(ObjectMapStore::new(objects)),
+            map: Arc::new(ObjectMapStore::new(Arc::clone(&objects))),
             pins: Arc::new(SnapshotPins::new(records.clone())),
-            coordinator,
             clock: Arc::clone(clock),
             tasks,
-        });
-        let cluster = opened.await.map_err(|source| Error::Ranges {
-            data: store.place.describe(),
-            source,
-        })?;
-        cluster.start_watching(store.balance.map(Balancer::new), heat);
-        let snapshots = Snapshots::start(Arc::clone(&cluster), records);
+        };
         Ok(Self {
             cluster,
-            snapshots,
-            objects: files,
+            records,
+            objects,
             remote,
         })
     }

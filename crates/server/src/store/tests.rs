@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_cluster::LocalCoordinator;
 use partita_engine::Health;
 use partita_rt::{Clock, SystemClock, Tasks};
 
@@ -28,9 +27,8 @@ impl Shared {
         // Old files are deleted soon, so newer manifests are looked for often.
         let settings = from_flags(&[("store", &url), ("garbage-age", "400ms")]);
         let tasks = Tasks::new();
-        let coordinator = Arc::new(LocalCoordinator::default());
         let (store, clock) = (&settings.store, &self.clock);
-        let opening = OpenRanges::open(store, None, coordinator, clock, tasks.clone());
+        let opening = OpenRanges::open(store, None, clock, tasks.clone());
         let ranges = opening.await.unwrap();
         Opened { ranges, tasks }
     }

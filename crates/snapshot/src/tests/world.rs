@@ -7,7 +7,7 @@ use crate::{
 use async_trait::async_trait;
 use object_store::memory::InMemory;
 use partita_cluster::test_world::{Disk, Dying};
-use partita_cluster::{Cluster, ClusterParts, LocalCoordinator, ObjectMapStore};
+use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
 use partita_engine::EngineSet;
 use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_rt::{DataDir, SystemClock, Tasks};
@@ -58,7 +58,6 @@ pub(crate) async fn open_directory(directory: &Path) -> Opened {
         memory: Arc::default(),
         map: Arc::new(ObjectMapStore::new(store)),
         pins: Arc::new(SnapshotPins::new(records.clone())),
-        coordinator: Arc::new(LocalCoordinator::default()),
         clock: Arc::new(SystemClock),
         tasks: Tasks::new(),
     };

@@ -15,7 +15,8 @@ impl Service {
     /// [`Error::NoSuchTable`], [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
     pub async fn delete_table(&self, account: &AccountName, name: &TableName) -> Result<(), Error> {
         let key = name_key(account, name);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
+        let keys = std::slice::from_ref(&key);
+        let locked = self.storage().change_catalog(keys).await?;
         let row = locked.read(&key).await?.ok_or(Error::NoSuchTable)?;
         let record: TableRecord = decode_record(&row)?;
         let (dropped_key, dropped) = self.dropped_row(account, TableId(record.id), &record.name);

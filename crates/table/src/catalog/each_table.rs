@@ -2,9 +2,8 @@
 
 use super::Table;
 use crate::{Error, Service};
-use partita_engine::{KeyRange, ScanHint};
 use partita_model::{AccountName, KeyKind, KeyReader};
-use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
+use partita_service::RowWalk;
 
 impl Service {
     /// Calls `visit` for each table until it returns `false`.
@@ -15,17 +14,9 @@ impl Service {
         &self,
         mut visit: impl FnMut(&AccountName, Table) -> bool + Send,
     ) -> Result<(), Error> {
-        let start = KeyKind::TABLE.start();
-        let end = KeyKind::TABLE.end();
-        // All tables are in one range, because a split never divides the catalog.
-        let range = self.route(&start)?.range;
-        let keys = KeyRange::half_open(start, end);
-        let mut scan = range.scan(keys, ScanHint::walk()).await?;
-        loop {
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
+        let (start, end) = (KeyKind::TABLE.start(), KeyKind::TABLE.end());
+        let mut walk = RowWalk::new(self.storage(), start, end);
+        while let Some(rows) = walk.next().await? {
             for (key, row) in rows {
                 let account = KeyReader::of_kind(&key, KeyKind::TABLE)?
                     .text()?
@@ -39,5 +30,6 @@ impl Service {
                 }
             }
         }
+        Ok(())
     }
 }

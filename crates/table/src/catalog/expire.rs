@@ -5,15 +5,19 @@
 //! constant writes always has an entity that is about to expire, so there is also a minimum pause between walks: a
 //! fraction of the time to live.
 //!
+//! It runs where the catalog is served, because a walk holds the lock of the table's name while it removes rows: so the
+//! time to live cannot change between check and removal. The rows may be on other servers.
+//!
 //! A walk skips unreadable rows. A failed walk of a table is repeated later, and does not delay other tables.
 
 use super::{Table, name_key};
 use crate::entity::Expiry;
 use crate::{Error, Service};
 use bytes::Bytes;
+use partita_cluster::TRANSIT_WAIT;
 use partita_model::{AccountName, DateTime, Stored, TableId, TableName, TimeToLive};
 use partita_rt::Shutdown;
-use partita_service::{Busy, BusyReason, RowWalk, remove_keys};
+use partita_service::{Busy, BusyReason, CatalogHome, RowWalk, remove_keys};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +32,23 @@ const PAUSE_MIN: Duration = Duration::from_secs(60);
 /// The upper bound of that pause, for tables with a long time to live.
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
 
+/// How often a walk waits [`TRANSIT_WAIT`] for a range of another server before it fails.
+const TRANSITS_MAX: usize = 100;
+
 /// Runs until shutdown.
 pub(crate) async fn expire(service: Arc<Service>, shutdown: Shutdown) {
     let mut expiring = Expiring::default();
+    let mut home = CatalogHome::new(service.storage());
     loop {
         tokio::select! {
             () = shutdown.requested() => return,
+            () = home.moved() => {}
             () = tokio::time::sleep(POLL) => {}
             () = service.ttl_changed.notified() => {}
+        }
+        tokio::select! {
+            () = shutdown.requested() => return,
+            () = home.served() => {}
         }
         if let Err(error) = expiring.round(&service, &shutdown).await {
             tracing::warn!(%error, "failed to remove expired entities; will retry");
@@ -77,6 +90,7 @@ impl Expiring {
                 expiry: Expiry::new(&table, now),
                 now,
                 removed: 0,
+                transits: 0,
                 unreadable: 0,
             };
             let walked = walk.run(shutdown).await;
@@ -119,6 +133,8 @@ struct Walk<'a> {
     expiry: Expiry,
     now: DateTime,
     removed: usize,
+    /// The number of waits for ranges of other servers.
+    transits: usize,
     /// Rows that could not be read.
     unreadable: usize,
 }
@@ -189,14 +205,29 @@ impl Walk<'_> {
                     reason: BusyReason::RangeInTransit,
                     ..
                 })) => {
-                    // The range is being split or merged, which may wait for this lock. So release the lock, and wait
-                    // until the keys are served again.
+                    // The range is being split, merged or moved, which may wait for this lock. So release the lock, and
+                    // wait until the keys are served again.
                     drop(locked);
-                    drop(self.service.lock(keys.get(..1).unwrap_or_default()).await?);
+                    self.transit_ended(keys).await?;
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits until the first of the keys is served.
+    async fn transit_ended(&mut self, keys: &[Bytes]) -> Result<(), Error> {
+        let keys = keys.get(..1).unwrap_or_default();
+        if keys.iter().all(|key| self.service.storage().is_here(key)) {
+            drop(self.service.lock(keys).await?);
+            return Ok(());
+        }
+        self.transits += 1;
+        if self.transits > TRANSITS_MAX {
+            return Err(Busy::in_transit("rows of another server are in transit").into());
+        }
+        tokio::time::sleep(TRANSIT_WAIT).await;
+        Ok(())
     }
 
     /// Whether the table still exists with the same time to live.

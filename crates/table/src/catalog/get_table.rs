@@ -16,7 +16,8 @@ impl Service {
         name: &TableName,
     ) -> Result<Arc<Table>, Error> {
         let key = name_key(account, name);
-        let row = self.get(&key).await?.ok_or(Error::TableNotFound)?;
+        let row = self.storage().catalog_row(&key).await?;
+        let row = row.ok_or(Error::TableNotFound)?;
         if let Some(table) = self.memo.find(&key, &row) {
             return Ok(table);
         }

@@ -30,7 +30,7 @@ use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
-use partita_service::{decode_record, encode_record};
+use partita_service::{catalog_start, decode_record, encode_record};
 
 /// The key of a table's record.
 fn table_key(account: &AccountName, folded: &str) -> Bytes {
@@ -47,6 +47,12 @@ fn name_key(account: &AccountName, table: &TableName) -> Bytes {
 }
 
 impl Service {
+    /// The key whose server executes the operations on tables, and those on the properties of the service.
+    #[must_use]
+    pub fn place_of_catalog() -> Bytes {
+        catalog_start()
+    }
+
     /// Changes the record of a table under the lock of its name. `change` may add writes in the same range to the
     /// batch.
     ///
@@ -58,7 +64,8 @@ impl Service {
         change: impl FnOnce(&mut TableRecord, &mut Batch) + Send,
     ) -> Result<(), Error> {
         let key = name_key(account, name);
-        let locked = self.lock(std::slice::from_ref(&key)).await?;
+        let keys = std::slice::from_ref(&key);
+        let locked = self.storage().change_catalog(keys).await?;
         let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
         let mut record = decode_record(&row)?;
         let mut batch = Batch::new();

@@ -2,11 +2,11 @@
 
 use super::{Table, table_key};
 use crate::{Error, Service};
-use partita_engine::{KeyRange, ScanHint};
+use partita_engine::ScanHint;
 use partita_model::{
     AccountName, DateTime, Filter, KeyKind, KeyWriter, Property, Row, StoredError, ValueRef,
 };
-use partita_service::{CHUNK_BYTES, CHUNK_ROWS};
+use partita_service::RowWalk;
 
 /// Where the next page of a listing starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,17 +66,9 @@ impl Service {
             // Returns no token, because with a token a client would request the same empty page forever.
             return Ok(page);
         }
-        let range = KeyRange::half_open(start.clone(), end.into());
-        let mut scan = self
-            .route(&start)?
-            .range
-            .scan(range, ScanHint::page(top))
-            .await?;
-        loop {
-            let rows = scan.next(CHUNK_ROWS, CHUNK_BYTES).await?;
-            if rows.is_empty() {
-                return Ok(page);
-            }
+        let walk = RowWalk::new(self.storage(), start, end.into());
+        let mut walk = walk.with_hint(ScanHint::page(top));
+        while let Some(rows) = walk.next().await? {
             let late = self.clock().monotonic() >= deadline;
             for (_, row) in rows {
                 let table = Table::from_row(account, &row)?;
@@ -97,5 +89,6 @@ impl Service {
                 }
             }
         }
+        Ok(page)
     }
 }

@@ -26,7 +26,7 @@ impl Service {
         // Both keys are in the same range, because a split never divides the catalog.
         let mut keys = vec![old_key.clone(), new_key.clone()];
         keys.dedup();
-        let locked = self.lock(&keys).await?;
+        let locked = self.storage().change_catalog(&keys).await?;
         let row = locked.read(&old_key).await?.ok_or(Error::TableNotFound)?;
         if old_key != new_key && locked.read(&new_key).await?.is_some() {
             return Err(Error::TableAlreadyExists);

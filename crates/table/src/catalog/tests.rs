@@ -62,6 +62,7 @@ impl Rig {
                 served.push((2, second, Arc::clone(behind)));
             }
             let served = served.into_iter().map(|(id, bounds, engine)| Served {
+                tenure: 0,
                 epoch: Epoch(1),
                 range: Arc::new(Range::new(RangeId(id), bounds, engine, Arc::default())),
             });

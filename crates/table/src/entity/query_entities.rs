@@ -31,6 +31,22 @@ pub struct Query<'a> {
     pub row_bytes_more: usize,
 }
 
+impl Query<'_> {
+    /// The plan of the page, and the class of the whole query.
+    fn plan(&self) -> (Plan, QueryClass) {
+        let mut plan = Plan::new(self.filter);
+        if let Some(allowed) = self.allowed {
+            plan.restrict(allowed);
+        }
+        let class = plan.class();
+        if let Some(from) = self.from {
+            let row_key = from.row_key.clone().unwrap_or_default();
+            plan.resume(&EntityBound::Before(from.partition_key.clone(), row_key));
+        }
+        (plan, class)
+    }
+}
+
 /// A page of a query.
 #[derive(Debug)]
 pub struct Page {
@@ -71,21 +87,22 @@ const CHUNK_BYTES_MAX: usize = 4 << 20;
 const RESERVED_STEP: usize = 64 << 10;
 
 impl Service {
+    /// The key whose server answers a query: the first key that the page reads, or the prefix of the table if it reads
+    /// none.
+    #[must_use]
+    pub fn place_of_query(table: &Table, query: &Query<'_>) -> Bytes {
+        let (plan, _) = query.plan();
+        let start = plan.spans.first().map(|span| span.start.key(&table.space));
+        start.unwrap_or_else(|| table.space.prefix().clone())
+    }
+
     /// Returns one page of a query.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn query_entities(&self, table: &Table, query: Query<'_>) -> Result<Page, Error> {
         let began = self.clock().monotonic();
-        let mut plan = Plan::new(query.filter);
-        if let Some(allowed) = query.allowed {
-            plan.restrict(allowed);
-        }
-        let class = plan.class();
-        if let Some(from) = query.from {
-            let row_key = from.row_key.clone().unwrap_or_default();
-            plan.resume(&EntityBound::Before(from.partition_key.clone(), row_key));
-        }
+        let (plan, class) = query.plan();
         let start = plan.spans.first().map(|span| span.start.key(&table.space));
         if let (Some(targets), Some(start)) = (self.storage().targets.as_deref(), &start) {
             let charged = self.charged(table, start);
@@ -181,7 +198,7 @@ struct PageReader<'a> {
     bytes_read: usize,
     /// The first row read in this span.
     first_read: Option<Bytes>,
-    /// The range of the page. A page stays in one range, because another process may serve the next one.
+    /// The range of the page. A page stays in one range, because another server may have the next one.
     range: Option<RangeId>,
 }
 
@@ -204,7 +221,12 @@ impl<'a> PageReader<'a> {
 
     async fn read_span(&mut self, span: &EntityRange) -> Result<Option<Bytes>, Error> {
         let (start, end) = (span.start.key(self.space), span.end.key(self.space));
-        let route = self.service.route(&start)?;
+        let route = match self.service.route(&start) {
+            Ok(route) => route,
+            // Another server has the next span: the page ends before it.
+            Err(_) if self.range.is_some() => return Ok(Some(start)),
+            Err(not_here) => return Err(not_here),
+        };
         if *self.range.get_or_insert(route.range.id()) != route.range.id() {
             return Ok(Some(start));
         }

@@ -54,6 +54,6 @@ fn problem(error: &OpenWalError) -> Option<String> {
         OpenWalError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
             Some("it is missing".to_owned())
         }
-        OpenWalError::Io(_) | OpenWalError::Fenced { .. } => None,
+        OpenWalError::Io(_) | OpenWalError::Fenced { .. } | OpenWalError::Ended { .. } => None,
     }
 }

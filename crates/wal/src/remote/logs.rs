@@ -70,6 +70,21 @@ impl RemoteLogs {
         Ok(created == Created::Own)
     }
 
+    /// Announces a life after all others.
+    pub(super) async fn begin_next(&self) -> Result<Life, OpenWalError> {
+        loop {
+            let logs = self.list().await?;
+            let last = logs.last_key_value().map_or(0, |(life, _)| life.0);
+            let Some(next) = last.checked_add(1).map(Life) else {
+                let error = std::io::Error::other("the numbers of logs are used up");
+                return Err(error.into());
+            };
+            if self.announce(next).await? {
+                return Ok(next);
+            }
+        }
+    }
+
     /// All logs, also those that were collected.
     pub(super) async fn list(&self) -> Result<BTreeMap<Life, Listing>, OpenWalError> {
         let objects = self.requests.list(&life::all_logs()).await;

@@ -6,6 +6,7 @@
 //!
 //! - [`RemoteLogs`] begins the log of a life, and seals, reads and collects the logs of others.
 //! - [`RemoteStorage`] is the WAL of a single server: each open takes over the logs of all earlier lives.
+//! - [`SharedStorage`] is the WAL of one process of a cluster, which takes over the records of one range at a time.
 //! - [`LogReader`] reads a log in advance, while its writer may be alive.
 //!
 //! How it implements the guarantees of [`crate::Wal`]:
@@ -35,11 +36,14 @@ mod object;
 mod options;
 mod own_log;
 mod planted;
+mod read_logs;
 mod reader;
+mod records_by_range;
 mod remote_wal;
 mod requests;
 mod sealer;
 mod segments;
+mod shared_storage;
 mod storage;
 
 #[cfg(test)]
@@ -52,4 +56,5 @@ pub use object::read_untrusted;
 pub use options::Options;
 pub use reader::LogReader;
 pub use sealer::SealedLog;
+pub use shared_storage::SharedStorage;
 pub use storage::RemoteStorage;

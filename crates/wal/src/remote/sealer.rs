@@ -78,9 +78,23 @@ pub(super) async fn seal(
     life: Life,
     note: &str,
 ) -> Result<SealedLog, OpenWalError> {
-    let mut lost: Option<u64> = None;
+    let listing = list(requests, life).await?;
+    seal_listed(requests, life, note, listing).await
+}
+
+/// As [`seal`], for a caller that has listed the log.
+pub(super) async fn seal_listed(
+    requests: &Requests,
+    life: Life,
+    note: &str,
+    listing: Listing,
+) -> Result<SealedLog, OpenWalError> {
+    let (mut lost, mut first_listing): (Option<u64>, _) = (None, Some(listing));
     for _ in 0..LISTS_MAX {
-        let listing = list(requests, life).await?;
+        let listing = match first_listing.take() {
+            Some(listing) => listing,
+            None => list(requests, life).await?,
+        };
         if listing.is_collected {
             return Ok(SealedLog::collected(life));
         }

@@ -1,6 +1,5 @@
 //! A WAL in an object store that belongs to one server, without a coordinator: each open takes over what is there.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,16 +9,16 @@ use object_store::ObjectStore;
 use parking_lot::Mutex;
 use partita_rt::Clock;
 
-use super::listing::Listing;
 use super::logs::RemoteLogs;
-use super::object::Group;
+use super::records_by_range::RecordsByRange;
 use super::remote_wal::{Found, Shared};
 use super::segments::Segments;
-use super::{Life, Options, collector, fault, sealer};
-use crate::{OpenWalError, RangeId, Record, Resume, Wal, WalStorage};
+use super::{Life, Options, collector, sealer};
+use crate::{OpenWalError, Resume, Wal, WalStorage};
 
 /// The WAL of one server in an object store. Each open begins a new life, seals the logs of all earlier lives, and
-/// inherits their records. So of two servers that use the store at the same time, at least one is fenced.
+/// inherits their records. So of two servers that use the store at the same time, at least one is fenced. The earlier
+/// lives may be those of a cluster ([`super::SharedStorage`]).
 ///
 /// A fenced server stays fenced: it does not open the WAL again, which would fence the server that has taken over. A
 /// server whose requests failed for another reason does.
@@ -46,22 +45,6 @@ impl RemoteStorage {
         }
     }
 
-    /// Begins a life after all others. It is announced before the others are listed again: of two servers that open at
-    /// the same time, the one that lists later finds the other.
-    async fn begin(&self) -> Result<Life, OpenWalError> {
-        loop {
-            let logs = self.logs.list().await?;
-            let last = logs.last_key_value().map_or(0, |(life, _)| life.0);
-            let Some(next) = last.checked_add(1).map(Life) else {
-                let error = std::io::Error::other("the numbers of logs are used up");
-                return Err(error.into());
-            };
-            if self.logs.announce(next).await? {
-                return Ok(next);
-            }
-        }
-    }
-
     /// Fails if another process has sealed the newest log of this one.
     async fn check_fence(&self) -> Result<(), OpenWalError> {
         let own = *self.own.lock();
@@ -80,7 +63,9 @@ impl RemoteStorage {
 
     async fn open_wal(&self) -> Result<Arc<dyn Wal>, OpenWalError> {
         self.check_fence().await?;
-        let own = self.begin().await?;
+        // The life is announced before the others are listed again: of two servers that open at the same time, the one
+        // that lists later finds the other.
+        let own = self.logs.begin_next().await?;
         *self.own.lock() = Some(own);
         self.shared.has_ended.store(false, Ordering::Release);
         let mut others = self.logs.list().await?;
@@ -90,14 +75,19 @@ impl RemoteStorage {
             ..Found::default()
         };
         let mut segments = Segments::new(self.options, own, 0);
+        let mut records = RecordsByRange::default();
         let now = self.clock.now();
         for (life, listing) in others {
             if collector::is_expired(&listing, now) {
                 found.old.expired.push(life);
             }
-            self.inherit((own, life), &listing, &mut segments, &mut found)
-                .await?;
+            if !listing.is_collected {
+                self.inherit((own, life), &mut segments, &mut records)
+                    .await?;
+                found.old.inherited.push_back(life);
+            }
         }
+        found.records = records.into_newest_runs()?;
         let shared = Arc::clone(&self.shared);
         Ok(self.logs.wal(own, segments, found, shared))
     }
@@ -106,51 +96,21 @@ impl RemoteStorage {
     async fn inherit(
         &self,
         (own, life): (Life, Life),
-        listing: &Listing,
         segments: &mut Segments,
-        found: &mut Found,
+        records: &mut RecordsByRange,
     ) -> Result<(), OpenWalError> {
-        if listing.is_collected {
-            return Ok(());
-        }
         let note = format!("life {own}, the next life of the server");
         let sealed = self.logs.seal(life, &note).await?;
         let groups = self.logs.reader(life).read_groups(&sealed).await?;
-        if sealed.floor > 0 {
-            // Segments are released from the front: so all records of earlier logs were released before those of this
-            // one. They would seem to have gaps, because the objects that are missing here followed them.
-            found.records.clear();
-        }
         segments.continue_in(life, sealed.floor);
         for group in groups {
-            let records = group.records.iter();
-            let ids = records.map(|record| (record.header.range, record.header.wal_id));
+            let headers = group.records.iter().map(|record| record.header);
+            let ids = headers.map(|header| (header.range, header.wal_id));
             segments.add(group.bytes, ids);
-            add_records(&mut found.records, life, group)?;
+            records.add(life, group.records);
         }
-        found.old.inherited.push_back(life);
         Ok(())
     }
-}
-
-/// Adds the records of a group to those of their ranges, and checks that none is missing.
-fn add_records(
-    found: &mut BTreeMap<RangeId, VecDeque<Record>>,
-    life: Life,
-    group: Group,
-) -> Result<(), OpenWalError> {
-    for record in group.records {
-        let of_range = found.entry(record.header.range).or_default();
-        let expected = of_range.back().map(|last| last.header.wal_id.0 + 1);
-        if expected.is_some_and(|expected| expected != record.header.wal_id.0) {
-            return Err(fault::missing(
-                &life.path(group.header.number),
-                "records of a range are missing before it",
-            ));
-        }
-        of_range.push_back(record);
-    }
-    Ok(())
 }
 
 impl WalStorage for RemoteStorage {

@@ -29,7 +29,7 @@
 use super::{LocalHost, OpenRange, catch_up};
 use crate::error::ChangeRefused;
 use crate::host::{ChangeFailed, Leftover, NewRange, RangeChange};
-use crate::map::{MapRecord, ServingRecord, save_all_serving, save_and_confirm};
+use crate::map::{MapRecord, ServingRecord, save_all_serving, save_and_confirm, save_and_settle};
 use futures::future::join_all;
 use partita_engine::WriteError;
 use partita_range::{Follower, Range};
@@ -78,6 +78,10 @@ impl LocalHost {
         change: &RangeChange,
         decision: &MapRecord,
     ) -> Result<Duration, ChangeFailed> {
+        let Some(_busy) = self.begin(&change.old) else {
+            let why = "a range is being handed over".into();
+            return Err(rolled_back(ChangeRefused::Failed(why)));
+        };
         let old = change.old.iter().map(|id| self.served(*id));
         let old: Vec<Arc<Range>> = match old.collect() {
             Ok(old) => old,
@@ -187,9 +191,30 @@ impl LocalHost {
         };
         let frozen = timeout(TRANSIT_MAX, freezing).await;
         frozen.map_err(|_elapsed| transit_too_long())??;
-        let decided = save_and_confirm(&*self.parts.store, decision).await;
-        decided.map_err(ChangeRefused::failed)?;
+        self.decide(decision, opened).await?;
         Ok(began)
+    }
+
+    /// Step 8. In a cluster the manager, or the next one, may decide the change at the same time.
+    async fn decide(
+        &self,
+        decision: &MapRecord,
+        opened: &[OpenRange],
+    ) -> Result<(), ChangeRefused> {
+        if !self.parts.permission.is_valid() {
+            return Err(ChangeRefused::Failed(
+                "the lease of this server has ended".into(),
+            ));
+        }
+        let store = &*self.parts.store;
+        let decided = match self.parts.permission.is_shared() {
+            true => {
+                let new = opened.iter().map(|new| new.served.range.id());
+                save_and_settle(store, decision, &new.collect::<Vec<_>>()).await
+            }
+            false => save_and_confirm(store, decision).await,
+        };
+        decided.map_err(ChangeRefused::failed)
     }
 
     /// Makes the old ranges accept writes again.

@@ -2,28 +2,31 @@
 
 mod catch_up;
 mod change;
+mod ownership;
+mod permission;
 mod report;
 mod split_key;
 mod upkeep;
 
 #[cfg(any(test, feature = "test-world"))]
 pub(crate) use change::CREATE_MAX;
+pub use ownership::HandOverError;
+pub use permission::Permission;
 
-use super::ReportDetail;
-use super::{ChangeFailed, Host, HostReport, RangeAction, RangeChange, ReplacedReport};
-use crate::coordinator::{Assignment, Coordinator};
+use super::{ChangeFailed, Host, RangeAction, RangeChange, ReplacedReport};
+use crate::coordinator::Assignment;
 use crate::error::{ChangeRefused, HostError};
 use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec, Served};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use partita_engine::{ChangeError, EngineSet, FileUse, OpenError, PinId, Pinned};
+use partita_engine::{ChangeError, Engine, EngineSet, FileUse, OpenError, PinId, Pinned};
 use partita_range::{Range, RangeId, RowMemory};
 use partita_rt::Tasks;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
 /// Serves its assigned ranges, in this process.
@@ -39,6 +42,8 @@ pub struct LocalHost {
     replaced: Mutex<Vec<ReplacedReport>>,
     /// Notified when the database of a replaced range was closed.
     closed: Arc<Notify>,
+    /// Ranges that are being changed, taken over or handed over.
+    busy: Mutex<BTreeSet<RangeId>>,
 }
 
 /// The parts of a local host.
@@ -50,7 +55,10 @@ pub struct LocalHostParts {
     /// The store of the partition map, which decides changes.
     pub store: Arc<dyn MapStore>,
     /// Decides which ranges may be served here.
-    pub coordinator: Arc<dyn Coordinator>,
+    pub permission: Permission,
+    /// Called when a range was taken over, before its first request: rows of another process may have later times than
+    /// those of this one.
+    pub before_serving: Arc<dyn Fn(&RangeSpec) + Send + Sync>,
     /// Background tasks.
     pub tasks: Tasks,
 }
@@ -64,6 +72,19 @@ struct OpenRange {
     released: Released,
 }
 
+/// Ranges that are being changed, taken over or handed over.
+struct Busy<'h> {
+    host: &'h LocalHost,
+    ranges: Vec<RangeId>,
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut busy = self.host.busy.lock();
+        busy.retain(|range| !self.ranges.contains(range));
+    }
+}
+
 impl LocalHost {
     /// A host without ranges.
     #[must_use]
@@ -75,6 +96,7 @@ impl LocalHost {
             collected: Mutex::default(),
             replaced: Mutex::default(),
             closed: Arc::default(),
+            busy: Mutex::default(),
         }
     }
 
@@ -96,11 +118,31 @@ impl LocalHost {
         self.closed.notified().await;
     }
 
+    /// Marks ranges as being changed, taken over or handed over, until the guard is dropped. `None` if one of them is
+    /// already.
+    fn begin(&self, ranges: &[RangeId]) -> Option<Busy<'_>> {
+        let mut busy = self.busy.lock();
+        if ranges.iter().any(|range| busy.contains(range)) {
+            return None;
+        }
+        busy.extend(ranges);
+        let ranges = ranges.to_vec();
+        Some(Busy { host: self, ranges })
+    }
+
+    /// The ranges that this host serves, or is about to serve.
+    #[must_use]
+    pub fn holds(&self) -> Vec<RangeId> {
+        let ranges = self.map.ranges();
+        let served = ranges.iter().map(|served| served.range.id());
+        let mut holds: BTreeSet<RangeId> = served.collect();
+        holds.extend(self.busy.lock().iter());
+        holds.into_iter().collect()
+    }
+
     /// Finds a range that this host serves.
     fn range(&self, id: RangeId) -> Option<Arc<Range>> {
-        let ranges = self.map.ranges();
-        let served = ranges.iter().find(|served| served.range.id() == id)?;
-        Some(Arc::clone(&served.range))
+        Some(self.map.find(id)?.range)
     }
 
     fn served(&self, id: RangeId) -> Result<Arc<Range>, ChangeRefused> {
@@ -114,6 +156,19 @@ impl LocalHost {
         old: &[Arc<Range>],
     ) -> Result<OpenRange, OpenError> {
         let engine = self.parts.engines.open(spec.id).await?;
+        let replaced = old.iter().filter_map(|old| self.map.find(old.id()));
+        let tenure = replaced.map(|old| old.tenure).max().unwrap_or_default();
+        Ok(self.range_of(spec, engine, tenure, old))
+    }
+
+    /// A range over an open database.
+    fn range_of(
+        &self,
+        spec: &RangeSpec,
+        engine: Arc<dyn Engine>,
+        tenure: u64,
+        old: &[Arc<Range>],
+    ) -> OpenRange {
         let (alive, released) = oneshot::channel();
         let memory = Arc::clone(&self.parts.memory);
         let range = Range::new(spec.id, spec.bounds.clone(), engine, memory)
@@ -121,9 +176,10 @@ impl LocalHost {
             .with_drop_signal(alive);
         let served = Served {
             epoch: spec.epoch,
+            tenure,
             range: Arc::new(range),
         };
-        Ok(OpenRange { served, released })
+        OpenRange { served, released }
     }
 
     /// Replaces old ranges by new ranges in the map.
@@ -187,7 +243,9 @@ impl Host for LocalHost {
         }
         self.parts.engines.drop_unknown().await;
         for assignment in &assignments {
-            self.parts.coordinator.activate(assignment).await?;
+            if let Permission::Coordinator(coordinator) = &self.parts.permission {
+                coordinator.activate(assignment).await?;
+            }
         }
         self.serve(&[], opened);
         Ok(())
@@ -254,7 +312,7 @@ impl Host for LocalHost {
         self.parts.engines.drop_unknown().await;
     }
 
-    fn report(&self, now: Instant, detail: ReportDetail) -> HostReport {
-        self.close_windows(now, detail)
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        self.parts.engines.removable(ranges).await
     }
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 const REPLACED_MAX: usize = 128;
 
 impl LocalHost {
-    pub(super) fn close_windows(&self, now: Instant, detail: ReportDetail) -> HostReport {
+    pub(crate) fn close_windows(&self, now: Instant, detail: ReportDetail) -> HostReport {
         let ranges = self.map().ranges();
         HostReport {
             ranges: ranges

@@ -127,7 +127,7 @@ async fn write(wal: &WalAdapter, part: &mut GroupPart) {
     }
     let range = part.open.range;
     if let Err(error) = wal.write(range, &part.database.db, merged).await {
-        tracing::error!(%error, %range, "a commit failed; reopening all databases");
+        tracing::error!(%error, %range, "a commit failed; closing all databases");
         part.failed = true;
     }
     part.database.space.count_deletes(deletes);

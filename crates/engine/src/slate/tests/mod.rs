@@ -7,6 +7,7 @@ mod log_length;
 mod memory_home;
 mod remote_home;
 mod shared_sizes;
+mod shared_store;
 mod stored_bytes;
 mod stored_files;
 mod stored_manifest;

@@ -26,6 +26,8 @@ pub(super) struct RangeInit {
     pub(super) range: RangeId,
     /// Whether this process has already opened or cloned the range's database.
     pub(super) is_known: bool,
+    /// The records of a range that is taken over from another process; `None` for those that the WAL has recovered.
+    pub(super) taken_over: Option<VecDeque<Record>>,
     /// Notes what the replay reads.
     pub(super) notes: ReplayNotes,
 }
@@ -58,15 +60,15 @@ impl ReplayNotes {
 impl RangeInit {
     /// The records that are not in the store's files, checked to have no gap.
     fn unflushed(&self, flushed: WalId) -> Result<VecDeque<Record>, WalError> {
-        let mut records = self.wal.take_recovered(self.range);
+        let mut records = match &self.taken_over {
+            Some(records) => records.clone(),
+            None => self.wal.take_recovered(self.range),
+        };
         records.retain(|record| record.header.wal_id > flushed);
         let mut last = flushed;
         for record in &records {
             if record.header.wal_id.0 != last.0 + 1 {
-                return Err(data_error(
-                    "records are missing: neither the WAL nor the store's files have them; restore log/ and store/ from \
-                     one copy of this data directory, or restore a backup",
-                ));
+                return Err(data_error(self.missing()));
             }
             last = record.header.wal_id;
         }
@@ -81,6 +83,17 @@ impl RangeInit {
         }
         Ok(records)
     }
+
+    /// What is wrong if a record is missing.
+    fn missing(&self) -> &'static str {
+        if self.taken_over.is_some() {
+            "records are missing: neither the files of the range nor the logs from which it is taken over have them; \
+             restore a backup"
+        } else {
+            "records are missing: neither the WAL nor the store's files have them; restore log/ and store/ from one \
+             copy of this data directory, or restore a backup"
+        }
+    }
 }
 
 #[async_trait]
@@ -90,7 +103,7 @@ impl WriterInit for RangeInit {
         manifest: &mut WriterManifest,
     ) -> Result<WriterInitResult, WalError> {
         // The WAL is created before the databases. If the WAL is new but the database is not, the WAL was lost, and
-        // rows with it.
+        // rows with it. The log of a process of a cluster does not count as new.
         if self.wal.is_new() && !self.is_known && manifest.epoch() > 1 {
             return Err(data_error(
                 "the WAL is missing: the folder log/ is empty, and may have held acknowledged writes; restore it from a \

@@ -12,11 +12,11 @@ mod init;
 mod rows;
 mod writer;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_wal::{RecordSize, Resume, RoomError, Wal, WalId};
+use partita_wal::{Record, RecordSize, Resume, RoomError, Wal, WalId};
 use slatedb::config::WriteOptions;
 use slatedb::wal::WriterInit;
 use slatedb::{Db, WriteBatch};
@@ -56,11 +56,13 @@ impl WalAdapter {
     }
 
     /// The parts that let the database of `range` write to this WAL and replay its records. `is_known`: the range was
-    /// opened or cloned in this process. The replay notes its rows in `notes`.
+    /// opened or cloned in this process. `taken_over`: the records of a range that is taken over from another process. The
+    /// replay notes its rows in `notes`.
     pub(super) fn writer_init(
         &self,
         range: RangeId,
         is_known: bool,
+        taken_over: Option<VecDeque<Record>>,
         notes: ReplayNotes,
     ) -> Box<dyn WriterInit> {
         Box::new(RangeInit {
@@ -68,6 +70,7 @@ impl WalAdapter {
             barrier: Arc::clone(&self.barrier),
             range,
             is_known,
+            taken_over,
             notes,
         })
     }

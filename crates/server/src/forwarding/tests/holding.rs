@@ -11,7 +11,7 @@ use partita_peer::forward::{Access, ForwardedRequest, Grant, RangeId, Scheme, Se
 use partita_peer::policy::{HELD_BYTES_MAX, HELD_REQUESTS_MAX, Kind};
 use partita_rt::SystemClock;
 
-use crate::forwarding::{Membership, NotForwarded, Outgoing, Owner, Place, Routing, RoutingKey};
+use crate::forwarding::{LifeGate, Membership, NotForwarded, Outgoing, Owner, Place, Routing};
 use crate::metrics::{ForwardOutcome, Metrics};
 
 /// A map without an owner, which never changes.
@@ -19,16 +19,17 @@ use crate::metrics::{ForwardOutcome, Metrics};
 struct Unserved;
 
 impl Routing for Unserved {
-    fn place(&self, _: &RoutingKey<'_>) -> Place {
+    fn place(&self, _: &[u8]) -> Place {
         Place {
             range: Some(RangeId(1)),
             tenure: Tenure(1),
             owner: Owner::Unserved,
+            end: None,
         }
     }
 
-    fn newest(&self, _: RangeId) -> Tenure {
-        Tenure(1)
+    fn newest(&self, _: RangeId) -> (Tenure, bool) {
+        (Tenure(1), false)
     }
 
     fn has_map(&self) -> bool {
@@ -44,17 +45,14 @@ fn member() -> (Membership, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::default());
     let counted = Arc::clone(&metrics);
     let clock = Arc::new(SystemClock);
-    (Membership::new(Arc::new(Unserved), counted, clock), metrics)
+    let gate = Arc::new(LifeGate::default());
+    let member = Membership::new(Arc::new(Unserved), gate, counted, clock);
+    (member, metrics)
 }
 
 fn outgoing(body: Bytes) -> Outgoing<'static> {
     Outgoing {
-        key: RoutingKey {
-            service: ServiceId::Table,
-            account: "a",
-            container: None,
-            entity: None,
-        },
+        key: Bytes::new(),
         kind: Kind::Write,
         class: Class::Small,
         request: ForwardedRequest {

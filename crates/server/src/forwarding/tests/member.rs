@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use partita_cluster::LocalCoordinator;
+use partita_cluster::{LocalHost, MapRecord};
 use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{Address, ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::{MachineNetwork, Network};
@@ -14,9 +14,8 @@ use tokio::sync::watch;
 
 use crate::config::tests::from_flags;
 use crate::environment::Environment;
-use crate::forwarding::{AnswerGate, Owner, Place, Routing, RoutingKey};
+use crate::forwarding::{AnswerGate, Owner, Place, Routing};
 use crate::metrics::ForwardOutcome;
-use crate::serve::Services;
 use crate::{MemberParts, Server};
 
 pub(super) const RANGE: RangeId = RangeId(1);
@@ -56,7 +55,7 @@ struct MapRouting {
 }
 
 impl Routing for MapRouting {
-    fn place(&self, _: &RoutingKey<'_>) -> Place {
+    fn place(&self, _: &[u8]) -> Place {
         let entry = self.map.0.borrow().clone();
         let owner = match entry.owner {
             None => Owner::Unserved,
@@ -67,11 +66,15 @@ impl Routing for MapRouting {
             range: Some(RANGE),
             tenure: Tenure(entry.tenure),
             owner,
+            end: None,
         }
     }
 
-    fn newest(&self, _: RangeId) -> Tenure {
-        Tenure(self.map.0.borrow().tenure)
+    fn newest(&self, _: RangeId) -> (Tenure, bool) {
+        let entry = self.map.0.borrow();
+        let owner = entry.owner.as_ref();
+        let is_own = owner.is_some_and(|(name, _)| *name == self.name);
+        (Tenure(entry.tenure), is_own)
     }
 
     fn has_map(&self) -> bool {
@@ -165,8 +168,13 @@ impl Member {
             name: name.clone(),
             peers,
         };
+        let gate = Arc::new(TestGate {
+            lease: watch::Sender::new(Lease::Valid),
+            waited: watch::Sender::default(),
+        });
         let parts = MemberParts {
             routing: Arc::new(routing),
+            gate: Arc::clone(&gate) as Arc<dyn AnswerGate>,
             acceptor,
             listener,
         };
@@ -178,42 +186,30 @@ impl Member {
         let started = Server::start_member(Environment::default(), from_flags(&flags), parts);
         Self {
             server: started.await.unwrap(),
-            gate: Arc::new(TestGate {
-                lease: watch::Sender::new(Lease::Valid),
-                waited: watch::Sender::default(),
-            }),
+            gate,
             name,
             address,
             links,
         }
     }
 
-    /// Opens the store and serves it. The map does not know it yet.
+    /// Takes over the only range. The map does not know it yet.
     pub(super) async fn host(&self, tenure: u64) {
-        let services = self
-            .server
-            .open_store(Arc::new(LocalCoordinator::default()))
-            .await
-            .unwrap();
-        self.serve(services, tenure);
+        let spec = MapRecord::first().specs().next().unwrap();
+        let activation = async { Ok(tenure) };
+        let taken_over = self.ranges().take_over(&spec, &[], activation).await;
+        taken_over.unwrap();
     }
 
-    /// Serves an open store.
-    pub(super) fn serve(&self, services: Services, tenure: u64) {
-        let gate = Arc::clone(&self.gate);
-        self.server.host(services, RANGE, Tenure(tenure), gate);
+    /// Hands the range over. Its rows stay here, so that it can be taken over again, as another server would that has the
+    /// same store.
+    pub(super) async fn pause(&self) {
+        let range = partita_range::RangeId(RANGE.0);
+        self.ranges().hand_over(range).await.unwrap();
     }
 
-    /// Serves nothing from now on. The store stays open, so that it can be served again, as another server would after
-    /// it has opened the same store.
-    pub(super) fn pause(&self) -> Services {
-        let hosting = self.server.membership().unwrap().hosting();
-        let hosted = hosting.current().unwrap();
-        hosting.stop();
-        Services {
-            tables: Arc::clone(&hosted.tables),
-            queues: Arc::clone(&hosted.queues),
-        }
+    fn ranges(&self) -> &LocalHost {
+        self.server.status().cluster().unwrap().local_host()
     }
 
     pub(super) fn tables(&self) -> SocketAddr {

@@ -18,11 +18,11 @@ async fn held_requests_are_answered_after_a_move() {
         assert_eq!(put_row(new.tables(), r#"{"A":1}"#).await, 204);
     }
     map.set_unserved(3);
-    old.server.give_up().await;
+    old.pause().await;
     // It forwards requests, so it is alive and ready.
     let health = old.server.status();
     assert!(health.serves() && !health.is_dead());
-    let services = new.pause();
+    new.pause().await;
     let mut asked = Vec::new();
     for address in [old.tables(), new.tables()] {
         for row in 0..10 {
@@ -34,7 +34,7 @@ async fn held_requests_are_answered_after_a_move() {
     }
     old.until_held(10).await;
     new.until_held(10).await;
-    new.serve(services, 4);
+    new.host(4).await;
     map.set_owner(4, &new);
     for asked in asked {
         assert_eq!(asked.await.unwrap(), 204);

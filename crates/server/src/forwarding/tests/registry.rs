@@ -5,19 +5,16 @@ use std::time::{Duration, SystemTime};
 
 use partita_coordinator::registry::{LeaseId, Operation, Outcome, Registry, Transaction};
 use partita_coordinator::{MemoryRegistry, Revision, Routes};
-use partita_peer::forward::{RangeId, ServiceId, Tenure};
+use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::MachineNetwork;
 use partita_rt::{ManualClock, Tasks};
 
-use crate::forwarding::{Owner, RegistryRouting, Routing, RoutingKey, STORE};
+use crate::forwarding::{Owner, RegistryRouting, Routing};
 
-const KEY: RoutingKey<'static> = RoutingKey {
-    service: ServiceId::Queue,
-    account: "account",
-    container: Some("jobs"),
-    entity: None,
-};
+const RANGE: RangeId = RangeId(7);
+
+const KEY: &[u8] = b"k";
 
 struct World {
     registry: Arc<MemoryRegistry>,
@@ -75,12 +72,6 @@ impl World {
         lease
     }
 
-    /// Writes the key of the manager, which ends with its lease.
-    async fn elect(&self, name: &str, life: LeaseId) -> Revision {
-        let value = format!(r#"{{"format":1,"name":"{name}","life":"{:016x}"}}"#, life.0);
-        self.put("manager", value, Some(life)).await
-    }
-
     /// Writes the key of the only range.
     async fn assign(&self, state: &str, name: &str, life: LeaseId) -> Revision {
         let value = format!(
@@ -92,26 +83,24 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_store_is_at_the_manager_that_serves_all_ranges() {
+async fn a_key_is_at_the_living_server_that_serves_its_range() {
     let tasks = Tasks::new();
     let world = World::new(&tasks);
-    let place = || world.routing.place(&KEY);
+    let place = || world.routing.place(KEY);
     assert!(matches!(place().owner, Owner::Unserved));
+
     let here = world.join("a", "10.0.0.1:10011").await;
     let there = world.join("b", "10.0.0.2:10011").await;
     assert!(world.routing.has_map());
-
-    let term = world.elect("b", there).await;
+    let assigned = world.assign("opening", "b", there).await;
     assert!(matches!(place().owner, Owner::Unserved));
     assert_eq!(
         (place().range, place().tenure),
-        (Some(STORE), Tenure(term.0))
+        (Some(RANGE), Tenure(assigned.0))
     );
-    world.assign("opening", "b", there).await;
-    assert!(matches!(place().owner, Owner::Unserved));
 
     let changed = world.routing.changed();
-    world.assign("serving", "b", there).await;
+    let served = world.assign("serving", "b", there).await;
     changed.await;
     match place().owner {
         Owner::There(peer) => {
@@ -120,21 +109,17 @@ async fn the_store_is_at_the_manager_that_serves_all_ranges() {
         }
         other => panic!("{other:?}"),
     }
-    // Later changes do not begin another tenure.
-    assert_eq!(place().tenure, Tenure(term.0));
-    assert_eq!(world.routing.newest(STORE), Tenure(term.0));
-    assert_eq!(world.routing.newest(RangeId(8)), Tenure(0));
-
-    // The key of the range remains when the lease of the manager ends.
+    assert_eq!(world.routing.newest(RANGE), (Tenure(served.0), false));
+    assert_eq!(world.routing.newest(RangeId(8)), (Tenure(0), false));
+    // The key of the range remains when the lease of its server ends.
     let changed = world.routing.changed();
     world.registry.revoke(there).await.unwrap();
     changed.await;
     assert!(matches!(place().owner, Owner::Unserved));
 
-    world.elect("a", here).await;
-    assert!(matches!(place().owner, Owner::Unserved));
-    world.assign("serving", "a", here).await;
+    let served = world.assign("serving", "a", here).await;
     assert!(matches!(place().owner, Owner::Here));
+    assert_eq!(world.routing.newest(RANGE), (Tenure(served.0), true));
     // The range of another life of this server.
     world.assign("serving", "a", there).await;
     assert!(matches!(place().owner, Owner::Unserved));
@@ -145,7 +130,6 @@ async fn a_server_without_an_address_is_not_asked() {
     let tasks = Tasks::new();
     let world = World::new(&tasks);
     let there = world.join("b", "nowhere").await;
-    world.elect("b", there).await;
     world.assign("serving", "b", there).await;
-    assert!(matches!(world.routing.place(&KEY).owner, Owner::Unserved));
+    assert!(matches!(world.routing.place(KEY).owner, Owner::Unserved));
 }

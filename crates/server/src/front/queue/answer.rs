@@ -5,13 +5,13 @@ use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::call::{AuthorizedRequest, Call};
 use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message, preflight};
-use crate::forwarding::RoutingKey;
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::{StatusCode, header};
 use partita_model::{AccountName, ServiceProperties};
 use partita_peer::forward::ServiceId;
+use partita_queue::{Error, Service};
 use partita_rt::Shutdown;
 use partita_service::Account;
 use partita_wire::queue::{
@@ -130,20 +130,39 @@ impl<'r> Exchange<'r> for Call<'r> {
         request.body = body;
     }
 
+    fn account<'a>(request: &'a AuthorizedRequest<'r>) -> &'a str
+    where
+        'r: 'a,
+    {
+        request.account.name.as_str()
+    }
+
     fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
         &request.body
     }
 
-    fn routing_key<'k>(request: &'k AuthorizedRequest<'r>) -> RoutingKey<'k>
-    where
-        'r: 'k,
-    {
-        RoutingKey {
-            service: Self::SERVICE_ID,
-            account: request.account.name.as_str(),
-            container: request.resource.queue(),
-            entity: None,
+    async fn place(&self, request: &AuthorizedRequest<'r>) -> Result<Bytes, Refused> {
+        let is_on_messages = matches!(
+            request.operation,
+            Operation::PutMessage
+                | Operation::GetMessages
+                | Operation::PeekMessages
+                | Operation::UpdateMessage
+                | Operation::DeleteMessage
+        );
+        let queue = request.queue.as_ref().filter(|_| is_on_messages);
+        let Some(queue) = queue else {
+            return Ok(Service::place_of_catalog());
+        };
+        match self.service()?.queue(&request.account.name, queue).await {
+            Ok(queue) => Ok(Service::place_of_messages(&queue)),
+            Err(Error::QueueNotFound) => Ok(Service::place_of_catalog()),
+            Err(error) => Err(error.into()),
         }
+    }
+
+    fn place_of_catalog() -> Bytes {
+        Service::place_of_catalog()
     }
 
     fn is_bulk(request: &AuthorizedRequest<'r>) -> bool {

@@ -7,7 +7,6 @@ use super::authenticate;
 use super::call::{AuthorizedRequest, Call};
 use super::headers::{PREFER, X_HTTP_METHOD};
 use super::{Outcome, Refused, TableFront, preflight};
-use crate::forwarding::RoutingKey;
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
@@ -15,6 +14,7 @@ use hyper::header;
 use partita_model::{AccountName, ServiceProperties};
 use partita_peer::forward::ServiceId;
 use partita_service::Account;
+use partita_table::Service;
 use partita_wire::table::{
     Access, MetadataLevel, Operation, Prefer, Resource, TableSas, check_content_type,
     tunnelled_method,
@@ -147,20 +147,23 @@ impl<'r> Exchange<'r> for Call<'r> {
         request.body = body;
     }
 
+    fn account<'a>(request: &'a AuthorizedRequest<'r>) -> &'a str
+    where
+        'r: 'a,
+    {
+        request.account.name.as_str()
+    }
+
     fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
         &request.body
     }
 
-    fn routing_key<'k>(request: &'k AuthorizedRequest<'r>) -> RoutingKey<'k>
-    where
-        'r: 'k,
-    {
-        RoutingKey {
-            service: Self::SERVICE_ID,
-            account: request.account.name.as_str(),
-            container: request.resource.table(),
-            entity: request.resource.keys(),
-        }
+    async fn place(&self, request: &AuthorizedRequest<'r>) -> Result<Bytes, Refused> {
+        super::place::of_request(self, request).await
+    }
+
+    fn place_of_catalog() -> Bytes {
+        Service::place_of_catalog()
     }
 
     fn is_bulk(request: &AuthorizedRequest<'r>) -> bool {

@@ -4,6 +4,7 @@
 //! inside; a fault of the server is the answer to the whole request.
 
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY};
+use super::place::of_operation;
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply};
 use super::{changes, find_table, get_entity, query_entities};
 use bytes::Bytes;
@@ -37,6 +38,24 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         let part = batch.parts.get(failed).unwrap_or(&unknown);
         write_fault(call, new_change_set(1), part, fault)
     })
+}
+
+/// The key of the first operation, whose server executes the batch. `None` for a batch that is refused.
+pub(super) async fn place(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Option<Bytes>, Refused> {
+    let content_type = call.head.header(&header::CONTENT_TYPE).unwrap_or_default();
+    let Ok(batch) = read_batch(content_type, &request.body) else {
+        return Ok(None);
+    };
+    let Some(part) = batch.parts.first() else {
+        return Ok(None);
+    };
+    match inner_request(request, part) {
+        Ok(first) => of_operation(call, &first, first.operation, part.body).await,
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether the error is a failure of the server, not a fault of the request. A failure of the server is the status of
@@ -253,19 +272,13 @@ async fn query(call: &Call<'_>, request: &AuthorizedRequest<'_>, part: &Part<'_>
     Ok(reply)
 }
 
-async fn run_query(
-    call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-    part: &Part<'_>,
-) -> Result<(Reply, MetadataLevel), Refused> {
+/// An operation as a request of its own, without its body.
+fn inner_request<'a>(
+    request: &AuthorizedRequest<'a>,
+    part: &Part<'a>,
+) -> Result<AuthorizedRequest<'a>, Failure> {
     let (target, resource, operation) = read_target(request, part)?;
-    request.access.check(operation, resource.table())?;
-    let level = read_level(part, &target)?;
-    let call = Call {
-        level,
-        ..call.clone()
-    };
-    let request = AuthorizedRequest {
+    Ok(AuthorizedRequest {
         target,
         account: request.account,
         access: request.access.clone(),
@@ -273,7 +286,23 @@ async fn run_query(
         operation,
         if_match: part.if_match,
         body: Bytes::new(),
+    })
+}
+
+async fn run_query(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+    part: &Part<'_>,
+) -> Result<(Reply, MetadataLevel), Refused> {
+    let inner = inner_request(request, part)?;
+    let (access, operation) = (&request.access, inner.operation);
+    access.check(operation, inner.resource.table())?;
+    let level = read_level(part, &inner.target)?;
+    let call = Call {
+        level,
+        ..call.clone()
     };
+    let request = inner;
     let reply = match operation {
         Operation::GetEntity => get_entity::run(&call, &request).await?,
         Operation::QueryEntities => query_entities::run(&call, &request).await?,

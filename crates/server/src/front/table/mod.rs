@@ -15,6 +15,7 @@ mod get_entity;
 mod get_table;
 mod headers;
 mod insert_entity;
+mod place;
 mod preflight;
 mod query_entities;
 mod query_tables;

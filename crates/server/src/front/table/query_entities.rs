@@ -2,33 +2,78 @@
 
 use super::super::answer_body::{AnswerBody, BodyWriter};
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
+use super::place::none_of_missing;
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, explain, find_table, page_options};
+use bytes::Bytes;
 use hyper::StatusCode;
-use partita_table::{Error, Page, Query, RowData, Table};
+use partita_model::{EntityPosition, Filter};
+use partita_table::{Error, Page, Query, RowData, Service, Table};
+use partita_wire::Failure;
 use partita_wire::table::{EntityWriter, Select, read_entity_token, write_entity_token};
 
 /// Estimated bytes of JSON of a row in addition to the stored bytes.
 const ROW_BYTES: usize = 256;
 
-pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
-    let query = request.target.query;
-    let (filter, top) = page_options(query)?;
-    let select = query.get("$select")?;
-    let select = select.as_deref().map(Select::parse).transpose()?;
-    let from = read_entity_token(
-        query.get("NextPartitionKey")?.as_deref(),
-        query.get("NextRowKey")?.as_deref(),
-    )?;
-    let table = find_table(call, request, request.table()).await?;
-    let query = Query {
-        filter: filter.as_ref(),
-        top,
-        from: from.as_ref(),
-        allowed: request.access.range(),
-        row_bytes_more: select.as_ref().map_or(0, Select::null_bytes),
+/// The options of a query.
+struct Options {
+    filter: Option<Filter>,
+    top: usize,
+    select: Option<Select>,
+    from: Option<EntityPosition>,
+}
+
+impl Options {
+    fn read(request: &AuthorizedRequest<'_>) -> Result<Self, Failure> {
+        let query = request.target.query;
+        let (filter, top) = page_options(query)?;
+        let select = query.get("$select")?;
+        let select = select.as_deref().map(Select::parse).transpose()?;
+        let from = read_entity_token(
+            query.get("NextPartitionKey")?.as_deref(),
+            query.get("NextRowKey")?.as_deref(),
+        )?;
+        Ok(Self {
+            filter,
+            top,
+            select,
+            from,
+        })
+    }
+
+    fn query<'a>(&'a self, request: &'a AuthorizedRequest<'_>) -> Query<'a> {
+        Query {
+            filter: self.filter.as_ref(),
+            top: self.top,
+            from: self.from.as_ref(),
+            allowed: request.access.range(),
+            row_bytes_more: self.select.as_ref().map_or(0, Select::null_bytes),
+        }
+    }
+}
+
+/// The first key that the page reads; `None` if the query is refused.
+pub(super) async fn place(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Option<Bytes>, Refused> {
+    let Ok(options) = Options::read(request) else {
+        return Ok(None);
     };
+    match find_table(call, request, request.table()).await {
+        Ok(table) => Ok(Some(Service::place_of_query(
+            &table,
+            &options.query(request),
+        ))),
+        Err(refused) => none_of_missing(refused),
+    }
+}
+
+pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
+    let options = Options::read(request)?;
+    let table = find_table(call, request, request.table()).await?;
+    let (query, select) = (options.query(request), options.select.as_ref());
     let page = call.service()?.query_entities(&table, query).await?;
-    let body = write_page(call, request, &table, &page, select.as_ref())?;
+    let body = write_page(call, request, &table, &page, select)?;
     let mut reply = Reply::uncached(StatusCode::OK).pieces(call.level.content_type(), body);
     reply.entities = page.rows.len() as u64;
     if explain::is_requested(call) {

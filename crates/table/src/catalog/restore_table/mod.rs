@@ -8,6 +8,9 @@
 //!
 //! A step is retried if the storage is busy, because a failure would waste all rows written so far. A kill leaves a
 //! dropped table, whose rows the sweep removes. The sweep skips the tables that this process is restoring.
+//!
+//! A restore runs where the catalog is served, and fails if another server takes over the catalog: its sweep does not
+//! know the restore. The rows may be on any server.
 
 use super::name_key;
 use super::record::TableRecord;
@@ -18,7 +21,7 @@ use partita_engine::{Batch, Rows};
 use partita_model::{
     AccountName, DateTime, KeyKind, KeyReader, TableId, TableName, TableSpace, restamped,
 };
-use partita_service::{CHUNK_BYTES, CHUNK_ROWS, decode_record, encode_record};
+use partita_service::{Busy, CHUNK_BYTES, CHUNK_ROWS, catalog_start, decode_record, encode_record};
 use partita_snapshot::{SnapshotReader, SnapshotScan};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -109,15 +112,15 @@ impl Service {
             return Err(Error::TableAlreadyExists);
         }
         let id = TableId(partita_rt::random::u64());
-        let _restoring = Restoring::begin(self, id);
+        let restoring = Restoring::begin(self, id);
         let dropped = self.dropped_row(account, id, into.as_str());
-        self.write(vec![dropped.clone()]).await?;
+        self.write(std::slice::from_ref(&dropped)).await?;
 
         let from = TableSpace::new(account.as_str(), TableId(record.id));
         let to = TableSpace::new(account.as_str(), id);
         let rows = SnapshotRows::new(snapshot, &from);
         let copy = Copy { from, to, expiry };
-        let restored = self.copy_rows(rows, &copy, note).await?;
+        let restored = restoring.copy_rows(rows, &copy, note).await?;
 
         let record = TableRecord {
             id: id.0,
@@ -127,81 +130,26 @@ impl Service {
         };
         let table = (key, encode_record(&record));
         let mut patience = Patience::default();
-        while let Err(error) = self.publish(&table, &dropped).await {
+        while let Err(error) = restoring.publish(&table, &dropped).await {
+            restoring.check()?;
             patience.bear(error).await?;
         }
         Ok(restored)
     }
 
-    /// Replaces the dropped record by the record of the complete table.
-    async fn publish(&self, table: &(Bytes, Bytes), dropped: &(Bytes, Bytes)) -> Result<(), Error> {
-        let locked = self.lock(&[table.0.clone(), dropped.0.clone()]).await?;
-        if locked.read(&dropped.0).await?.as_ref() != Some(&dropped.1) {
-            // An earlier attempt with an unknown outcome published the table, and a client may have renamed or dropped
-            // it after that.
-            return Ok(());
-        }
-        if locked.read(&table.0).await?.is_some() {
-            return Err(Error::TableAlreadyExists);
-        }
-        let mut batch = Batch::with_capacity(2);
-        batch.put(table.0.clone(), table.1.clone());
-        batch.delete(dropped.0.clone());
-        Ok(locked.commit(batch).await?)
-    }
-
-    async fn copy_rows(
-        &self,
-        mut rows: SnapshotRows<'_>,
-        copy: &Copy,
-        note: &(dyn Fn(Restored) + Sync),
-    ) -> Result<Restored, Error> {
-        let mut restored = Restored::default();
-        loop {
-            let rows = rows.next().await?;
-            if rows.is_empty() {
-                return Ok(restored);
-            }
-            // One Timestamp for all these rows, as in a transaction: different entities may have the same one.
-            let now = self.timestamps().next();
-            let mut copied = Vec::with_capacity(rows.len());
-            for (key, row) in rows {
-                if !copy.expiry.has(&row)? {
-                    copied.push((copy.key(&key), restamped(&row, now)?));
-                }
-            }
-            restored.rows += copied.len() as u64;
-            let bytes = copied.iter().map(|(key, row)| key.len() + row.len());
-            restored.bytes += bytes.sum::<usize>() as u64;
-            self.write(copied).await?;
-            note(restored);
-        }
-    }
-
     /// Writes rows in key order, with one commit for each range. Retries failed commits.
-    async fn write(&self, rows: Vec<(Bytes, Bytes)>) -> Result<(), Error> {
-        let (mut rest, mut patience) = (rows.as_slice(), Patience::default());
-        while let Some((first, _)) = rest.first() {
-            let route = self.route(first)?;
-            let count = rest.partition_point(|(key, _)| route.range.bounds().contains(key));
-            drop(route);
-            let (here, later) = rest.split_at(count);
-            match self.write_here(here).await {
-                Ok(()) => (rest, patience) = (later, Patience::default()),
-                Err(error) => patience.bear(error).await?,
+    async fn write(&self, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
+        let (mut rest, mut patience) = (rows, Patience::default());
+        while !rest.is_empty() {
+            match self.storage().put_first(rest).await {
+                Ok(count) => {
+                    rest = rest.get(count..).unwrap_or_default();
+                    patience = Patience::default();
+                }
+                Err(error) => patience.bear(error.into()).await?,
             }
         }
         Ok(())
-    }
-
-    async fn write_here(&self, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
-        let keys: Vec<Bytes> = rows.iter().map(|(key, _)| key.clone()).collect();
-        let locked = self.lock(&keys).await?;
-        let mut batch = Batch::with_capacity(rows.len());
-        for (key, row) in rows {
-            batch.put(key.clone(), row.clone());
-        }
-        Ok(locked.commit(batch).await?)
     }
 }
 
@@ -282,12 +230,78 @@ impl Copy {
 struct Restoring<'s> {
     service: &'s Service,
     id: TableId,
+    /// See [`partita_service::Storage::catalog_arrivals`].
+    arrivals: u64,
 }
 
 impl<'s> Restoring<'s> {
     fn begin(service: &'s Service, id: TableId) -> Self {
         service.dropped.hold(id.0);
-        Self { service, id }
+        Self {
+            service,
+            id,
+            arrivals: service.storage().catalog_arrivals(),
+        }
+    }
+
+    /// Fails if the catalog was at another server since the restore began.
+    fn check(&self) -> Result<(), Error> {
+        let storage = self.service.storage();
+        let is_here = storage.is_here(&catalog_start());
+        if storage.has_far_rows() && !(is_here && storage.catalog_arrivals() == self.arrivals) {
+            return Err(Busy::in_transit("the catalog moved to another server").into());
+        }
+        Ok(())
+    }
+
+    /// Replaces the dropped record by the record of the complete table.
+    async fn publish(&self, table: &(Bytes, Bytes), dropped: &(Bytes, Bytes)) -> Result<(), Error> {
+        let locked = self
+            .service
+            .lock(&[table.0.clone(), dropped.0.clone()])
+            .await?;
+        self.check()?;
+        if locked.read(&dropped.0).await?.as_ref() != Some(&dropped.1) {
+            // An earlier attempt with an unknown outcome published the table, and a client may have renamed or dropped
+            // it after that.
+            return Ok(());
+        }
+        if locked.read(&table.0).await?.is_some() {
+            return Err(Error::TableAlreadyExists);
+        }
+        let mut batch = Batch::with_capacity(2);
+        batch.put(table.0.clone(), table.1.clone());
+        batch.delete(dropped.0.clone());
+        Ok(locked.commit(batch).await?)
+    }
+
+    async fn copy_rows(
+        &self,
+        mut rows: SnapshotRows<'_>,
+        copy: &Copy,
+        note: &(dyn Fn(Restored) + Sync),
+    ) -> Result<Restored, Error> {
+        let mut restored = Restored::default();
+        loop {
+            let rows = rows.next().await?;
+            if rows.is_empty() {
+                return Ok(restored);
+            }
+            // One Timestamp for all these rows, as in a transaction: different entities may have the same one.
+            let now = self.service.timestamps().next();
+            let mut copied = Vec::with_capacity(rows.len());
+            for (key, row) in rows {
+                if !copy.expiry.has(&row)? {
+                    copied.push((copy.key(&key), restamped(&row, now)?));
+                }
+            }
+            restored.rows += copied.len() as u64;
+            let bytes = copied.iter().map(|(key, row)| key.len() + row.len());
+            restored.bytes += bytes.sum::<usize>() as u64;
+            self.service.write(&copied).await?;
+            self.check()?;
+            note(restored);
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Change, ChangeKind, Condition, ServiceSettings, Table, TargetSettings};
 use object_store::memory::InMemory;
 use parking_lot::Mutex;
-use partita_cluster::{Cluster, ClusterParts, LocalCoordinator, ObjectMapStore};
+use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
 use partita_engine::memory::{Fault, MemoryEngineSet};
 use partita_engine::{KeyRange, ReadError, ScanHint};
 use partita_model::{ETag, Guid, Properties, PropertiesBuilder, SignedIdentifier, ValueRef};
@@ -31,7 +31,6 @@ impl World {
             memory: Arc::default(),
             map: Arc::new(ObjectMapStore::new(objects)),
             pins: Arc::new(SnapshotPins::new(records.clone())),
-            coordinator: Arc::new(LocalCoordinator::default()),
             clock: Arc::new(SystemClock),
             tasks: Tasks::new(),
         };

@@ -12,6 +12,7 @@ fn service_by(clock: &ManualClock) -> Service {
     let (bounds, engine) = (Bounds::all(), Arc::new(MemoryEngine::new()));
     let range = Range::new(RangeId(1), bounds, engine, Arc::default());
     let served = Served {
+        tenure: 0,
         epoch: Epoch(1),
         range: Arc::new(range),
     };

@@ -31,6 +31,7 @@ fn map_split_at(mut starts: Vec<bytes::Bytes>) -> PartitionMap {
         let (bounds, engine) = (Bounds { start, end }, Arc::new(MemoryEngine::new()));
         let range = Range::new(RangeId(id), bounds, engine, Arc::default());
         Served {
+            tenure: 0,
             epoch: Epoch(1),
             range: Arc::new(range),
         }

@@ -21,6 +21,7 @@ async fn world(settings: TargetSettings) -> World {
         Arc::default(),
     );
     let served = Served {
+        tenure: 0,
         epoch: Epoch(1),
         range: Arc::new(range),
     };

@@ -1,0 +1,264 @@
+//! The coordinator of the elected manager of a cluster, which assigns ranges to servers.
+
+use super::shapes::{self, replacements};
+use super::{Assignment, Coordinator, CoordinatorError};
+use crate::manager::{Hosts, Placement};
+use crate::map::{MapRecord, RangeSpec};
+use async_trait::async_trait;
+use partita_coordinator::{
+    self as registry, ASSIGN_MAX, LogNumber, Member, OwnershipError, RegistryError, Seen, Table,
+    Term, TermError,
+};
+use partita_engine::EngineSet;
+use partita_range::RangeId;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// The pause after the registry failed.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Assigns ranges without a living owner to servers. Waits while the registry does not answer, until the lease of this
+/// process has ended.
+pub(crate) struct ManagerCoordinator {
+    member: Arc<Member>,
+    term: Arc<Term>,
+    hosts: Arc<Hosts>,
+    engines: Arc<dyn EngineSet>,
+    placement: Arc<Placement>,
+    /// One call at a time writes keys of ranges, so that their revisions do not change between reading and writing.
+    writing: Semaphore,
+}
+
+impl std::fmt::Debug for ManagerCoordinator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ManagerCoordinator").finish_non_exhaustive()
+    }
+}
+
+impl ManagerCoordinator {
+    /// The coordinator of `member`, elected for `term`.
+    pub(crate) fn new(
+        member: Arc<Member>,
+        term: Arc<Term>,
+        hosts: Arc<Hosts>,
+        engines: Arc<dyn EngineSet>,
+        placement: Arc<Placement>,
+    ) -> Self {
+        Self {
+            member,
+            term,
+            hosts,
+            engines,
+            placement,
+            writing: Semaphore::new(1),
+        }
+    }
+
+    /// Waits until no other call writes.
+    async fn turn(&self) -> SemaphorePermit<'_> {
+        let turn = self.writing.acquire().await;
+        turn.expect("the semaphore is never closed")
+    }
+
+    /// One attempt to make the keys those of the map.
+    async fn try_announce(&self, map: &MapRecord) -> Result<(), TermError> {
+        let table = self.term.table().await?;
+        if table
+            .map()
+            .is_some_and(|newest| newest.record.version > map.version)
+        {
+            return Ok(());
+        }
+        let ranges: Vec<RangeSpec> = map.specs().collect();
+        for change in replacements(table.ranges(), &ranges) {
+            self.term
+                .replace(&change.old, &change.new, map.version)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// One attempt to assign those of `ranges`, all ranges of the map, that have no living owner. Returns how many still have none.
+    async fn try_assign(&self, ranges: &[RangeSpec]) -> Result<usize, TermError> {
+        let table = self.term.table().await?;
+        let homeless: Vec<&RangeSpec> = ranges
+            .iter()
+            .filter(|range| !has_living_owner(&table, range.id))
+            .collect();
+        if homeless.is_empty() {
+            return Ok(0);
+        }
+        let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();
+        let owners = self.placement.owners(&table, &ids);
+        let mut logs = None;
+        let mut placements = Vec::new();
+        for range in &homeless {
+            let Some(to) = owners.get(&range.id) else {
+                continue;
+            };
+            let seen = match table.ranges().get(&shapes::id(range.id)) {
+                Some(stored) => Seen::Key(stored.clone()),
+                None => {
+                    if logs.is_none() {
+                        logs = self.possible_logs(&table).await;
+                    }
+                    let Some(logs) = &logs else { continue };
+                    Seen::Absent {
+                        shape: shapes::shape(range),
+                        logs: logs.clone(),
+                    }
+                }
+            };
+            placements.push(registry::Placement {
+                range: shapes::id(range.id),
+                seen,
+                to: to.clone(),
+            });
+        }
+        for placements in placements.chunks(ASSIGN_MAX) {
+            let assigned = self.term.assign(placements).await?;
+            for (assignment, placement) in assigned.iter().zip(placements) {
+                let server = &placement.to.name;
+                tracing::info!(range = %assignment.range, server, "assigned a range");
+            }
+        }
+        Ok(homeless.len() - placements.len())
+    }
+
+    /// The logs that may have rows of ranges without a key: those of dead processes, and those of living ones that do not
+    /// say which ranges they have. `None` if they cannot be listed.
+    async fn possible_logs(&self, table: &Table) -> Option<Vec<LogNumber>> {
+        let uncollected = self.engines.uncollected_logs().await;
+        let uncollected = uncollected
+            .inspect_err(|error| tracing::warn!(%error, "cannot list the logs of the store"));
+        let mut logs: BTreeSet<LogNumber> = uncollected
+            .ok()?
+            .into_iter()
+            .map(|log| LogNumber(log.0))
+            .collect();
+        for (name, server) in table.servers() {
+            let Some(log) = server.record.info.log else {
+                continue;
+            };
+            if logs.contains(&log) && self.hosts.holds_nothing_unlisted(name, table).await {
+                logs.remove(&log);
+            }
+        }
+        Some(logs.into_iter().collect())
+    }
+
+    /// Assigns those of `ranges`, all ranges of the map, that have no living owner, as far as there are servers for them.
+    ///
+    /// # Errors
+    /// [`CoordinatorError`]: the term is over.
+    pub(crate) async fn assign_homeless(
+        &self,
+        ranges: &[RangeSpec],
+    ) -> Result<(), CoordinatorError> {
+        let _turn = self.turn().await;
+        loop {
+            match self.try_assign(ranges).await {
+                Ok(0) => return Ok(()),
+                // No server takes ranges.
+                Ok(_) => return self.sleep(PAUSE).await,
+                Err(error) => self.wait_after(error).await?,
+            }
+        }
+    }
+
+    /// Waits for what an attempt lacked.
+    ///
+    /// # Errors
+    /// Another attempt is in vain.
+    async fn wait_after(&self, error: TermError) -> Result<(), CoordinatorError> {
+        match error {
+            TermError::TooEarly(_, wait) => self.sleep(wait).await,
+            TermError::NotSettled(_, life) => {
+                let table = self.term.table().await.unwrap_or_default();
+                let Some(expulsion) = table.expelled().get(&life) else {
+                    return self.sleep(PAUSE).await;
+                };
+                let lease = Duration::from_millis(expulsion.record.lease_ms);
+                match self.term.settle(life, lease).await {
+                    Ok(()) => Ok(()),
+                    Err(TermError::Registry(_)) => self.sleep(PAUSE).await,
+                    Err(error) => Err(refused(&error)),
+                }
+            }
+            TermError::Changed(_) | TermError::TargetGone(..) => Ok(()),
+            TermError::Registry(RegistryError::LeaseEnded) | TermError::Over => {
+                Err(refused(&error))
+            }
+            // The table was behind, or a change was not announced yet.
+            TermError::OwnerAlive(_) | TermError::NotOneOwner(_) | TermError::Registry(_) => {
+                self.sleep(PAUSE).await
+            }
+            TermError::Record(_) => Err(refused(&error)),
+        }
+    }
+
+    /// # Errors
+    /// The life of this process is over.
+    async fn sleep(&self, time: Duration) -> Result<(), CoordinatorError> {
+        let gate = self.member.gate();
+        tokio::select! {
+            () = tokio::time::sleep(time) => Ok(()),
+            () = gate.over() => Err(life_over()),
+        }
+    }
+}
+
+#[async_trait]
+impl Coordinator for ManagerCoordinator {
+    async fn confirm(&self) -> Result<(), CoordinatorError> {
+        loop {
+            match self.term.confirm().await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(refused(&TermError::Over)),
+                Err(_) => self.sleep(PAUSE).await?,
+            }
+        }
+    }
+
+    async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError> {
+        let _turn = self.turn().await;
+        while let Err(error) = self.try_announce(map).await {
+            self.wait_after(error).await?;
+        }
+        Ok(())
+    }
+
+    /// Assigns the ranges that have no living owner. Their hosts learn it from the registry: returns no assignment.
+    async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError> {
+        self.assign_homeless(ranges).await?;
+        Ok(Vec::new())
+    }
+
+    async fn activate(&self, assignment: &Assignment) -> Result<(), CoordinatorError> {
+        // Hosts activate what they are assigned by themselves.
+        Err(CoordinatorError::Superseded(assignment.range.id))
+    }
+}
+
+/// Whether a range is served, or is being opened, by a server that is alive.
+pub(crate) fn has_living_owner(table: &Table, range: RangeId) -> bool {
+    let key = table.ranges().get(&shapes::id(range));
+    let owner = key.and_then(|key| key.record.owner());
+    owner.is_some_and(|owner| table.is_alive(&owner.name, owner.life))
+}
+
+fn refused(error: &TermError) -> CoordinatorError {
+    let text = error.to_string();
+    match error {
+        TermError::Over | TermError::TargetGone(..) | TermError::Registry(_) => {
+            CoordinatorError::NotManager(text)
+        }
+        _ => CoordinatorError::Damaged(text),
+    }
+}
+
+fn life_over() -> CoordinatorError {
+    CoordinatorError::NotManager(OwnershipError::LifeOver.to_string())
+}

@@ -1,0 +1,97 @@
+//! The term of a manager: the controller of the ranges of all processes.
+
+use crate::balance::{Balancer, Observed};
+use crate::cluster::Cluster;
+use crate::controller::{Event, RANGES_MAX_OF_CLUSTER, State};
+use crate::coordinator::Coordinator;
+use crate::driver::{Driver, DriverParts};
+use crate::error::StartError;
+use crate::host::Host;
+use crate::maintenance;
+use crate::map::MapRecord;
+use partita_rt::Tasks;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time for the tasks of a term to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The controller of the ranges of all processes, in one term. Until it is dropped, [`Cluster`] decides with it.
+pub struct Lead {
+    cluster: Arc<Cluster>,
+    driver: Arc<Driver>,
+    tasks: Tasks,
+}
+
+impl std::fmt::Debug for Lead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lead").finish_non_exhaustive()
+    }
+}
+
+impl Lead {
+    pub(crate) async fn begin(
+        cluster: Arc<Cluster>,
+        coordinator: Arc<dyn Coordinator>,
+        hosts: Arc<dyn Host>,
+        term: u64,
+    ) -> Result<Self, StartError> {
+        let tasks = Tasks::new();
+        let parts = DriverParts {
+            host: hosts,
+            coordinator,
+            store: Arc::clone(&cluster.store),
+            engines: Arc::clone(&cluster.engines),
+            pins: Arc::clone(&cluster.pins),
+            clock: Arc::clone(&cluster.clock),
+            tasks: tasks.clone(),
+        };
+        let driver = Driver::new(parts, State::of_manager(RANGES_MAX_OF_CLUSTER, term));
+        driver.start().await?;
+        let settings = *cluster.balance.lock();
+        if let Some(settings) = settings {
+            driver.with_state(|state| state.balance_with(Balancer::new(settings)));
+        }
+        maintenance::start_of_manager(&driver, &tasks);
+        cluster.driver.store(Some(Arc::clone(&driver)));
+        Ok(Self {
+            cluster,
+            driver,
+            tasks,
+        })
+    }
+
+    /// The newest stored version of the map.
+    #[must_use]
+    pub fn record(&self) -> MapRecord {
+        self.driver.record()
+    }
+
+    /// Gives the balancer the observations of the ranges of all processes, in key order.
+    pub fn observe(&self, ranges: Vec<Observed>) {
+        let now = self.driver.parts().clock.monotonic();
+        if self.driver.with_state(|state| state.is_balancing()) {
+            self.driver.feed(Event::Observed { now, ranges });
+        }
+    }
+
+    /// Completes when another process has stored a version of the map that this one wanted to store: the term is over.
+    /// Cancel safe.
+    pub async fn conflicted(&self) {
+        self.driver.conflicted().await;
+    }
+
+    /// Ends the term. Requests that are running end with an error or with their outcome.
+    pub async fn give_up(self) {
+        for name in self.tasks.drain(PATIENCE).await {
+            tracing::warn!(name, "a task of the manager did not end in time");
+        }
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        self.cluster.driver.store(None);
+        self.tasks.shut_down();
+    }
+}

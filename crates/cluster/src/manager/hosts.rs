@@ -1,0 +1,302 @@
+//! The hosts of all processes, as one host for the controller.
+
+use super::link::{HostLink, LinkError};
+use crate::balance::Observed;
+use crate::coordinator::{Assignment, registry_id};
+use crate::error::{ChangeRefused, HostError};
+use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange};
+use crate::map::MapRecord;
+use crate::member::RangeServer;
+use crate::member::messages::{HostAnswer, HostRequest, KeyAnswer, Refusal, ids, numbers};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::future::join_all;
+use partita_coordinator::{RangeState, Routes, Table};
+use partita_engine::{ChangeError, FileUse, PinId, Pinned};
+use partita_range::RangeId;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a host may take to answer a question about its state.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The hosts of all processes.
+pub(crate) struct Hosts {
+    /// The name of this server.
+    name: String,
+    own: Arc<RangeServer>,
+    routes: Routes,
+    link: Arc<dyn HostLink>,
+}
+
+impl fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hosts").finish_non_exhaustive()
+    }
+}
+
+impl Hosts {
+    pub(crate) fn new(
+        name: String,
+        own: Arc<RangeServer>,
+        routes: Routes,
+        link: Arc<dyn HostLink>,
+    ) -> Self {
+        Self {
+            name,
+            own,
+            routes,
+            link,
+        }
+    }
+
+    /// The server that serves a range.
+    fn owner(&self, range: RangeId) -> Option<String> {
+        let table = self.routes.current();
+        let key = table.ranges().get(&registry_id(range))?;
+        match &key.record.state {
+            RangeState::Serving { owner, .. } => Some(owner.name.clone()),
+            RangeState::Opening { .. } | RangeState::Released => None,
+        }
+    }
+
+    async fn ask(&self, server: &str, request: &HostRequest) -> Result<HostAnswer, LinkError> {
+        let request = serde_json::to_vec(request).expect("a request is JSON");
+        let answer = match server == self.name {
+            true => self.own.answer(&request).await,
+            false => self.link.ask(server, request).await?,
+        };
+        serde_json::from_slice(&answer).map_err(|error| LinkError::Unknown(error.to_string()))
+    }
+
+    /// Asks about the state of a server.
+    async fn ask_soon(&self, server: &str, request: &HostRequest) -> Result<HostAnswer, LinkError> {
+        let asked = tokio::time::timeout(PATIENCE, self.ask(server, request)).await;
+        asked.unwrap_or_else(|_| Err(LinkError::Unknown("it takes too long".into())))
+    }
+
+    /// Asks the server that serves a range.
+    async fn ask_owner(
+        &self,
+        range: RangeId,
+        request: &HostRequest,
+    ) -> Result<HostAnswer, ChangeRefused> {
+        let owner = self.owner(range).ok_or_else(|| unserved(range))?;
+        let asked = self.ask(&owner, request).await;
+        match asked.map_err(ChangeRefused::failed)? {
+            HostAnswer::Refused { why } => Err(why.into()),
+            answer => Ok(answer),
+        }
+    }
+
+    /// The only server that serves all of `ranges`.
+    fn common_owner(&self, ranges: &[RangeId]) -> Result<String, ChangeRefused> {
+        let mut owners = BTreeSet::new();
+        for range in ranges {
+            owners.insert(self.owner(*range).ok_or_else(|| unserved(*range))?);
+        }
+        match owners.pop_first() {
+            Some(owner) if owners.is_empty() => Ok(owner),
+            _ => Err(ChangeRefused::Failed(
+                "the ranges are served by different servers: move one of them first".into(),
+            )),
+        }
+    }
+
+    /// The load of all ranges in the last window of each server, in key order, with the servers that did not say.
+    pub(crate) async fn loads(&self, table: &Table) -> Vec<(String, Vec<Observed>)> {
+        let asking = table.servers().keys().map(|server| async move {
+            let asked = self.ask_soon(server, &HostRequest::Loads).await;
+            let loads = match asked {
+                Ok(HostAnswer::Loads { loads }) => loads,
+                other => {
+                    tracing::debug!(server, ?other, "a server did not tell its load");
+                    Vec::new()
+                }
+            };
+            (
+                server.clone(),
+                loads.into_iter().map(Observed::from).collect(),
+            )
+        });
+        join_all(asking).await
+    }
+
+    /// Whether a living server says that all ranges which it has are listed as its own.
+    pub(crate) async fn holds_nothing_unlisted(&self, server: &str, table: &Table) -> bool {
+        let Ok(HostAnswer::Ranges { ranges }) = self.ask_soon(server, &HostRequest::Holds).await
+        else {
+            return false;
+        };
+        ranges.into_iter().all(|range| {
+            let key = table.ranges().get(&registry_id(RangeId(range)));
+            let owner = key.and_then(|key| key.record.owner());
+            owner.is_some_and(|owner| owner.name == server)
+        })
+    }
+
+    /// Makes the server of a range hand it over.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; the range may be released nevertheless.
+    pub(crate) async fn hand_over(&self, range: RangeId) -> Result<(), ChangeRefused> {
+        let request = HostRequest::HandOver { range: range.0 };
+        self.ask_owner(range, &request).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Host for Hosts {
+    /// The hosts learn from the registry what they are assigned.
+    async fn open(&self, _assignments: Vec<Assignment>) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    async fn close(&self) {}
+
+    async fn survey(&self, ranges: &[RangeId]) -> Result<Vec<u64>, ChangeRefused> {
+        let mut counts = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let request = HostRequest::Survey {
+                ranges: vec![range.0],
+            };
+            match self.ask_owner(*range, &request).await? {
+                HostAnswer::Counts { counts: of_range } => counts.extend(of_range),
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(counts)
+    }
+
+    async fn split_key(&self, range: RangeId) -> Result<Bytes, ChangeRefused> {
+        let request = HostRequest::SplitKey { range: range.0 };
+        match self.ask_owner(range, &request).await? {
+            HostAnswer::Key(KeyAnswer { key }) => Ok(key),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn change(
+        &self,
+        change: &RangeChange,
+        decision: &MapRecord,
+    ) -> Result<Duration, ChangeFailed> {
+        let not_begun = |why| ChangeFailed {
+            why,
+            leftover: Leftover::Closed,
+        };
+        let owner = self.common_owner(&change.old).map_err(not_begun)?;
+        let request = HostRequest::Change {
+            record: change.record.clone(),
+            new: change.new.iter().map(|new| (&new.spec).into()).collect(),
+            decision: decision.clone(),
+        };
+        let (why, is_closed) = match self.ask(&owner, &request).await {
+            Ok(HostAnswer::Changed { transit_us }) => return Ok(Duration::from_micros(transit_us)),
+            Ok(HostAnswer::ChangeFailed { why, is_closed }) => (why.into(), is_closed),
+            Ok(HostAnswer::Refused { why }) => (why.into(), true),
+            Ok(other) => (unexpected(&other), false),
+            Err(error @ LinkError::NotSent(_)) => (ChangeRefused::failed(error), true),
+            // The host may still decide it. The record that rolls the change back tells.
+            Err(error @ LinkError::Unknown(_)) => (ChangeRefused::failed(error), false),
+        };
+        Err(ChangeFailed {
+            why,
+            leftover: match is_closed {
+                true => Leftover::Closed,
+                false => Leftover::Unfinished,
+            },
+        })
+    }
+
+    /// Only for ranges of this process.
+    async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
+        let own = self.own.cluster().local_host();
+        if ranges.iter().all(|range| own.map().find(*range).is_some()) {
+            return own.pin(ranges).await;
+        }
+        let why = "a snapshot of ranges of several servers is not possible yet: move all ranges to the manager first";
+        Err(failed(why.to_owned()))
+    }
+
+    async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
+        self.own.cluster().local_host().unpin(range, pin).await?;
+        let collect = HostRequest::Act {
+            range: range.0,
+            action: RangeAction::Collect.into(),
+        };
+        // A later compaction collects the garbage, too.
+        let _ = self.ask_owner(range, &collect).await;
+        Ok(())
+    }
+
+    async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
+        let mut all = Vec::new();
+        for server in self.routes.current().servers().keys() {
+            match self.ask(server, &HostRequest::Files).await {
+                Ok(HostAnswer::Files { files }) => {
+                    let files = files.into_iter();
+                    all.extend(files.map(|(name, bytes)| FileUse { name, bytes }));
+                }
+                Ok(other) => return Err(failed(unexpected(&other).to_string())),
+                Err(error) => return Err(failed(error.to_string())),
+            }
+        }
+        Ok(all)
+    }
+
+    async fn act(&self, range: RangeId, action: RangeAction) -> Result<(), HostError> {
+        let request = HostRequest::Act {
+            range: range.0,
+            action: action.into(),
+        };
+        match self.ask_owner(range, &request).await {
+            Ok(_) => Ok(()),
+            Err(ChangeRefused::NoSuchRange(range)) => Err(HostError::NoSuchRange(range)),
+            Err(why) => Err(HostError::Unanswered {
+                range,
+                why: why.to_string(),
+            }),
+        }
+    }
+
+    /// Each log has only ranges of its process.
+    async fn drop_unknown(&self) {}
+
+    async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
+        let mut left = ranges.to_vec();
+        for server in self.routes.current().servers().keys() {
+            let request = HostRequest::Removable {
+                ranges: numbers(&left),
+            };
+            match self.ask(server, &request).await {
+                Ok(HostAnswer::Ranges { ranges }) => left = ids(ranges),
+                Ok(other) => return Err(failed(unexpected(&other).to_string())),
+                Err(error) => return Err(failed(error.to_string())),
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(left)
+    }
+}
+
+fn unserved(range: RangeId) -> ChangeRefused {
+    ChangeRefused::Failed(format!("no server serves range {range} now").into())
+}
+
+fn unexpected(answer: &HostAnswer) -> ChangeRefused {
+    match answer {
+        HostAnswer::Refused {
+            why: Refusal::Failed(why),
+        } => ChangeRefused::Failed(Arc::clone(why)),
+        other => ChangeRefused::Failed(format!("unexpected answer of a server: {other:?}").into()),
+    }
+}
+
+fn failed(why: String) -> ChangeError {
+    ChangeError::Store(Arc::new(std::io::Error::other(why)))
+}

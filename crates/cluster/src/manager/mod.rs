@@ -1,0 +1,257 @@
+//! The elected manager: it assigns ranges without an owner, balances them, and deletes what dead processes leave behind.
+//!
+//! ```text
+//!  elected ─▶ read the map, decide an interrupted change ─▶ make the keys those of the map ─▶ assign what has no owner
+//!      ┌────────────────────────────────────────────────────────────────────────────────────────┘
+//!      ▼
+//!  each change of the registry: assign what has no owner      each second: moves      each ten seconds: splits, logs
+//!      │ the term is over, or another process stored a version of the map
+//!      ▼
+//!  give up ─▶ another process is elected, or this one again
+//! ```
+//!
+//! The registry and the map decide everything. A manager that is paused and goes on in a later term is refused there.
+
+mod hosts;
+mod link;
+mod logs;
+mod placement;
+
+use crate::cluster::Cluster;
+use crate::coordinator::{Coordinator, CoordinatorError, ManagerCoordinator, registry_id};
+use crate::error::{ChangeRefused, StartError, error_chain};
+use crate::host::Host;
+use crate::lead::Lead;
+use crate::map::RangeSpec;
+use crate::member::RangeServer;
+use crate::placement::{Move, PlacementSettings};
+use logs::OldLogs;
+use partita_coordinator::{Member, RegistryError, Routes, Table, Term};
+use partita_range::RangeId;
+use partita_rt::{Clock, Tasks};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(crate) use hosts::Hosts;
+pub use link::{HostLink, LinkError};
+pub(crate) use placement::{Placement, takes_ranges};
+
+/// How often the manager looks for moves, and for changes of the registry that it has missed.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How often it asks the servers for their load.
+const LOADS: Duration = Duration::from_secs(10);
+
+/// How long a move may take.
+const MOVE_MAX: Duration = Duration::from_secs(30);
+
+/// What a manager needs.
+pub struct ManagerParts {
+    /// The ranges of this process.
+    pub server: Arc<RangeServer>,
+    /// The life of this process.
+    pub member: Arc<Member>,
+    /// The keys of the registry.
+    pub routes: Routes,
+    /// Reaches the other processes.
+    pub link: Arc<dyn HostLink>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The elected manager. Used as `Arc<Manager>`.
+pub struct Manager {
+    cluster: Arc<Cluster>,
+    member: Arc<Member>,
+    routes: Routes,
+    clock: Arc<dyn Clock>,
+    hosts: Arc<Hosts>,
+    coordinator: Arc<ManagerCoordinator>,
+    placement: Arc<Placement>,
+    term: Arc<Term>,
+    tasks: Tasks,
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Manager")
+            .field("term", &self.term.number())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Manager {
+    /// The manager of this term.
+    #[must_use]
+    pub fn new(parts: ManagerParts, term: Term) -> Arc<Self> {
+        let ManagerParts {
+            server,
+            member,
+            routes,
+            link,
+            clock,
+        } = parts;
+        let (cluster, term) = (Arc::clone(server.cluster()), Arc::new(term));
+        let name = member.owner().name.clone();
+        let hosts = Arc::new(Hosts::new(name, server, routes.clone(), link));
+        let placement = Placement::new(PlacementSettings::default(), Arc::clone(&clock));
+        let placement = Arc::new(placement);
+        let coordinator = ManagerCoordinator::new(
+            Arc::clone(&member),
+            Arc::clone(&term),
+            Arc::clone(&hosts),
+            Arc::clone(cluster.engines()),
+            Arc::clone(&placement),
+        );
+        Arc::new(Self {
+            cluster,
+            member,
+            routes,
+            clock,
+            hosts,
+            coordinator: Arc::new(coordinator),
+            placement,
+            term,
+            tasks: Tasks::new(),
+        })
+    }
+
+    /// Manages until the term or the life of this process is over. Give it up when this was dropped, too.
+    ///
+    /// # Errors
+    /// [`StartError`] if the term cannot begin.
+    pub async fn run(self: &Arc<Self>) -> Result<(), StartError> {
+        let number = partita_rt::random::u64();
+        let coordinator = Arc::clone(&self.coordinator) as Arc<dyn Coordinator>;
+        let hosts = Arc::clone(&self.hosts) as Arc<dyn Host>;
+        let lead = self.cluster.lead(coordinator, hosts, number).await?;
+        let why: Arc<str> = tokio::select! {
+            error = self.manage(&lead) => error.to_string().into(),
+            () = lead.conflicted() => "another server has stored a version of the partition map".into(),
+            () = self.member.gate().over() => "the lease of this server has ended".into(),
+        };
+        tracing::info!(term = self.term.number().0, %why, "not the manager any more");
+        lead.give_up().await;
+        Ok(())
+    }
+
+    /// Ends the term, so that another server is elected.
+    ///
+    /// # Errors
+    /// [`RegistryError`]: it ends with the lease.
+    pub async fn give_up(&self) -> Result<(), RegistryError> {
+        // What the tasks have begun, other servers complete.
+        self.tasks.shut_down();
+        self.term.end().await
+    }
+
+    /// Assigns and balances until the term is over.
+    async fn manage(self: &Arc<Self>, lead: &Lead) -> CoordinatorError {
+        let (mut logs, mut loads) = (OldLogs::default(), None);
+        loop {
+            let changed = self.routes.changed();
+            let ranges: Vec<RangeSpec> = lead.record().specs().collect();
+            if let Err(error) = self.coordinator.assign_homeless(&ranges).await {
+                return error;
+            }
+            let now = self.clock.monotonic();
+            if loads.is_none_or(|last| now.saturating_duration_since(last) >= LOADS) {
+                loads = Some(now);
+                self.observe(lead, &ranges).await;
+                self.collect_logs(&mut logs, &ranges, now).await;
+            }
+            let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();
+            for decided in self.placement.moves(&self.routes.current(), &ids) {
+                self.begin_move(decided);
+            }
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep(TICK) => {}
+            }
+        }
+    }
+
+    /// Asks the servers for the load of their ranges, for the balancer and the placement.
+    async fn observe(&self, lead: &Lead, ranges: &[RangeSpec]) {
+        let loads = self.hosts.loads(&self.routes.current()).await;
+        let loads = loads.into_iter().flat_map(|(_, loads)| loads);
+        let mut loads: BTreeMap<RangeId, _> = loads.map(|load| (load.id, load)).collect();
+        let observed = ranges.iter().filter_map(|range| loads.remove(&range.id));
+        let observed: Vec<_> = observed.collect();
+        self.placement.note(&observed);
+        lead.observe(observed);
+    }
+
+    async fn collect_logs(&self, logs: &mut OldLogs, ranges: &[RangeSpec], now: Instant) {
+        let table = self.routes.current();
+        let has_key = |range: &RangeSpec| table.ranges().contains_key(&registry_id(range.id));
+        if ranges.iter().all(has_key) {
+            logs.collect(&**self.cluster.engines(), &table, now).await;
+        }
+    }
+
+    fn begin_move(
+        self: &Arc<Self>,
+        Move {
+            range,
+            from,
+            to,
+            reason,
+        }: Move,
+    ) {
+        let manager = Arc::clone(self);
+        self.tasks.spawn("move a range", async move {
+            match manager.move_range(range, &to).await {
+                Ok(()) => tracing::info!(%range, %from, %to, ?reason, "moved a range"),
+                Err(why) => tracing::warn!(%range, %from, %to, %why, "cannot move a range"),
+            }
+        });
+    }
+
+    /// Moves a range to another server. Returns when that server serves it.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; the range may be moved nevertheless, or get another owner.
+    pub async fn move_range(&self, range: RangeId, to: &str) -> Result<(), ChangeRefused> {
+        if !takes_ranges(&self.routes.current(), to) {
+            let why = format!("there is no server {to} that takes ranges");
+            return Err(ChangeRefused::Failed(why.into()));
+        }
+        let preference = self.placement.prefer(range, to);
+        let _preference = preference.ok_or_else(|| {
+            ChangeRefused::Failed(format!("range {range} is being moved already").into())
+        })?;
+        self.hosts.hand_over(range).await?;
+        let serves = |table: &Table| {
+            let key = table.ranges().get(&registry_id(range));
+            key.is_some_and(|key| key.record.is_served_by(to))
+        };
+        match self.routes.wait_for(MOVE_MAX, serves).await {
+            Some(_) => Ok(()),
+            None => Err(ChangeRefused::Failed(
+                format!("server {to} has not opened range {range} yet").into(),
+            )),
+        }
+    }
+
+    /// Ends the lease of a server, although it may be alive. Its ranges are assigned once its gate is surely closed.
+    ///
+    /// # Errors
+    /// The server is not a member, or the registry failed.
+    pub async fn expel(&self, server: &str) -> Result<(), ChangeRefused> {
+        let table = self.routes.current();
+        let found = table.servers().get(server);
+        let found = found
+            .ok_or_else(|| ChangeRefused::Failed(format!("there is no server {server}").into()))?;
+        let owner = partita_coordinator::Owner {
+            name: server.to_owned(),
+            life: found.record.life,
+        };
+        let expelled = self.member.expel(&owner, found.record.lease_ms).await;
+        expelled
+            .map(drop)
+            .map_err(|error| ChangeRefused::Failed(error_chain(&error)))
+    }
+}

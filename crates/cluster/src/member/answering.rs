@@ -1,0 +1,155 @@
+//! Answers to the requests of the manager.
+
+use super::RangeServer;
+use super::messages::{HostAnswer, HostRequest, KeyAnswer, Refusal, ids, numbers};
+use crate::error::{ChangeRefused, HostError, error_chain};
+use crate::host::{ChangeFailed, Host, Leftover, NewRange, RangeAction, RangeChange};
+use crate::map::{ChangeRecord, MapRecord, RangeSpec};
+use partita_engine::KeyPart;
+use partita_range::{Bounds, RangeId, keys_within};
+use std::error::Error;
+use std::sync::Arc;
+
+impl RangeServer {
+    /// Answers a request of the manager. Runs to its end even if the caller is dropped: a change must not be abandoned.
+    pub async fn answer(self: &Arc<Self>, request: &[u8]) -> Vec<u8> {
+        let answer = match serde_json::from_slice::<HostRequest>(request) {
+            Ok(request) => {
+                let server = Arc::clone(self);
+                let answering = async move { server.answer_request(request).await };
+                let answered = self.tasks.spawn("request of the manager", answering).await;
+                answered.unwrap_or_else(|error| refused(&error))
+            }
+            Err(error) => refused(&error),
+        };
+        serde_json::to_vec(&answer).expect("an answer is JSON")
+    }
+
+    async fn answer_request(&self, request: HostRequest) -> HostAnswer {
+        let host = &self.cluster.host;
+        match request {
+            HostRequest::Survey { ranges } => match host.survey(&ids(ranges)).await {
+                Ok(counts) => HostAnswer::Counts { counts },
+                Err(why) => HostAnswer::Refused { why: why.into() },
+            },
+            HostRequest::SplitKey { range } => match host.split_key(RangeId(range)).await {
+                Ok(key) => HostAnswer::Key(KeyAnswer { key }),
+                Err(why) => HostAnswer::Refused { why: why.into() },
+            },
+            HostRequest::Change {
+                record,
+                new,
+                decision,
+            } => {
+                let new = new.into_iter().map(RangeSpec::from).collect();
+                self.change(record, new, &decision).await
+            }
+            HostRequest::Files => match host.files().await {
+                Ok(files) => HostAnswer::Files {
+                    files: files
+                        .into_iter()
+                        .map(|file| (file.name, file.bytes))
+                        .collect(),
+                },
+                Err(error) => refused(&error),
+            },
+            HostRequest::Act { range, action } => self.act(RangeId(range), action.into()).await,
+            HostRequest::Removable { ranges } => match host.removable(&ids(ranges)).await {
+                Ok(ranges) => HostAnswer::Ranges {
+                    ranges: numbers(&ranges),
+                },
+                Err(error) => refused(&error),
+            },
+            HostRequest::HandOver { range } => match self.hand_over(RangeId(range)).await {
+                Ok(()) => HostAnswer::Done,
+                Err(error) => refused(&error),
+            },
+            HostRequest::Loads => HostAnswer::Loads {
+                loads: self
+                    .cluster
+                    .observed()
+                    .into_iter()
+                    .map(Into::into)
+                    .collect(),
+            },
+            HostRequest::Holds => HostAnswer::Ranges {
+                ranges: numbers(&host.holds()),
+            },
+        }
+    }
+
+    async fn change(
+        &self,
+        record: ChangeRecord,
+        new: Vec<RangeSpec>,
+        decision: &MapRecord,
+    ) -> HostAnswer {
+        let old = record.replaced();
+        let mut sources = Vec::new();
+        for id in &old {
+            match self.cluster.map().find(*id) {
+                Some(served) => sources.push((*id, served.range.bounds().clone())),
+                None => {
+                    return HostAnswer::ChangeFailed {
+                        why: Refusal::NoSuchRange(id.0),
+                        is_closed: true,
+                    };
+                }
+            }
+        }
+        let new = new.into_iter().map(|spec| NewRange {
+            parts: parts(&sources, &spec.bounds),
+            spec,
+        });
+        let change = RangeChange {
+            record,
+            old,
+            new: new.collect(),
+        };
+        match self.cluster.host.change(&change, decision).await {
+            Ok(transit) => HostAnswer::Changed {
+                transit_us: u64::try_from(transit.as_micros()).unwrap_or(u64::MAX),
+            },
+            Err(ChangeFailed { why, leftover }) => HostAnswer::ChangeFailed {
+                why: why.into(),
+                is_closed: leftover == Leftover::Closed,
+            },
+        }
+    }
+
+    async fn act(&self, range: RangeId, action: RangeAction) -> HostAnswer {
+        match self.cluster.host.act(range, action).await {
+            Ok(()) => HostAnswer::Done,
+            Err(HostError::NoSuchRange(range)) => HostAnswer::Refused {
+                why: Refusal::NoSuchRange(range.0),
+            },
+            Err(error) => refused(&error),
+        }
+    }
+}
+
+/// The parts of old databases that make up a new range.
+fn parts(sources: &[(RangeId, Bounds)], new: &Bounds) -> Vec<KeyPart> {
+    let common = sources.iter().filter_map(|(source, bounds)| {
+        let start = bounds.start.clone().max(new.start.clone());
+        let end = match (&bounds.end, &new.end) {
+            (Some(one), Some(other)) => Some(one.min(other).clone()),
+            (end, None) | (None, end) => end.clone(),
+        };
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return None;
+        }
+        let range = keys_within(&Bounds { start, end });
+        Some(KeyPart {
+            source: *source,
+            range,
+        })
+    });
+    common.collect()
+}
+
+fn refused(error: &dyn Error) -> HostAnswer {
+    HostAnswer::Refused {
+        why: ChangeRefused::Failed(error_chain(error)).into(),
+    }
+}

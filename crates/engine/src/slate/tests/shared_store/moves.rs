@@ -1,0 +1,157 @@
+//! Ranges that are handed over by a living process.
+
+use partita_rt::ShiftedClock;
+
+use super::*;
+use crate::conformance::delete;
+use crate::{PinId, PinnedRows};
+
+/// A range that was changed elsewhere and comes back shows nothing old, and its WAL ids continue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_range_that_comes_back_shows_nothing_old() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let here = one.take(RANGE, &[]).await;
+    for (key, value) in [("a", "1"), ("b", "1"), ("c", "1")] {
+        commit(&*here, put(key, value)).await.unwrap();
+    }
+    expect(&*here, &[("a", "1"), ("b", "1"), ("c", "1")]).await;
+    one.hand_over(RANGE).await.unwrap();
+    let refused = commit(&*here, put("a", "late")).await;
+    assert_eq!(refused, Err(Refusal::Closed.into()));
+    assert!(matches!(here.get(b"a").await, Err(ReadError::Closed)));
+
+    let there = two.take(RANGE, &[]).await;
+    commit(&*there, put("a", "2")).await.unwrap();
+    commit(&*there, delete("b")).await.unwrap();
+    expect(&*there, &[("a", "2"), ("c", "1")]).await;
+    two.hand_over(RANGE).await.unwrap();
+
+    let here = one.take(RANGE, &[]).await;
+    expect(&*here, &[("a", "2"), ("c", "1")]).await;
+    assert_eq!(here.get(b"b").await.unwrap(), None);
+    commit(&*here, put("a", "3")).await.unwrap();
+    let last = |process: &Process| process.core.wal().unwrap().wal.last_of(RANGE);
+    assert_eq!((last(&one), last(&two)), (Some(WalId(6)), Some(WalId(5))));
+
+    // The gaps in the logs are not taken for lost records.
+    let logs = [one.log, two.log];
+    drop((one, two));
+    let heir = cluster.start().await;
+    let engine = heir.take(RANGE, &logs).await;
+    expect(&*engine, &[("a", "3"), ("c", "1")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_keeps_its_other_ranges_when_it_hands_one_over() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let (first, kept) = (one.take(RANGE, &[]).await, one.take(RangeId(2), &[]).await);
+    commit(&*first, put("a", "1")).await.unwrap();
+    commit(&*kept, put("k", "1")).await.unwrap();
+    one.hand_over(RANGE).await.unwrap();
+    let again = one.hand_over(RANGE).await;
+    assert!(matches!(again, Err(ChangeError::State(RANGE))));
+    let moved = two.take(RANGE, &[]).await;
+    commit(&*moved, put("b", "2")).await.unwrap();
+    commit(&*kept, put("l", "2")).await.unwrap();
+    expect(&*moved, &[("a", "1"), ("b", "2")]).await;
+    expect(&*kept, &[("k", "1"), ("l", "2")]).await;
+}
+
+/// The range is closed, and the next owner replays the log, which ends the process that could not flush.
+#[tokio::test(flavor = "current_thread")]
+async fn a_range_that_cannot_be_flushed_needs_the_log() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let here = one.take(RANGE, &[]).await;
+    commit(&*here, put("a", "1")).await.unwrap();
+    cluster.store.hold_files(true);
+    // Passes the deadline at once.
+    tokio::time::pause();
+    let late = one.hand_over(RANGE).await;
+    tokio::time::resume();
+    assert!(matches!(late, Err(ChangeError::Late)), "{late:?}");
+    cluster.store.hold_files(false);
+    let there = two.take(RANGE, &[one.log]).await;
+    expect(&*there, &[("a", "1")]).await;
+    commit(&*there, put("b", "2")).await.unwrap();
+}
+
+/// An open range is not taken over again, and the logs are left alone.
+#[tokio::test]
+async fn a_range_that_is_open_is_not_taken_over() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let other = two.take(RangeId(2), &[]).await;
+    let engine = one.take(RANGE, &[]).await;
+    let again = one.take_over(RANGE, &[two.log]).await;
+    assert!(matches!(again, Err(OpenError::AlreadyOpen(RANGE))));
+    commit(&*other, put("a", "1")).await.unwrap();
+    commit(&*engine, put("a", "1")).await.unwrap();
+}
+
+/// The clock of the next owner is behind that of the last one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn times_do_not_go_back_with_the_next_owner() {
+    for crashes in [false, true] {
+        let cluster = Cluster::default();
+        let ahead = ShiftedClock::ahead(Duration::from_secs(3_600));
+        let one = cluster.start_at(Arc::new(ahead)).await;
+        let two = cluster.start().await;
+        let here = one.take(RANGE, &[]).await;
+        commit(&*here, put("a", "1")).await.unwrap();
+        let there = if crashes {
+            let logs = [one.log];
+            drop((one, here));
+            two.take(RANGE, &logs).await
+        } else {
+            one.hand_over(RANGE).await.unwrap();
+            two.take(RANGE, &[]).await
+        };
+        assert!(two.wall_clock_lag() > Duration::from_secs(3_000));
+        commit(&*there, put("b", "2")).await.unwrap();
+        there.flush().await.unwrap();
+        expect(&*there, &[("a", "1"), ("b", "2")]).await;
+    }
+}
+
+async fn pinned(rows: &dyn PinnedRows) -> usize {
+    let scan = rows.scan(KeyRange::all(), ScanHint::page(10)).await;
+    let mut scan = scan.unwrap();
+    scan.next(10, usize::MAX).await.unwrap().len()
+}
+
+/// The pins of a range are read and released by a process that does not serve it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pins_are_read_and_released_in_any_process() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let engine = one.take(RANGE, &[]).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    let made = one.pin(&[RANGE]).await.unwrap();
+    let pin: &PinId = &made.pins[0];
+    commit(&*engine, put("b", "2")).await.unwrap();
+    engine.flush().await.unwrap();
+
+    assert_eq!(two.pins(RANGE).await.unwrap(), made.pins);
+    let rows = two.open_pin(RANGE, pin).await.unwrap();
+    assert_eq!(pinned(&*rows).await, 1);
+    assert_eq!(two.files(RANGE, Some(pin)).await.unwrap().len(), 1);
+    assert_eq!(two.files(RANGE, None).await.unwrap().len(), 2);
+    // Also after the range has moved, and while its new owner writes.
+    one.hand_over(RANGE).await.unwrap();
+    let three = cluster.start().await;
+    let engine = three.take(RANGE, &[]).await;
+    commit(&*engine, put("c", "3")).await.unwrap();
+    assert_eq!(pinned(&*two.open_pin(RANGE, pin).await.unwrap()).await, 1);
+    two.unpin(RANGE, pin).await.unwrap();
+    assert!(three.pins(RANGE).await.unwrap().is_empty());
+    commit(&*engine, put("d", "4")).await.unwrap();
+    engine.flush().await.unwrap();
+    assert_eq!(rows_of(&*engine).await, 4);
+}
+
+async fn rows_of(engine: &dyn Engine) -> usize {
+    texts(engine).await.len()
+}

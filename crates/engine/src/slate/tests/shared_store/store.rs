@@ -1,0 +1,110 @@
+//! The object store of a cluster in memory. It counts requests, and can hold back the data files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use partita_rt::store_layer::{Layer, Layered, Listing, Paths, Put};
+use slatedb::object_store::memory::InMemory;
+use slatedb::object_store::path::Path;
+use slatedb::object_store::{GetOptions, GetResult, ListResult, ObjectStore, PutResult, Result};
+use tokio::sync::watch;
+
+/// Counts of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Requests {
+    pub(super) gets: usize,
+    pub(super) puts: usize,
+    pub(super) lists: usize,
+    pub(super) deleted: usize,
+}
+
+impl std::ops::Sub for Requests {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            gets: self.gets - before.gets,
+            puts: self.puts - before.puts,
+            lists: self.lists - before.lists,
+            deleted: self.deleted - before.deleted,
+        }
+    }
+}
+
+/// The store. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Store(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    objects: InMemory,
+    requests: Mutex<Requests>,
+    /// Whether PUTs of data files wait.
+    held: watch::Sender<bool>,
+    /// The number of PUTs that have waited or wait.
+    waiting: watch::Sender<usize>,
+}
+
+impl Store {
+    pub(super) fn as_dyn(&self) -> Arc<dyn ObjectStore> {
+        Arc::new(Layered(self.clone()))
+    }
+
+    pub(super) fn requests(&self) -> Requests {
+        *self.0.requests.lock()
+    }
+
+    /// Holds back PUTs of data files, or lets them go on.
+    pub(super) fn hold_files(&self, held: bool) {
+        self.0.held.send_replace(held);
+    }
+
+    /// Waits until a PUT of a data file waits.
+    pub(super) async fn file_is_held(&self) {
+        let mut waiting = self.0.waiting.subscribe();
+        waiting.wait_for(|count| *count > 0).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Layer for Store {
+    fn below(&self) -> &dyn ObjectStore {
+        &self.0.objects
+    }
+
+    async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.0.requests.lock().gets += 1;
+        self.below().get_opts(location, options).await
+    }
+
+    async fn put(&self, location: &Path, put: Put) -> Result<PutResult> {
+        self.0.requests.lock().puts += 1;
+        if location.extension() == Some("sst") && *self.0.held.borrow() {
+            self.0.waiting.send_modify(|count| *count += 1);
+            let mut held = self.0.held.subscribe();
+            // The sender lives as long as the store.
+            let _ = held.wait_for(|held| !held).await;
+        }
+        let below = self.below();
+        below.put_opts(location, put.payload, put.options).await
+    }
+
+    fn delete(&self, locations: Paths) -> Paths {
+        self.0.requests.lock().deleted += 1;
+        self.below().delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>, after: Option<&Path>) -> Listing {
+        self.0.requests.lock().lists += 1;
+        match after {
+            None => self.below().list(prefix),
+            Some(after) => self.below().list_with_offset(prefix, after),
+        }
+    }
+
+    async fn list_folder(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.0.requests.lock().lists += 1;
+        self.below().list_with_delimiter(prefix).await
+    }
+}
