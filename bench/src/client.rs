@@ -171,6 +171,14 @@ impl Client {
         self.receive()
     }
 
+    /// Changes how long an answer may take, which is a minute at first.
+    ///
+    /// # Errors
+    /// When the connection is closed.
+    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(patience))
+    }
+
     /// Sends a request without its last `missing` bytes and reads no answer: for clients that stall. The client must
     /// not be used otherwise after that.
     ///

@@ -11,6 +11,7 @@
 //! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` or `fleet` against each planted bug |
+//! | `cluster` | kills, stops and cuts off servers of a cluster and etcd; checks every answer by histories |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
 //! | `deletes` | deletes, overwrites and drops rows, and measures scans and space afterwards |
 //! | `clocks` | shifts the server's clock between starts and while it runs, under the same checkers |
@@ -31,6 +32,7 @@
 mod bugs;
 mod checkers;
 mod clocks;
+mod cluster;
 mod crash;
 mod damage;
 mod deletes;
@@ -67,6 +69,8 @@ enum Test {
     Bugs(bugs::Arguments),
     /// Shift the server's clock and compare the stored rows with the acknowledged ones
     Clocks(clocks::Arguments),
+    /// Kill, stop and cut off the servers of a cluster and etcd, and check the histories of all clients
+    Cluster(cluster::Arguments),
     /// Kill the server at random moments and compare the stored rows with the acknowledged ones
     Crash(crash::Arguments),
     /// Damage files of a store, and check that each is refused, reported, repaired or harmless
@@ -102,6 +106,7 @@ fn main() -> ExitCode {
     let outcome = match Test::parse() {
         Test::Bugs(arguments) => bugs::run(&arguments),
         Test::Clocks(arguments) => clocks::run(&arguments),
+        Test::Cluster(arguments) => cluster::run(&arguments),
         Test::Crash(arguments) => crash::run(&arguments),
         Test::Damage(arguments) => damage::run(&arguments),
         Test::Deletes(arguments) => deletes::run(&arguments),

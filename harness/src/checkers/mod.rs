@@ -10,7 +10,7 @@
 //! The seed determines the operations, but not their timing.
 
 pub(crate) mod model;
-mod queue;
+pub(crate) mod queue;
 mod race;
 mod reader;
 pub(crate) mod stored;
@@ -79,14 +79,18 @@ impl Checkers {
 
     /// Compares the queue with the ledger of its workers.
     pub(crate) fn compare_queue(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let queue = self.queue.as_mut();
-        queue.map_or(Ok(()), |queue| queue.compare(server))
+        match &mut self.queue {
+            Some(queue) => queue.compare(server.queue_addr()?),
+            None => Ok(()),
+        }
     }
 
     /// At the end of a test: receives all messages of the queue, and compares them with the ledger.
     pub(crate) fn drain_queue(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let queue = self.queue.as_mut();
-        queue.map_or(Ok(()), |queue| queue.drain(server))
+        match &mut self.queue {
+            Some(queue) => queue.drain(server.queue_addr()?),
+            None => Ok(()),
+        }
     }
 
     /// From now on, accepts failed reads and writes with unknown outcomes if the answer has a documented reason.

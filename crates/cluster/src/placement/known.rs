@@ -4,6 +4,9 @@ use super::{PlacementSettings, RangeView};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// A move is forgotten after this time.
+const FORGET_MOVES: Duration = Duration::from_secs(3_600);
+
 /// The observations of a range, and the last decision on it.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -15,6 +18,8 @@ pub(super) struct Known {
     owner: Option<Arc<str>>,
     /// When it last got another owner, or another owner was decided.
     moved: Option<Instant>,
+    /// How often that was within [`FORGET_MOVES`] of the time before.
+    repeated: u32,
     /// The last decision.
     decided: Option<Decided>,
 }
@@ -32,8 +37,9 @@ impl Known {
             self.sample(now, cores, settings);
         }
         if range.owner != self.owner {
-            if self.owner.is_some() && range.owner.is_some() {
-                self.moved = Some(now);
+            let decided = self.decided.as_ref().map(|decided| &decided.to);
+            if self.owner.is_some() && range.owner.is_some() && range.owner.as_ref() != decided {
+                self.note_moved(now);
             }
             self.owner.clone_from(&range.owner);
         }
@@ -52,18 +58,29 @@ impl Known {
         self.sampled = Some(now);
     }
 
+    fn note_moved(&mut self, now: Instant) {
+        self.repeated = match self.moved {
+            Some(moved) if now - moved < FORGET_MOVES => self.repeated + 1,
+            _ => 0,
+        };
+        self.moved = Some(now);
+    }
+
     /// Records a decision.
     pub(super) fn decide(&mut self, now: Instant, to: &Arc<str>) {
-        self.moved = Some(now);
+        self.note_moved(now);
         self.decided = Some(Decided {
             to: Arc::clone(to),
             at: now,
         });
     }
 
-    /// Whether its owner changed less than `cool_down` ago.
+    /// Whether its owner changed less than `cool_down` ago; if it has changed several times lately, four times as long
+    /// for each, up to an hour. Otherwise a range whose load suits no server would be moved again and again.
     pub(super) fn is_settling(&self, now: Instant, cool_down: Duration) -> bool {
-        self.moved.is_some_and(|moved| now - moved < cool_down)
+        let times = 4_u32.saturating_pow(self.repeated);
+        let time = cool_down.saturating_mul(times).min(FORGET_MOVES);
+        self.moved.is_some_and(|moved| now - moved < time)
     }
 
     /// The server of the last decision, if it is younger than `lasts`.

@@ -11,7 +11,8 @@
 //!   on different servers.
 //!
 //! Invariants:
-//! - A range whose owner changed is not moved during the cool-down, except off a draining server.
+//! - A range whose owner changed is not moved during the cool-down, except off a draining server. The cool-down grows with
+//!   each move, so that a range is moved at most four times an hour.
 //! - A server takes part in one move at a time, except a draining server and the servers that get its ranges.
 //! - After a placement, nothing is moved for half a minute, except off a draining server: the loads must settle first.
 //! - A draining server, or one that takes no ranges, gets none.
@@ -27,7 +28,7 @@ mod tests;
 use known::Known;
 use partita_range::RangeId;
 use plan::Plan;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -118,11 +119,14 @@ impl Placer {
         ranges: &[RangeView],
     ) -> Vec<(RangeId, Arc<str>)> {
         self.note(now, ranges);
+        if ranges.iter().all(|range| range.owner.is_some()) {
+            return Vec::new();
+        }
         let mut plan = Plan::new(now, &self.settings, &self.known, servers, ranges);
         let decided = plan.place();
         for (range, to) in &decided {
             let known = self.known.entry(*range).or_default();
-            if !known.is_settling(now, self.settings.cool_down) {
+            if known.decided(now, self.settings.cool_down).is_none() {
                 self.quiet_until = Some(now + self.settings.failover_pause);
             }
             known.decide(now, to);
@@ -139,9 +143,13 @@ impl Placer {
         ranges: &[RangeView],
     ) -> Vec<Move> {
         self.note(now, ranges);
+        let is_quiet = self.quiet_until.is_some_and(|until| now < until);
+        if is_quiet && servers.iter().all(|server| !server.draining) {
+            return Vec::new();
+        }
         let mut plan = Plan::new(now, &self.settings, &self.known, servers, ranges);
         let mut moves = plan.drain();
-        if self.quiet_until.is_none_or(|until| now >= until) {
+        if !is_quiet {
             let drained = moves.len();
             plan.even_loads(&mut moves);
             plan.even_counts(&mut self.evening, &mut moves);
@@ -158,12 +166,13 @@ impl Placer {
 
     /// Updates the observations, and drops those of removed ranges.
     fn note(&mut self, now: Instant, ranges: &[RangeView]) {
-        let mut before = std::mem::take(&mut self.known);
-        self.known.reserve(ranges.len());
         for range in ranges {
-            let mut known = before.remove(&range.id).unwrap_or_default();
+            let known = self.known.entry(range.id).or_default();
             known.note(now, range, &self.settings);
-            self.known.insert(range.id, known);
+        }
+        if self.known.len() > ranges.len() {
+            let listed: HashSet<RangeId> = ranges.iter().map(|range| range.id).collect();
+            self.known.retain(|id, _| listed.contains(id));
         }
     }
 }

@@ -41,15 +41,15 @@ pub struct PlacementSettings {
 }
 
 impl Default for PlacementSettings {
-    /// Moves at 1.25 times the mean load and 0.3 processors more than the least loaded server, one range for 20 servers
+    /// Moves at 1.15 times the mean load and 0.3 processors more than the least loaded server, one range for 20 servers
     /// every 2 s; cool-down of a minute, half a minute of quiet after a failover; 64 ranges for a server.
     fn default() -> Self {
         Self {
             smoothing: Duration::from_secs(10),
             interval: Duration::from_secs(2),
-            busy_ratio: 1.25,
+            busy_ratio: 1.15,
             busy_cores: 0.3,
-            gain_min: 0.1,
+            gain_min: 0.05,
             range_share_max: 0.6,
             idle_cores: 0.02,
             peak_memory: Duration::from_secs(12 * 3_600),

@@ -18,7 +18,7 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use partita_bench::{Account, ServerProcess, park_for};
+use partita_bench::{Account, park_for};
 use partita_load::Random;
 
 use self::ledger::Ledger;
@@ -73,6 +73,19 @@ impl QueueCheckers {
         }
     }
 
+    /// Starts the workers on the servers of a cluster. They end when `stop` is set, and survive outages.
+    pub(crate) fn load_in_outages<'scope>(
+        &'scope mut self,
+        scope: &'scope Scope<'scope, '_>,
+        fronts: &'scope [SocketAddr],
+        stop: &'scope AtomicBool,
+    ) {
+        let (account, ledger) = (&self.account, &self.ledger);
+        for worker in &mut self.workers {
+            scope.spawn(move || worker.run_in_outages(fronts, account, ledger, stop));
+        }
+    }
+
     /// Takes the faults that the workers found.
     pub(crate) fn take_faults(&mut self) -> Vec<String> {
         let workers = self.workers.iter_mut();
@@ -87,8 +100,8 @@ impl QueueCheckers {
     }
 
     /// Creates the queue if it is missing, and compares its count with the ledger. No worker may run.
-    pub(crate) fn compare(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let mut connection = self.connect(server)?;
+    pub(crate) fn compare(&mut self, addr: SocketAddr) -> anyhow::Result<()> {
+        let mut connection = self.connect(addr)?;
         connection.create()?;
         let ledger = self
             .ledger
@@ -103,8 +116,8 @@ impl QueueCheckers {
     }
 
     /// Receives all messages, and compares them with the ledger. No worker may run.
-    pub(crate) fn drain(&mut self, server: &ServerProcess) -> anyhow::Result<()> {
-        let mut connection = self.connect(server)?;
+    pub(crate) fn drain(&mut self, addr: SocketAddr) -> anyhow::Result<()> {
+        let mut connection = self.connect(addr)?;
         let ledger = self
             .ledger
             .get_mut()
@@ -136,8 +149,7 @@ impl QueueCheckers {
         Ok(())
     }
 
-    fn connect(&self, server: &ServerProcess) -> anyhow::Result<QueueConnection> {
-        let addr = server.queue_addr()?;
+    fn connect(&self, addr: SocketAddr) -> anyhow::Result<QueueConnection> {
         QueueConnection::open(addr, &self.account).context("connecting to the queues")
     }
 }

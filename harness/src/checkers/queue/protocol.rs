@@ -1,6 +1,7 @@
 //! Requests to the Queue service, and the parts of its answers that the workers need.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use partita_bench::Account;
@@ -8,6 +9,9 @@ use partita_bench::client::{Client, Request, Response, percent_encode};
 
 /// The queue of all tests with checkers.
 const QUEUE: &str = "/crash";
+
+/// How long a client of a cluster waits for an answer. A server holds a request at most 2.5 s.
+const OUTAGE_PATIENCE: Duration = Duration::from_secs(4);
 
 /// A received message.
 #[derive(Debug, Clone)]
@@ -21,16 +25,41 @@ pub(super) struct Received {
 
 /// A connection to the Queue service.
 #[derive(Debug)]
-pub(super) struct QueueConnection(Client);
+pub(super) struct QueueConnection {
+    client: Client,
+    /// Whether an answer that leaves the outcome unknown is an error, like none.
+    expects_outages: bool,
+}
 
 impl QueueConnection {
     pub(super) fn open(addr: SocketAddr, account: &Account) -> anyhow::Result<Self> {
-        Ok(Self(Client::connect_to_queues(addr, account.clone())?))
+        Ok(Self {
+            client: Client::connect_to_queues(addr, account.clone())?,
+            expects_outages: false,
+        })
+    }
+
+    /// A connection to a server of a cluster. A request whose answer takes long, or leaves its outcome unknown, fails as
+    /// one whose connection broke.
+    pub(super) fn open_in_outages(addr: SocketAddr, account: &Account) -> anyhow::Result<Self> {
+        let connection = Self::open(addr, account)?;
+        connection.client.set_patience(OUTAGE_PATIENCE)?;
+        Ok(Self {
+            expects_outages: true,
+            ..connection
+        })
+    }
+
+    fn send(&mut self, request: &Request<'_>) -> anyhow::Result<Response> {
+        let answer = self.client.send(request)?;
+        let is_unknown = self.expects_outages && answer.status == 500;
+        ensure!(!is_unknown, "unknown outcome: {}", answer.text());
+        Ok(answer)
     }
 
     /// Creates the queue, unless it exists.
     pub(super) fn create(&mut self) -> anyhow::Result<()> {
-        let created = self.0.send(&Request::new("PUT", QUEUE))?;
+        let created = self.send(&Request::new("PUT", QUEUE))?;
         ensure!(matches!(created.status, 201 | 204), "{}", created.text());
         Ok(())
     }
@@ -41,7 +70,7 @@ impl QueueConnection {
             query: "comp=metadata",
             ..Request::new("GET", QUEUE)
         };
-        let answer = self.0.send(&request)?.expect(200)?;
+        let answer = self.send(&request)?.expect(200)?;
         let count = answer.header("x-ms-approximate-messages-count");
         Ok(count.context("no count")?.parse()?)
     }
@@ -50,7 +79,7 @@ impl QueueConnection {
     pub(super) fn put(&mut self, text: &str) -> anyhow::Result<Response> {
         let path = format!("{QUEUE}/messages");
         let body = body(text);
-        self.0.send(&Request {
+        self.send(&Request {
             content_type: "application/xml",
             body: body.as_bytes(),
             ..Request::new("POST", &path)
@@ -67,7 +96,7 @@ impl QueueConnection {
     pub(super) fn try_receive(&mut self, count: u64, hidden: u64) -> anyhow::Result<Response> {
         let path = format!("{QUEUE}/messages");
         let query = format!("numofmessages={count}&visibilitytimeout={hidden}");
-        self.0.send(&Request {
+        self.send(&Request {
             query: &query,
             ..Request::new("GET", &path)
         })
@@ -96,7 +125,7 @@ impl QueueConnection {
             "popreceipt={}{and}{query}",
             percent_encode(&message.receipt)
         );
-        self.0.send(&Request {
+        self.send(&Request {
             query: &query,
             ..Request::new(method, &path)
         })

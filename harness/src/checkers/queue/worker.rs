@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use partita_bench::Account;
+use partita_bench::{Account, park_for};
 use partita_load::Random;
 
 use super::HIDDEN_SECONDS_MAX;
@@ -18,6 +18,9 @@ const LONG_PADDING: usize = 6_000;
 
 /// The maximum number of messages that a consumer receives at once: few enough to handle them in their timeout.
 const RECEIVED_MAX: u64 = 6;
+
+/// The pause before another connection.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +63,29 @@ impl Worker {
         ledger: &Mutex<Ledger>,
         stop: &AtomicBool,
     ) {
-        let Ok(mut connection) = QueueConnection::open(addr, account) else {
-            return;
-        };
+        if let Ok(connection) = QueueConnection::open(addr, account) {
+            self.work(connection, ledger, stop);
+        }
+    }
+
+    /// Like [`Self::run`], but goes on with another server of a cluster when a connection breaks.
+    pub(super) fn run_in_outages(
+        &mut self,
+        fronts: &[SocketAddr],
+        account: &Account,
+        ledger: &Mutex<Ledger>,
+        stop: &AtomicBool,
+    ) {
+        while self.faults.is_empty() && !stop.load(Ordering::Relaxed) {
+            let front = self.random.below(fronts.len() as u64) as usize;
+            if let Ok(connection) = QueueConnection::open_in_outages(fronts[front], account) {
+                self.work(connection, ledger, stop);
+            }
+            park_for(RECONNECT_PAUSE);
+        }
+    }
+
+    fn work(&mut self, mut connection: QueueConnection, ledger: &Mutex<Ledger>, stop: &AtomicBool) {
         while self.faults.is_empty() && !stop.load(Ordering::Relaxed) {
             let is_rising = lock(ledger).is_rising();
             let outcome = match self.role(is_rising) {

@@ -20,20 +20,22 @@ pub(super) struct Plan<'a> {
     known: &'a HashMap<RangeId, Known>,
     ranges: &'a [RangeView],
     /// What is known of each range.
-    facts: Vec<Facts>,
+    facts: Vec<Facts<'a>>,
     slots: Vec<Slot<'a>>,
     /// The moves between servers that stay which earlier rounds decided and the views do not show.
     in_flight: usize,
 }
 
 /// What a round needs to know of a range.
-struct Facts {
+struct Facts<'a> {
     /// The smoothed load in processors.
     cores: f64,
     /// Whether its load was too low for long enough.
     is_idle: bool,
     /// Whether it may be moved between servers that stay.
     is_movable: bool,
+    /// The server of the last decision, if the views may not show it yet.
+    decided: Option<&'a Arc<str>>,
 }
 
 /// A server in a round.
@@ -84,6 +86,7 @@ impl<'a> Plan<'a> {
                 cores: known.map_or(0.0, |known| known.cores),
                 is_idle: known.is_none_or(|known| known.peak <= settings.idle_cores),
                 is_movable: !range.changing && !settles,
+                decided: known.and_then(|known| known.decided(now, settings.decision_lasts)),
             }
         });
         let mut plan = Self {
@@ -112,10 +115,7 @@ impl<'a> Plan<'a> {
             let Some(owner) = range.owner.as_ref().and_then(slot) else {
                 continue;
             };
-            let known = self.known.get(&range.id);
-            let decided =
-                known.and_then(|known| known.decided(self.now, self.settings.decision_lasts));
-            let target = decided.and_then(slot).unwrap_or(owner);
+            let target = self.facts[index].decided.and_then(slot).unwrap_or(owner);
             if target != owner {
                 self.slots[owner].busy += 1;
                 self.slots[target].busy += 1;

@@ -1,3 +1,10 @@
+#![allow(clippy::print_stderr, reason = "the simulations print their figures")]
+
+mod days;
+mod growth;
+mod hot;
+mod simulation;
+
 use super::*;
 use std::time::Duration;
 

@@ -1,0 +1,178 @@
+//! What clients asked of an entity and what they were answered, with times.
+
+mod checker;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(super) use checker::check;
+
+/// What an entity contains. Each write of a test has another.
+pub(super) type Value = u64;
+
+/// What a client asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Create the entity, unless it exists.
+    Insert(Value),
+    /// Create or replace it.
+    Upsert(Value),
+    /// Replace it if it contains `expected`, as an ETag says.
+    Swap { expected: Value, to: Value },
+    /// Delete it.
+    Delete,
+    /// Read it by its key.
+    Read,
+    /// Read it as a part of a scan or a query.
+    Scan,
+}
+
+impl Action {
+    fn is_read(self) -> bool {
+        matches!(self, Self::Read | Self::Scan)
+    }
+}
+
+/// What a client was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Done as asked.
+    Done,
+    /// 409: it exists.
+    Exists,
+    /// 404: it does not exist.
+    Missing,
+    /// 412: it contains something else.
+    Differs,
+    /// What was read.
+    Found(Value),
+    /// No answer, or one that says that the outcome is unknown: it may happen at any later time, or never.
+    Unknown,
+    /// Refused: it does not happen.
+    Refused,
+}
+
+/// A request of a client.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    pub(super) action: Action,
+    pub(super) outcome: Outcome,
+    /// When it was sent, and when the answer came.
+    pub(super) start: Duration,
+    pub(super) end: Duration,
+}
+
+/// A history with so many operations takes no more writes, so that reads have room.
+const WRITES_MAX: usize = 80;
+/// It takes no more reads of clients, so that the last reads have room: the checker needs one word for 128 operations.
+const READS_MAX: usize = 112;
+
+/// An entity, or several that batches change together, with its history.
+#[derive(Debug)]
+pub(super) struct Register {
+    /// Its PartitionKey, which no other register has.
+    pub(super) name: String,
+    began: Instant,
+    operations: Mutex<Vec<Operation>>,
+    /// A value that a client saw last, with its ETag.
+    seen: Mutex<Option<(Value, String)>>,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+pub(super) struct Ticket(usize);
+
+impl Register {
+    pub(super) fn new(name: String, began: Instant) -> Self {
+        Self {
+            name,
+            began,
+            operations: Mutex::default(),
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Records that an operation is about to be sent. `None`: the history is full.
+    pub(super) fn begin(&self, action: Action) -> Option<Ticket> {
+        let mut operations = lock(&self.operations);
+        let most = match action {
+            Action::Read => READS_MAX,
+            _ => WRITES_MAX,
+        };
+        if operations.len() >= most {
+            return None;
+        }
+        operations.push(Operation {
+            action,
+            outcome: Outcome::Unknown,
+            start: self.began.elapsed(),
+            end: Duration::MAX,
+        });
+        Some(Ticket(operations.len() - 1))
+    }
+
+    /// Records what a scan that was sent at `start` says of it. A full history leaves it out.
+    pub(super) fn add_scan(&self, start: Instant, outcome: Outcome) {
+        self.push_read(Action::Scan, start, outcome, READS_MAX);
+    }
+
+    /// Records the last read of a test, for which a full history has room.
+    pub(super) fn add_last_read(&self, start: Instant, outcome: Outcome) {
+        self.push_read(Action::Read, start, outcome, u128::BITS as usize);
+    }
+
+    fn push_read(&self, action: Action, start: Instant, outcome: Outcome, most: usize) {
+        let mut operations = lock(&self.operations);
+        if operations.len() < most {
+            operations.push(Operation {
+                action,
+                outcome,
+                start: start.saturating_duration_since(self.began),
+                end: self.began.elapsed(),
+            });
+        }
+    }
+
+    /// Records the answer.
+    pub(super) fn end(&self, ticket: &Ticket, outcome: Outcome) {
+        if outcome == Outcome::Unknown {
+            return;
+        }
+        if let Some(operation) = lock(&self.operations).get_mut(ticket.0) {
+            operation.outcome = outcome;
+            operation.end = self.began.elapsed();
+        }
+    }
+
+    /// Whether it takes no more writes.
+    pub(super) fn is_full(&self) -> bool {
+        lock(&self.operations).len() >= WRITES_MAX
+    }
+
+    /// Remembers the ETag of a value.
+    pub(super) fn saw(&self, value: Value, etag: &str) {
+        *lock(&self.seen) = Some((value, etag.to_owned()));
+    }
+
+    pub(super) fn seen(&self) -> Option<(Value, String)> {
+        lock(&self.seen).clone()
+    }
+
+    /// The operations that may have happened. Reads without an answer say nothing.
+    pub(super) fn history(&self) -> Vec<Operation> {
+        let says_nothing = |operation: &Operation| match operation.outcome {
+            Outcome::Refused => true,
+            Outcome::Unknown => operation.action.is_read(),
+            _ => false,
+        };
+        let operations = lock(&self.operations);
+        let said = operations
+            .iter()
+            .filter(|operation| !says_nothing(operation));
+        said.copied().collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,114 @@
+//! A client of groups of four entities of one partition, which only batches change: a group is one register.
+
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+use partita_bench::batch::{self, Batch};
+use partita_bench::client::{Request, percent_encode};
+
+use super::super::history::{Action, Outcome, Register};
+use super::entity::value;
+use super::{Answer, Connection, Load, QUERY, TABLE, json};
+
+const ROWS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// One request for a random group.
+pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<()> {
+    let register = load.register(&load.groups, &mut connection.random);
+    let action = match connection.random.below(100) {
+        0..15 => Action::Insert(load.value()),
+        15..45 => Action::Upsert(load.value()),
+        45..55 => Action::Delete,
+        _ => Action::Scan,
+    };
+    if action == Action::Scan {
+        if let Some((start, outcome)) = read(connection, &register, || load.is_over())? {
+            register.add_scan(start, outcome);
+        }
+        return Ok(());
+    }
+    let Some(ticket) = register.begin(action) else {
+        return Ok(());
+    };
+    let body = batch(connection, &register, action);
+    let answer = connection.send(&Request {
+        content_type: batch::CONTENT_TYPE,
+        body: body.as_bytes(),
+        ..Request::new("POST", "/$batch")
+    });
+    match answer {
+        Answer::Got(answer) => {
+            let parts = batch::parts(&answer)?;
+            let refused = parts.iter().find(|part| part.status >= 300);
+            let outcome = match refused.map(|part| part.status) {
+                None => Outcome::Done,
+                Some(404) => Outcome::Missing,
+                Some(409) => Outcome::Exists,
+                Some(503) => Outcome::Refused,
+                Some(500) => Outcome::Unknown,
+                Some(_) => bail!("a batch: {}", answer.text()),
+            };
+            register.end(&ticket, outcome);
+        }
+        Answer::Refused => register.end(&ticket, Outcome::Refused),
+        Answer::Unknown => {}
+    }
+    Ok(())
+}
+
+fn batch(connection: &Connection, register: &Register, action: Action) -> String {
+    let mut batch = Batch::new(connection.account(), connection.front());
+    for row in ROWS {
+        let path = format!("{TABLE}(PartitionKey='{}',RowKey='{row}')", register.name);
+        match action {
+            Action::Insert(value) => {
+                let prefer = [("Prefer", "return-no-content")];
+                batch.push("POST", TABLE, &prefer, &json(&register.name, row, value));
+            }
+            Action::Delete => batch.push("DELETE", &path, &[("If-Match", "*")], ""),
+            Action::Upsert(value) | Action::Swap { to: value, .. } => {
+                batch.push("PUT", &path, &[], &json(&register.name, row, value));
+            }
+            Action::Read | Action::Scan => {}
+        }
+    }
+    batch.finish()
+}
+
+/// Reads a group by a query until it is answered.
+///
+/// # Errors
+/// A batch was executed in part.
+pub(super) fn read(
+    connection: &mut Connection,
+    register: &Register,
+    gives_up: impl Fn() -> bool,
+) -> anyhow::Result<Option<(Instant, Outcome)>> {
+    let filter = format!("PartitionKey eq '{}'", register.name);
+    let query = format!("$filter={}", percent_encode(&filter));
+    let request = Request {
+        query: &query,
+        ..Request::new("GET", QUERY)
+    };
+    let Some((start, answer)) = connection.send_until_answered(&request, gives_up) else {
+        return Ok(None);
+    };
+    let answer = answer.expect(200).context("querying a group")?;
+    // A page that ends early is of one moment, and the next one of another.
+    if answer.next_page().is_some() {
+        return Ok(None);
+    }
+    let rows = answer.entities()?;
+    let values = rows.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+    let is_whole = values.is_empty() || values.len() == ROWS.len();
+    let is_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
+    ensure!(
+        is_whole && is_equal,
+        "a batch was executed in part: {}: {values:?}",
+        register.name
+    );
+    let outcome = values
+        .first()
+        .map_or(Outcome::Missing, |value| Outcome::Found(*value));
+    Ok(Some((start, outcome)))
+}

@@ -1,0 +1,259 @@
+//! Three servers and etcd as real processes, over a folder: faults by seed strike them and their links, while clients of all
+//! servers record what they asked and were answered.
+//!
+//! Meanwhile ranges are split, merged, flushed and compacted. Checked at the end of each round:
+//! - the history of each entity is linearizable ([`history`]); a request without an answer may happen at any later time;
+//! - so is that of each group of entities that batches change, and no batch is executed in part;
+//! - a scan over the failures is in order, and has every row that nothing changes;
+//! - the queue, as in [`crate::checkers::queue`];
+//! - every server answers again when the fault is over, and none panicked.
+//!
+//! The seed determines the faults and the requests, but not their timing.
+
+mod changes;
+mod faults;
+mod history;
+mod load;
+mod programs;
+mod proxy;
+mod report;
+mod servers;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::client::{Client, Request};
+use partita_bench::{Account, create_table, park_for};
+use partita_load::Random;
+
+use self::faults::Fault;
+use self::load::{Answer, Connection, Load, Probe, STABLE_ROWS, TABLE, json, stable_partition};
+use self::report::{Report, Tried};
+use self::servers::Cluster;
+use crate::checkers::fail_on;
+use crate::checkers::queue::QueueCheckers;
+use crate::setup::SeededTest;
+
+/// The load before a fault and after it.
+const CALM: Duration = Duration::from_secs(1);
+
+/// The percentage of rounds with two faults.
+const SECOND_FAULT: u64 = 25;
+
+/// How long a server may take to answer after the end of a fault.
+const RECOVERY: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Number of rounds, each with one fault
+    #[arg(long, default_value_t = 20)]
+    rounds: u64,
+    /// End after this time, whatever the number of rounds
+    #[arg(long, value_name = "N")]
+    minutes: Option<u64>,
+    #[command(flatten)]
+    test: SeededTest,
+}
+
+/// Runs the test.
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let program = arguments.test.server.path()?;
+    let minutes = arguments.minutes.unwrap_or(u64::MAX);
+    let deadline = Duration::from_secs(minutes.saturating_mul(60));
+    eprintln!("cluster: --seed {}", arguments.test.seed());
+    arguments.test.in_scratch("cluster", |folder, random| {
+        let cluster = Cluster::start(&program, folder)?;
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let programs = cluster.programs();
+            let stop = &stop;
+            let supervisor = scope.spawn(move || programs::supervise(&programs, stop));
+            let mut test = Test::new(&cluster, folder, random);
+            let outcome = test.rounds(arguments.rounds, deadline);
+            stop.store(true, Ordering::Relaxed);
+            let supervised = supervisor.join();
+            outcome?;
+            supervised.map_err(|_| anyhow::anyhow!("the supervisor panicked"))?
+        })
+    })
+}
+
+/// The state of all rounds.
+struct Test<'a> {
+    cluster: &'a Cluster,
+    folder: &'a Path,
+    account: Account,
+    tables: Vec<SocketAddr>,
+    queues: Vec<SocketAddr>,
+    random: Random,
+    messages: QueueCheckers,
+    report: Report,
+}
+
+impl<'a> Test<'a> {
+    fn new(cluster: &'a Cluster, folder: &'a Path, mut random: Random) -> Self {
+        let account = Account::well_known();
+        let servers = cluster.servers.iter();
+        Self {
+            cluster,
+            folder,
+            messages: QueueCheckers::new(&account, &mut random),
+            account,
+            tables: servers.clone().map(|server| server.table).collect(),
+            queues: servers.map(|server| server.queue).collect(),
+            random,
+            report: Report::default(),
+        }
+    }
+
+    fn rounds(&mut self, rounds: u64, deadline: Duration) -> anyhow::Result<()> {
+        self.prepare()?;
+        let began = Instant::now();
+        for round in 0..rounds {
+            if began.elapsed() > deadline {
+                break;
+            }
+            self.round(round)
+                .with_context(|| format!("round {round}"))?;
+        }
+        park_for(CALM);
+        self.messages.drain(self.queues[0])?;
+        self.report.messages = self.messages.acknowledged();
+        self.report.ended = self
+            .cluster
+            .servers
+            .iter()
+            .map(|server| server.program.ended())
+            .sum();
+        self.report.print();
+        Ok(())
+    }
+
+    /// Writes the rows that nothing changes, and creates the queue.
+    fn prepare(&mut self) -> anyhow::Result<()> {
+        let mut client = Client::connect(self.tables[0], self.account.clone())?;
+        create_table(&mut client, TABLE.trim_start_matches('/'))?;
+        let random = Random::new(self.random.next_u64());
+        let mut connection = Connection::new(&self.tables, &self.account, random);
+        for number in 0..STABLE_ROWS {
+            let body = json(&stable_partition(number), "r", number);
+            let answer = connection.send(&Request {
+                content_type: "application/json",
+                body: body.as_bytes(),
+                ..Request::new("POST", TABLE)
+            });
+            let Answer::Got(answer) = answer else {
+                anyhow::bail!("a row was not written: {answer:?}");
+            };
+            answer.expect(201)?;
+        }
+        self.messages.compare(self.queues[0])
+    }
+
+    /// One fault under load, and the checks after it.
+    fn round(&mut self, round: u64) -> anyhow::Result<()> {
+        let load = Load::new(&self.account, &self.tables, round);
+        let tried = self.attack(&load)?;
+        let (checked, mut faults) = load.check(&mut self.random)?;
+        faults.extend(self.messages.take_faults());
+        for program in self.cluster.programs() {
+            faults.extend(program.panics()?);
+        }
+        self.report.add(round, &tried, &checked);
+        if !faults.is_empty() {
+            let file = self.folder.join("faults.txt");
+            std::fs::write(&file, faults.join("\n\n"))?;
+        }
+        fail_on(&faults)?;
+        self.messages.compare(self.queues[0])
+    }
+
+    /// Runs the load during a fault, sometimes during two.
+    fn attack(&mut self, load: &Load) -> anyhow::Result<Tried> {
+        let cluster = self.cluster;
+        let fronts = self.tables.iter().enumerate();
+        let probes: Vec<Probe> = fronts
+            .map(|(number, front)| Probe::new(*front, number))
+            .collect();
+        let fault = Fault::random(&mut self.random, cluster.serving());
+        let adds = self.random.chance(SECOND_FAULT);
+        let second = adds.then(|| fault.second(&mut self.random));
+        let serves = cluster.servers[fault.victim].serves();
+        let mut of_changes = Random::new(self.random.next_u64());
+        let changes = std::thread::scope(|scope| {
+            load.start(scope, &mut self.random);
+            self.messages
+                .load_in_outages(scope, &self.queues, &load.stop);
+            for probe in &probes {
+                scope.spawn(|| probe.run(&self.account, &load.stop));
+            }
+            let admins: Vec<SocketAddr> =
+                cluster.servers.iter().map(|server| server.admin).collect();
+            let changing = scope.spawn(move || changes::run(&admins, &mut of_changes, &load.stop));
+            let disturbed = disturb(cluster, &fault, second.as_ref(), &probes);
+            load.stop.store(true, Ordering::Relaxed);
+            disturbed?;
+            let changes = changing.join();
+            changes.map_err(|_| anyhow::anyhow!("the thread that changes ranges panicked"))
+        })
+        .with_context(|| format!("{fault}, {second:?}"))?;
+        let is_struck = |server: usize| {
+            fault.strikes(server) || second.is_some_and(|second| second.strikes(server))
+        };
+        let longest = |struck: bool| {
+            let probes = probes.iter().enumerate();
+            let those = probes.filter(|(server, _)| is_struck(*server) == struck);
+            those.map(|(_, probe)| probe.longest()).max()
+        };
+        Ok(Tried {
+            fault,
+            second,
+            serves,
+            others: longest(false).unwrap_or_default(),
+            struck: longest(true).unwrap_or_default(),
+            changes,
+        })
+    }
+}
+
+/// Causes faults under load, and waits until every server answers again.
+fn disturb(
+    cluster: &Cluster,
+    fault: &Fault,
+    second: Option<&Fault>,
+    probes: &[Probe],
+) -> anyhow::Result<()> {
+    await_answers(probes, Instant::now())?;
+    park_for(CALM);
+    for probe in probes {
+        probe.reset();
+    }
+    std::thread::scope(|scope| {
+        let also = second.map(|second| {
+            scope.spawn(move || {
+                park_for(second.lasts);
+                second.run(cluster)
+            })
+        });
+        fault.run(cluster)?;
+        let also = also.map_or(Ok(Ok(())), std::thread::ScopedJoinHandle::join);
+        also.map_err(|_| anyhow::anyhow!("the thread of the second fault panicked"))?
+    })?;
+    await_answers(probes, Instant::now())?;
+    park_for(CALM);
+    Ok(())
+}
+
+fn await_answers(probes: &[Probe], since: Instant) -> anyhow::Result<()> {
+    while !probes.iter().all(|probe| probe.has_answered_since(since)) {
+        ensure!(
+            since.elapsed() < RECOVERY,
+            "a server does not answer after {RECOVERY:?}"
+        );
+        park_for(Duration::from_millis(10));
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! etcd and the servers as processes, which are killed, stopped and started again.
+
+use std::fs::File;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use partita_bench::{park_for, project};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long etcd may take to listen.
+const ETCD_PATIENCE: Duration = Duration::from_secs(15);
+
+/// The pause between two looks at a process, and the time after which one that ended is started again: as systemd's
+/// `RestartSec=100ms`.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A process whose lines go to a file. Killed when dropped.
+#[derive(Debug)]
+pub(super) struct Process(Child);
+
+impl Process {
+    fn start(command: &mut Command, log: &Path) -> anyhow::Result<Self> {
+        let log = File::options().create(true).append(true).open(log)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let child = command
+            .spawn()
+            .with_context(|| format!("starting {command:?}"))?;
+        Ok(Self(child))
+    }
+
+    /// Sends a signal. Does nothing if the process has ended.
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let _ = id.map(|id| kill_process(id, signal));
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Fails only if it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A program that is kept running, unless it is to be down.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) name: String,
+    file: PathBuf,
+    arguments: Vec<String>,
+    log: PathBuf,
+    process: Mutex<Option<Process>>,
+    /// Whether it is not to be started again.
+    is_down: AtomicBool,
+    /// How often it ended by itself.
+    ended: AtomicU64,
+}
+
+impl Program {
+    fn new(name: &str, file: &Path, arguments: Vec<String>, folder: &Path) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            arguments,
+            log: folder.join(format!("{name}.log")),
+            process: Mutex::new(None),
+            is_down: AtomicBool::new(true),
+            ended: AtomicU64::new(0),
+        })
+    }
+
+    /// Starts it, and keeps it running from now on.
+    pub(super) fn up(&self) -> anyhow::Result<()> {
+        let mut process = self.process();
+        *process = Some(Process::start(
+            Command::new(&self.file).args(&self.arguments),
+            &self.log,
+        )?);
+        self.is_down.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Kills it as `kill -9` does. It stays down.
+    pub(super) fn kill(&self) {
+        let mut process = self.process();
+        self.is_down.store(true, Ordering::Relaxed);
+        *process = None;
+    }
+
+    /// Stops it, so that it stands still.
+    pub(super) fn stop(&self) {
+        if let Some(process) = &*self.process() {
+            process.signal(Signal::STOP);
+        }
+    }
+
+    /// Continues it after [`Self::stop`].
+    pub(super) fn go_on(&self) {
+        if let Some(process) = &*self.process() {
+            process.signal(Signal::CONT);
+        }
+    }
+
+    /// Starts it again if it ended by itself, as a supervisor does.
+    fn keep(&self) -> anyhow::Result<()> {
+        let has_ended = self.process().as_mut().is_some_and(Process::has_ended);
+        if has_ended && !self.is_down.load(Ordering::Relaxed) {
+            self.ended.fetch_add(1, Ordering::Relaxed);
+            self.up()?;
+        }
+        Ok(())
+    }
+
+    /// How often it ended by itself.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Lines of its log that report a panic.
+    pub(super) fn panics(&self) -> anyhow::Result<Vec<String>> {
+        let log = std::fs::read_to_string(&self.log)?;
+        let panics = log.lines().filter(|line| line.contains("panicked"));
+        Ok(panics
+            .map(|line| format!("{}: {line}", self.name))
+            .collect())
+    }
+
+    fn process(&self) -> MutexGuard<'_, Option<Process>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps programs running until `stop` is set.
+///
+/// # Errors
+/// When one cannot be started.
+pub(super) fn supervise(programs: &[Arc<Program>], stop: &AtomicBool) -> anyhow::Result<()> {
+    while !stop.load(Ordering::Relaxed) {
+        for program in programs {
+            program.keep()?;
+        }
+        park_for(LOOK);
+    }
+    Ok(())
+}
+
+/// A program of etcd.
+///
+/// # Errors
+/// When it is missing.
+pub(super) fn etcd_file(name: &str) -> anyhow::Result<PathBuf> {
+    let file = project::root().join(".deps/etcd").join(name);
+    ensure!(
+        file.exists(),
+        "etcd is missing: run crates/coordinator/setup"
+    );
+    Ok(file)
+}
+
+/// An etcd with one member, and waits until it listens.
+///
+/// # Errors
+/// When it does not listen.
+pub(super) fn etcd(
+    folder: &Path,
+    client: SocketAddr,
+    peer: SocketAddr,
+) -> anyhow::Result<Arc<Program>> {
+    let file = etcd_file("etcd")?;
+    let (client_url, peer_url) = (format!("http://{client}"), format!("http://{peer}"));
+    let data = folder.join("etcd").display().to_string();
+    let cluster = format!("default={peer_url}");
+    let arguments = [
+        ("data-dir", &data),
+        ("listen-client-urls", &client_url),
+        ("advertise-client-urls", &client_url),
+        ("listen-peer-urls", &peer_url),
+        ("initial-advertise-peer-urls", &peer_url),
+        ("initial-cluster", &cluster),
+    ];
+    let program = Program::new("etcd", &file, flags(&arguments), folder);
+    program.up()?;
+    let began = Instant::now();
+    while TcpStream::connect(client).is_err() {
+        ensure!(began.elapsed() < ETCD_PATIENCE, "etcd does not listen");
+        park_for(LOOK);
+    }
+    Ok(program)
+}
+
+/// A server with these flags, which is not started yet.
+pub(super) fn server(
+    file: &Path,
+    name: &str,
+    folder: &Path,
+    arguments: &[(&str, &String)],
+) -> Arc<Program> {
+    let mut all = vec!["serve".to_owned()];
+    all.extend(flags(arguments));
+    Program::new(name, file, all, folder)
+}
+
+fn flags(arguments: &[(&str, &String)]) -> Vec<String> {
+    let flags = arguments.iter();
+    flags
+        .map(|(name, value)| format!("--{name}={value}"))
+        .collect()
+}
