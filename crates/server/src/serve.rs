@@ -178,7 +178,8 @@ impl Server {
                 open_ports(&parts, &settings, (tables, queues), ports, &requests)?;
             let peers = Tasks::new();
             if let (Some(member), Some(membership)) = (member, &membership) {
-                let receiver = Receiver::new(Arc::clone(membership), tables, queues);
+                let receiver =
+                    Receiver::new(Arc::clone(membership), tables, queues, Arc::clone(&status));
                 let (listener, receiver) = (member.listener, Arc::new(receiver));
                 let serving = member.acceptor.run(listener, receiver, peers.clone());
                 peers.spawn("peer port", serving);

@@ -18,7 +18,7 @@ use partita_table::Service;
 use partita_wire::admin::ServerState;
 
 use crate::config::Settings;
-use crate::forwarding::Membership;
+use crate::forwarding::{Membership, RegistryRouting};
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::scrub::Scrub;
@@ -57,6 +57,8 @@ pub(crate) struct ClusterView {
     pub(crate) name: String,
     /// The copy of the registry's keys.
     pub(crate) routes: Routes,
+    /// Reaches the other servers.
+    pub(crate) routing: Arc<RegistryRouting>,
 }
 
 /// The parts of the server that the admin port reports on. Shared by `Arc`.
@@ -121,10 +123,15 @@ impl ServerStatus {
         self.cluster_view.get()
     }
 
-    /// Whether this server serves the store of its cluster now.
+    /// Whether this server serves a range now.
     pub(crate) fn is_hosting(&self) -> bool {
-        let membership = self.membership.get();
-        membership.is_some_and(|membership| membership.hosting().current().is_some())
+        let cluster = self.cluster();
+        cluster.is_some_and(|cluster| !cluster.map().ranges().is_empty())
+    }
+
+    /// The part of the server in its cluster; `None` for one that is alone.
+    pub(crate) fn membership(&self) -> Option<&Arc<Membership>> {
+        self.membership.get()
     }
 
     /// The ranges, once the data is open.
@@ -175,11 +182,9 @@ impl ServerStatus {
         if self.shutdown.is_requested() {
             return (ServerState::Stopping, Some("the server is stopping"));
         }
-        if let Some(membership) = self.standby() {
-            return match membership.has_map() {
-                true => (ServerState::Ready, None),
-                false => (ServerState::Starting, Some("the map is being read")),
-            };
+        let membership = self.membership();
+        if membership.is_some_and(|membership| !membership.has_map()) {
+            return (ServerState::Starting, Some("the map is being read"));
         }
         match self.engine_health() {
             None => (ServerState::Starting, Some("the data is being opened")),
@@ -231,17 +236,10 @@ impl ServerStatus {
         matches!(self.state().0, ServerState::Ready | ServerState::Degraded)
     }
 
-    /// Whether the store is closed, so that only a new process can serve again. A server that gave its store up is not
-    /// dead: it forwards requests.
+    /// Whether the store is closed, so that only a new process can serve again.
     pub fn is_dead(&self) -> bool {
         let is_final = matches!(self.engine_health(), Some(Health::Closed | Health::Fenced));
-        is_final && self.standby().is_none() && !self.shutdown.is_requested()
-    }
-
-    /// The cluster, if the server is a member that serves no store now.
-    fn standby(&self) -> Option<&Arc<Membership>> {
-        let membership = self.membership.get();
-        membership.filter(|membership| membership.hosting().current().is_none())
+        is_final && !self.shutdown.is_requested()
     }
 
     /// Counters of the engine, once the data is open.

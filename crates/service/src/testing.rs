@@ -85,6 +85,7 @@ impl TestServers {
             let engine = Arc::clone(&range.engine);
             let bounds = range.bounds.clone();
             Served {
+                tenure: 0,
                 epoch: Epoch(1),
                 range: Arc::new(partita_range::Range::new(
                     RangeId(id),

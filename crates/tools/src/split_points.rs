@@ -54,6 +54,7 @@ mod tests {
         });
         Range {
             id: 1,
+            server: None,
             epoch: 1,
             start,
             end: None,
@@ -82,6 +83,7 @@ mod tests {
             orphans: Vec::new(),
             balanced: 0,
             no_split_key: 0,
+            silent: None,
         };
         assert_eq!(starts_within(ranges, "a", "People"), ["m"]);
     }

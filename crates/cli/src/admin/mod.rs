@@ -1,4 +1,5 @@
-//! `partita admin split|merge|flush|checkpoint|compact|collect|freeze RANGE`: actions on a range, while it serves.
+//! `partita admin split|merge|move|flush|checkpoint|compact|collect|freeze RANGE`: actions on a range, while it serves;
+//! `partita admin drain|undrain|expel SERVER`: actions on a server of a cluster.
 
 /// Implements [`RangeAction`] for a command: its name in the admin API, the type of its answer, and the fields to copy
 /// into the parameters of the request.
@@ -18,6 +19,8 @@ mod checkpoint;
 mod freeze;
 mod maintenance;
 mod merge;
+mod move_range;
+mod server;
 mod split;
 
 use crate::args::AdminPortArgs;
@@ -33,6 +36,8 @@ commands! {
         Split(OnRange<split::SplitCommand>), Merge(OnRange<merge::MergeCommand>), Flush(OnRange<maintenance::FlushCommand>),
         Checkpoint(OnRange<checkpoint::CheckpointCommand>), Compact(OnRange<maintenance::CompactCommand>),
         Collect(OnRange<maintenance::CollectCommand>), Freeze(OnRange<freeze::FreezeCommand>),
+        Move(OnRange<move_range::MoveCommand>), Drain(server::OnServer<server::DrainCommand>),
+        Undrain(server::OnServer<server::UndrainCommand>), Expel(server::OnServer<server::ExpelCommand>),
     }
 }
 

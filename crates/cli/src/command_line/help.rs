@@ -33,7 +33,9 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Look",
-        &["status", "hot", "heat", "ranges", "explain", "stress"],
+        &[
+            "status", "servers", "hot", "heat", "ranges", "explain", "stress",
+        ],
     ),
     ("Act", &["admin"]),
     ("Access", &["profile", "sas", "service"]),

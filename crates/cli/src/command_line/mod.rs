@@ -106,7 +106,8 @@ commands! {
         Hot(OnAdminPort<server::hot::HotCommand>),
         Heat(OnAdminPort<server::heat::HeatCommand>),
         Ranges(OnAdminPort<server::ranges::RangesCommand>),
-        /// Act on a range of a Partita server
+        Servers(OnAdminPort<server::servers::ServersCommand>),
+        /// Act on a range or a server
         #[command(subcommand)]
         Admin(admin::AdminCommand),
         /// Create and delete snapshots of the whole store, and restore tables from them

@@ -1,5 +1,5 @@
 //! Commands on a Partita server: `serve` runs it, `check` checks the files of a stopped server, `connect` prints how to
-//! connect to it; `status`, `hot`, `heat` and `ranges` read its admin port.
+//! connect to it; `status`, `servers`, `hot`, `heat` and `ranges` read its admin port.
 //!
 //! With `--output json` the last four print the documents of the admin API unchanged. The other formats are for reading
 //! and for spreadsheets.
@@ -10,6 +10,7 @@ pub(crate) mod heat;
 pub(crate) mod hot;
 pub(crate) mod ranges;
 pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod status;
 
 use partita_wire::admin::NamedKey;

@@ -13,6 +13,9 @@ pub(crate) struct RangesCommand {
     output: OutputArgs,
 }
 
+/// The place of the column with the server, in a cluster.
+const SERVER_COLUMN: usize = 3;
+
 impl AdminPortCommand for RangesCommand {
     async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
         let page = port.ranges().await?;
@@ -43,8 +46,12 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         true => Field::AboutBytes(range.layout.bytes),
         false => Field::Bytes(range.layout.bytes),
     };
+    let server = range
+        .server
+        .as_ref()
+        .map(|name| ("server", Field::text(name)));
     // The last columns are left out on a narrow terminal.
-    output.record(&[
+    let columns = [
         ("range", Field::id(range.id)),
         ("from", Field::text(&start)),
         ("before", Field::text(&end)),
@@ -58,7 +65,12 @@ fn write_range(range: &Range, output: &mut Output) -> Result<(), CommandError> {
         ("shared_with", Field::count(range.layout.sources)),
         ("lineage", Field::count(range.layout.lineage)),
         ("p50_us", Field::Latency(window.latency.p50_us)),
-    ])
+    ];
+    let mut columns = Vec::from(columns);
+    if let Some(server) = server {
+        columns.insert(SERVER_COLUMN, server);
+    }
+    output.record(&columns)
 }
 
 /// The state of a range in a word or two.
@@ -82,6 +94,14 @@ fn is_estimated(range: &Range) -> bool {
     range.layout.sources > 0
 }
 
+/// Says which servers of a cluster did not answer.
+pub(super) fn silent(servers: Option<&[String]>) -> Option<String> {
+    let servers = servers?.join(", ");
+    Some(format!(
+        "no answer from {servers}: their ranges are missing here"
+    ))
+}
+
 fn notes(ranges: &Ranges, admin: &str) -> Vec<String> {
     let change = ranges.change.as_ref().map(ToString::to_string);
     let orphans = ranges.orphans.len() as u64;
@@ -101,7 +121,13 @@ fn notes(ranges: &Ranges, admin: &str) -> Vec<String> {
             "the size of {noun} {all} is estimated until the shared files are rewritten; to do it now: partita admin compact {first}{admin}"
         )
     });
-    change.into_iter().chain(orphans).chain(estimated).collect()
+    let silent = silent(ranges.silent.as_deref());
+    change
+        .into_iter()
+        .chain(orphans)
+        .chain(estimated)
+        .chain(silent)
+        .collect()
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ impl RangeServer {
 
     /// Hands all ranges over, if other servers take ranges, for a server that stops.
     pub async fn leave(&self) {
-        if let Err(error) = self.stop_taking().await {
+        if let Err(error) = self.set_draining(true).await {
             tracing::warn!(%error, "cannot tell the cluster that this server stops");
         }
         let table = self.routes.current();
@@ -157,14 +157,17 @@ impl RangeServer {
         while handing_over.next().await.is_some() {}
     }
 
-    /// Says that this server takes no more ranges.
-    async fn stop_taking(&self) -> Result<(), RegistryError> {
+    /// Says that this server takes no more ranges, or takes them again. The manager moves those of a draining server away.
+    ///
+    /// # Errors
+    /// [`RegistryError`].
+    pub async fn set_draining(&self, draining: bool) -> Result<(), RegistryError> {
         let table = self.routes.current();
         let Some(server) = table.servers().get(&self.member.owner().name) else {
             return Err(RegistryError::LeaseEnded);
         };
         let info = ServerInfo {
-            draining: true,
+            draining,
             ..server.record.info.clone()
         };
         self.member.describe(info).await

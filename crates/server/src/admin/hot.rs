@@ -36,9 +36,22 @@ pub(super) struct Floor {
 /// The hottest partitions; for each range, the advice on splits and the growth of tables. `balances` is whether the
 /// server splits hot ranges automatically.
 pub(super) async fn hot(store: &OpenStore, query: Option<&str>, balances: bool) -> Answered {
-    let params = Params::new(query, &["limit"])?;
-    let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
-    Answer::ok(&hottest(store, limit, balances, FLOOR).await?)
+    let limit = limit(&Params::new(query, &["limit"])?)?;
+    Answer::ok(&hottest_of(store, limit, balances).await?)
+}
+
+/// How many partitions are asked for.
+pub(super) fn limit(params: &Params<'_>) -> Result<usize, Answer> {
+    Ok(params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT))
+}
+
+/// The hottest partitions of this server.
+pub(super) async fn hottest_of(
+    store: &OpenStore,
+    limit: usize,
+    balances: bool,
+) -> Result<Hot, Answer> {
+    hottest(store, limit, balances, FLOOR).await
 }
 
 async fn hottest(
@@ -81,6 +94,7 @@ async fn hottest(
         balances,
         balanced,
         no_split_key,
+        silent: None,
     })
 }
 

@@ -7,6 +7,7 @@
 //! - It always takes a new connection, and answers probes whatever other clients do.
 
 mod answer;
+mod elsewhere;
 mod heat;
 mod hot;
 mod named_keys;
@@ -14,6 +15,7 @@ mod pages;
 mod params;
 mod queues;
 mod ranges;
+mod servers;
 mod snapshots;
 mod status;
 
@@ -30,6 +32,7 @@ use tokio::sync::Semaphore;
 
 use crate::connections::{self, Buffers, Evicts, Patience, Watch, Watched, accept};
 use crate::status::ServerStatus;
+pub(crate) use elsewhere::answer as answer_server;
 use pages::PageContext;
 
 /// The maximum number of open connections. A new connection takes the place of the one that has waited longest, so a

@@ -12,12 +12,12 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
-use partita_wire::admin::NoSuchPage;
+use partita_wire::admin::{NoSuchPage, RangeActionParams};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::answer::{Answer, Answered};
 use super::snapshots::ActionContext;
-use super::{heat, hot, queues, ranges, snapshots, status};
+use super::{elsewhere, heat, hot, queues, ranges, servers, snapshots, status};
 use crate::connections::{Phase, Progress};
 use crate::metrics::{self, Surroundings};
 use crate::status::{OpenStore, ServerStatus};
@@ -80,7 +80,10 @@ pub(super) async fn answer(
         return json_page(foreign_host());
     }
     let segments: Vec<&str> = path.splitn(6, '/').skip(1).collect();
-    let is_action = matches!(segments[..], ["admin", "v1", "ranges" | "snapshots", _, _]);
+    let is_action = matches!(
+        segments[..],
+        ["admin", "v1", "ranges" | "snapshots" | "servers", _, _]
+    );
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match is_action {
         true if *request.method() != Method::POST => return wrong_method("POST"),
@@ -100,7 +103,7 @@ pub(super) async fn answer(
         [
             "admin",
             "v1",
-            section @ ("ranges" | "snapshots"),
+            section @ ("ranges" | "snapshots" | "servers"),
             id,
             action,
         ] => act(request, context, [section, id, action]).await,
@@ -121,7 +124,18 @@ fn open_store(server: &ServerStatus) -> Result<&OpenStore, Answer> {
 /// Answers a read below `/admin/v1`.
 async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>) -> Answered {
     let _running = context.begin()?;
-    let server = context.server;
+    if let Some(answered) = elsewhere::read(context.server, path, query).await {
+        return answered;
+    }
+    read_here(context.server, path, query).await
+}
+
+/// Answers a read for this server.
+pub(super) async fn read_here(
+    server: &ServerStatus,
+    path: &[&str],
+    query: Option<&str>,
+) -> Answered {
     let store = || open_store(server);
     match *path {
         ["status"] => Answer::ok(&status::status(server)),
@@ -130,7 +144,7 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
         ["heat"] => heat::heat(store()?, query, server.now()).await,
         ["hot"] => hot::hot(store()?, query, server.balances()).await,
         ["queues"] => queues::list(store()?, query).await,
-        ["ranges"] => ranges::list(store()?).await,
+        ["ranges"] => Answer::ok(&ranges::list(store()?).await?),
         ["ranges", _] => {
             let message = "the path has no action: expected POST /admin/v1/ranges/ID/ACTION";
             Err(Answer::not_found("NoSuchAction", message))
@@ -142,18 +156,31 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
 }
 
 /// Performs an action, which begins when its whole body has arrived.
-async fn act(
-    request: Request<Incoming>,
-    context: PageContext<'_>,
-    [section, id, action]: [&str; 3],
-) -> Answered {
+async fn act(request: Request<Incoming>, context: PageContext<'_>, path: [&str; 3]) -> Answered {
     let server = context.server;
-    let store = open_store(server)?;
+    open_store(server)?;
     let body = action_body(request, context).await?;
     let _running = context.begin()?;
-    match section {
-        "ranges" => ranges::act(store, id, action, &body).await,
-        _ => snapshots::act(&ActionContext { server, store }, id, action, &body).await,
+    if let Some(answered) = elsewhere::act(server, &path, &body).await {
+        return answered;
+    }
+    act_here(server, &path, &body).await
+}
+
+/// Performs an action in this server.
+pub(super) async fn act_here(server: &ServerStatus, path: &[&str], body: &[u8]) -> Answered {
+    let store = open_store(server)?;
+    match *path {
+        ["ranges", id, "move"] => {
+            let params: RangeActionParams = ranges::read_params(body)?;
+            servers::move_range(server, ranges::read_id(id)?, params.to.as_deref()).await
+        }
+        ["ranges", id, action] => ranges::act(store, id, action, body).await,
+        ["servers", name, action] => servers::act(server, name, action).await,
+        ["snapshots", name, action] => {
+            snapshots::act(&ActionContext { server, store }, name, action, body).await
+        }
+        _ => Err(no_such_page()),
     }
 }
 

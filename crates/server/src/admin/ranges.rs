@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use partita_cluster::{ChangeRecord, ChangeRefused, Cluster, RangeAction, Served, rate};
+use partita_cluster::{
+    ChangeRecord, ChangeRefused, Cluster, Host, HostError, RangeAction, Served, rate,
+};
 use partita_heat::{self as heat, Pattern};
 use partita_model::{AccountName, TableName};
 use partita_range::{Range, RangeId};
@@ -36,14 +38,14 @@ const CHECKPOINT_S: u64 = 60;
 /// The longest time that a checkpoint can keep files, in seconds.
 const CHECKPOINT_S_MAX: u64 = 86_400;
 
-/// All ranges in key order.
-pub(super) async fn list(store: &OpenStore) -> Answered {
+/// The ranges of this server in key order.
+pub(super) async fn list(store: &OpenStore) -> Result<Ranges, Answer> {
     let (cluster, names) = (&store.cluster, names(store).await?);
     let record = cluster.record();
     let ranges = cluster.map().ranges();
     let (no_split_key, balanced) = cluster.balance_counts();
     let entry = |served| range(cluster, served, &names);
-    Answer::ok(&Ranges {
+    Ok(Ranges {
         map_version: record.as_ref().map_or(0, |record| record.version),
         ranges: ranges.iter().map(entry).collect(),
         change: record
@@ -53,6 +55,7 @@ pub(super) async fn list(store: &OpenStore) -> Answered {
         orphans: record.map_or_else(Vec::new, |record| record.pending_deletion),
         balanced,
         no_split_key,
+        silent: None,
     })
 }
 
@@ -95,6 +98,7 @@ fn range(cluster: &Cluster, served: &Served, names: &Names) -> admin::Range {
     let (bounds, layout) = (served.range.bounds(), served.range.engine().file_layout());
     admin::Range {
         id: served.range.id().0,
+        server: None,
         epoch: served.epoch.0,
         start: named_key(&bounds.start, names),
         end: bounds.end.as_ref().and_then(|end| named_key(end, names)),
@@ -164,12 +168,17 @@ pub(super) fn partition_latency(latency: &heat::CoarsePercentiles) -> WindowLate
     }
 }
 
-/// Runs an action on a range.
-pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answered {
-    let id = id.parse().map(RangeId).map_err(|_| {
+/// Reads the id of a range in a path.
+pub(super) fn read_id(text: &str) -> Result<RangeId, Answer> {
+    text.parse().map(RangeId).map_err(|_| {
         let message = "invalid range id: expected a number";
         Answer::not_found("NoSuchRange", message)
-    })?;
+    })
+}
+
+/// Runs an action on a range.
+pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) -> Answered {
+    let id = read_id(id)?;
     let params: RangeActionParams = read_params(body)?;
     let cluster = &store.cluster;
     match action {
@@ -185,13 +194,11 @@ pub(super) async fn act(store: &OpenStore, id: &str, action: &str, body: &[u8]) 
             collected?;
         }
         "freeze" => {
-            find(cluster, id)?;
             let wait = Duration::from_millis(params.milliseconds.unwrap_or(FREEZE_MS));
-            let frozen = cluster.freeze(id, wait.min(FREEZE_MAX)).await;
-            frozen.map_err(Answer::failed)?;
+            cluster.freeze(id, wait.min(FREEZE_MAX)).await?;
         }
         _ => {
-            let actions = "split, merge, flush, checkpoint, compact, collect or freeze";
+            let actions = "split, merge, move, flush, checkpoint, compact, collect or freeze";
             let message = format!("unknown action: expected {actions}");
             return Err(Answer::not_found("NoSuchAction", message));
         }
@@ -268,8 +275,8 @@ fn neighbours(
     id: RangeId,
     with: Option<RangeId>,
 ) -> Result<(RangeId, RangeId), Answer> {
-    let ranges = cluster.map().ranges();
-    let ids: Vec<RangeId> = ranges.iter().map(|served| served.range.id()).collect();
+    let record = cluster.record().ok_or(ChangeRefused::NotManager)?;
+    let ids: Vec<RangeId> = record.specs().map(|range| range.id).collect();
     let at = ids.iter().position(|known| *known == id);
     let at = at.ok_or(ChangeRefused::NoSuchRange(id))?;
     let next = ids.get(at + 1).copied();
@@ -309,9 +316,11 @@ async fn checkpoint(cluster: &Cluster, id: RangeId, seconds: Option<u64>) -> Ans
 }
 
 async fn maintain(cluster: &Cluster, id: RangeId, action: RangeAction) -> Result<(), Answer> {
-    find(cluster, id)?;
-    let done = cluster.host().act(id, action).await;
-    done.map_err(Answer::failed)
+    match cluster.local_host().act(id, action).await {
+        Ok(()) => Ok(()),
+        Err(HostError::NoSuchRange(id)) => Err(ChangeRefused::NoSuchRange(id).into()),
+        Err(error) => Err(Answer::failed(error)),
+    }
 }
 
 impl From<ChangeRefused> for Answer {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
+use partita_coordinator::{RangeRecord, RangeState, Stored};
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
@@ -104,7 +105,24 @@ fn store(server: &ServerStatus) -> StoreInfo {
 fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
     let table = view.routes.current();
     let manager = table.manager();
+    let is_served = |key: &Stored<RangeRecord>| match &key.record.state {
+        RangeState::Serving { owner, .. } => table.is_alive(&owner.name, owner.life),
+        RangeState::Opening { .. } | RangeState::Released => false,
+    };
+    let ranges_of = |name: &str| {
+        let of_server = table.ranges().values();
+        of_server
+            .filter(|key| key.record.is_served_by(name))
+            .count() as u64
+    };
+    let unserved = table
+        .ranges()
+        .values()
+        .filter(|key| !is_served(key))
+        .count();
     let servers = table.servers().iter().map(|(name, server)| ClusterServer {
+        ranges: Some(ranges_of(name)),
+        draining: Some(server.record.info.draining),
         name: name.clone(),
         life: server.record.life.to_string(),
         address: server.record.info.addresses.get(PEER_ADDRESS).cloned(),
@@ -114,6 +132,7 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
         server: view.name.clone(),
         serves: server.is_hosting(),
         manager: manager.map(|manager| manager.record.owner.name.clone()),
+        unserved: Some(unserved as u64),
         servers: servers.collect(),
     }
 }

@@ -9,6 +9,9 @@ use super::RegistryRouting;
 /// The first byte of a request of the manager, and of its answer. The JSON follows in the body.
 pub(crate) const HOST_VERSION: u8 = 3;
 
+/// The first byte of a page or an action of the admin port for another server, and of its answer.
+pub(crate) const ADMIN_VERSION: u8 = 4;
+
 /// The most bytes of an answer: the loads of many ranges.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 

@@ -39,7 +39,7 @@ pub use routing::{Owner, Place, Routing};
 
 pub(crate) use far_rows::PeerRows;
 pub(crate) use gate::PATIENCE as GATE_PATIENCE;
-pub(crate) use host_link::HOST_VERSION;
+pub(crate) use host_link::{ADMIN_VERSION, HOST_VERSION};
 pub(crate) use life_gate::LifeGate;
 pub(crate) use outgoing::{Done, NotForwarded, Outgoing};
 pub(crate) use rights::{grant_of, rights_of};

@@ -12,8 +12,10 @@ use super::request_head::RequestHead;
 use super::rows as rows_of;
 use super::spellings::Spellings;
 use super::table::TableFront;
-use crate::forwarding::{HOST_VERSION, Hosted, Membership, grant_of, rights_of};
+use crate::admin::answer_server;
+use crate::forwarding::{ADMIN_VERSION, HOST_VERSION, Hosted, Membership, grant_of, rights_of};
 use crate::logging::REQUESTS;
+use crate::status::ServerStatus;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use hyper::Request;
@@ -34,6 +36,7 @@ pub struct Receiver {
     membership: Arc<Membership>,
     tables: Arc<TableFront>,
     queues: Arc<QueueFront>,
+    status: Arc<ServerStatus>,
 }
 
 impl Receiver {
@@ -42,11 +45,13 @@ impl Receiver {
         membership: Arc<Membership>,
         tables: Arc<TableFront>,
         queues: Arc<QueueFront>,
+        status: Arc<ServerStatus>,
     ) -> Self {
         Self {
             membership,
             tables,
             queues,
+            status,
         }
     }
 
@@ -58,6 +63,17 @@ impl Receiver {
         Ok(peer::Reply {
             head: vec![HOST_VERSION],
             body: vec![answer.into()],
+        })
+    }
+
+    /// Answers a page or an action of the admin port for another server.
+    async fn answer_admin(&self, body: peer::Body) -> peer::Outcome {
+        let asked = body.collect(MANAGER_BYTES_MAX).await.map_err(|_| Refuse)?;
+        let (status, json) = answer_server(&self.status, &asked).await;
+        let [low, high] = status.to_le_bytes();
+        Ok(peer::Reply {
+            head: vec![ADMIN_VERSION, low, high],
+            body: vec![json.into()],
         })
     }
 
@@ -79,6 +95,7 @@ impl Handler for Receiver {
         match head.first() {
             Some(&rows::VERSION) => return rows_of::answer(&self.membership, &head, body).await,
             Some(&HOST_VERSION) => return self.answer_manager(body).await,
+            Some(&ADMIN_VERSION) => return self.answer_admin(body).await,
             _ => {}
         }
         let request = ForwardedRequest::decode(&head).map_err(|error| {

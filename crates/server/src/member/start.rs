@@ -73,6 +73,7 @@ pub(crate) fn start(
         server.status().sees(ClusterView {
             name: name.to_string(),
             routes: routes.clone(),
+            routing: Arc::clone(&routing),
         });
         let parts = LifeParts {
             registry,

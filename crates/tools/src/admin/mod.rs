@@ -206,6 +206,20 @@ impl AdminPort {
         self.post(&format!("ranges/{range}/{action}"), params).await
     }
 
+    /// Sends an action on a server of the cluster, such as `drain`.
+    ///
+    /// # Errors
+    /// The same as of [`AdminPort::range_action`].
+    pub async fn server_action<T: DeserializeOwned>(
+        &self,
+        server: &str,
+        action: &str,
+    ) -> Result<Page<T>, AdminError> {
+        let params = RangeActionParams::default();
+        self.post(&format!("servers/{server}/{action}"), &params)
+            .await
+    }
+
     /// Sends an action on a snapshot, such as `create`.
     ///
     /// # Errors

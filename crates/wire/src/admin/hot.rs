@@ -18,6 +18,9 @@ pub struct Hot {
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
+    /// The servers of the cluster that did not answer: their ranges are missing. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
 }
 
 /// A hot partition. Rates and latencies are those of the last window of ten seconds, `None` until there is one.

@@ -19,6 +19,9 @@ pub struct Ranges {
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
+    /// The servers of the cluster that did not answer: their ranges are missing. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
 }
 
 /// A range: one contiguous part of the key space.
@@ -26,6 +29,9 @@ pub struct Ranges {
 pub struct Range {
     /// Its id.
     pub id: u64,
+    /// The server of the cluster that serves it. Absent in a server that is alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The epoch under which it is served.
     pub epoch: u64,
     /// The first key; `None` at the start of the key space.
@@ -209,6 +215,9 @@ pub struct RangeActionParams {
     /// `checkpoint`: how long the checkpoint protects its files from deletion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
+    /// `move`: the server that is to serve the range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
 }
 
 /// The answer to `split`.

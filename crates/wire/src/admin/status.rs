@@ -129,10 +129,13 @@ pub struct StoreInfo {
 pub struct ClusterInfo {
     /// The name of this server.
     pub server: String,
-    /// Whether this server serves the store. Otherwise it forwards requests to the one that does.
+    /// Whether this server serves a range. A server without one forwards all requests.
     pub serves: bool,
     /// The name of the elected server; `None` while there is none.
     pub manager: Option<String>,
+    /// The number of ranges that no living server serves. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unserved: Option<u64>,
     /// The servers that have a lease, by name.
     pub servers: Vec<ClusterServer>,
 }
@@ -148,6 +151,12 @@ pub struct ClusterServer {
     pub address: Option<String>,
     /// The version of the program.
     pub version: String,
+    /// The number of ranges that it serves. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranges: Option<u64>,
+    /// Whether it takes no more ranges. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draining: Option<bool>,
 }
 
 /// The load of all ranges in the last complete window of ten seconds.

@@ -73,12 +73,12 @@ impl StatusPage<'_> {
     /// The servers of the cluster, and what this one does.
     fn cluster(&self) -> Option<String> {
         let cluster = self.status.cluster.as_ref()?;
-        let manager = cluster.manager.as_deref();
-        let role = match (cluster.serves, manager) {
-            (true, _) => "serves the store".to_owned(),
-            (false, Some(manager)) if manager == cluster.server => "opens the store".to_owned(),
-            (false, Some(manager)) => format!("forwards to {manager}"),
-            (false, None) => "waits: no server is elected".to_owned(),
+        let own = cluster.servers.iter().find(|it| it.name == cluster.server);
+        let ranges = own.and_then(|own| own.ranges).unwrap_or_default();
+        let role = match cluster.manager.as_deref() {
+            Some(manager) if manager == cluster.server => "it is the manager".to_owned(),
+            Some(manager) => format!("{manager} is the manager"),
+            None => "no server is elected".to_owned(),
         };
         let server = &cluster.server;
         let others = cluster.servers.iter().map(|server| server.name.as_str());
@@ -87,7 +87,9 @@ impl StatusPage<'_> {
             true => "no other server".to_owned(),
             false => format!("others: {}", others.join(", ")),
         };
-        Some(line("cluster", &format!("{server} {role}; {others}")))
+        let ranges = many(ranges, "range", "ranges");
+        let text = format!("{server} serves {ranges}; {role}; {others}");
+        Some(line("cluster", &text))
     }
 
     fn load(&self) -> Vec<String> {

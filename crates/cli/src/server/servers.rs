@@ -1,0 +1,99 @@
+//! `partita servers`: the servers of a cluster.
+
+use crate::prelude::*;
+use partita_tools::admin::AdminPort;
+use partita_wire::admin::{ClusterInfo, ClusterServer};
+
+/// List the servers of the cluster: ranges, roles, addresses, versions
+#[derive(clap::Args)]
+pub(crate) struct ServersCommand {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl AdminPortCommand for ServersCommand {
+    async fn run(self, port: AdminPort, progress: Progress) -> CommandResult {
+        let page = port.status().await?;
+        let Some(cluster) = page.document.cluster else {
+            message("the server is alone: it is not a member of a cluster");
+            return progress.finish("no cluster", Outcome::of_count(0));
+        };
+        let text = serde_json::to_string_pretty(&cluster).unwrap_or_default();
+        self.output.write_document(&text, Shape::Rows, |output| {
+            let mut servers = cluster.servers.iter();
+            servers.try_for_each(|server| write_server(server, &cluster, output))
+        })?;
+        if !self.output.is_json() {
+            notes(&cluster).iter().for_each(|note| message(note));
+        }
+        progress.finish_count(cluster.servers.len() as u64, "server", "servers")
+    }
+}
+
+fn write_server(
+    server: &ClusterServer,
+    cluster: &ClusterInfo,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let address = server.address.clone().unwrap_or_default();
+    let roles = roles(server, cluster);
+    output.record(&[
+        ("server", Field::text(&server.name)),
+        ("ranges", Field::count(server.ranges.unwrap_or_default())),
+        ("roles", Field::text(&roles)),
+        ("address", Field::text(&address)),
+        ("version", Field::text(&server.version)),
+        ("life", Field::text(&server.life)),
+    ])
+}
+
+fn roles(server: &ClusterServer, cluster: &ClusterInfo) -> String {
+    let is_manager = cluster.manager.as_ref() == Some(&server.name);
+    let roles = [
+        is_manager.then_some("manager"),
+        (server.draining == Some(true)).then_some("draining"),
+    ];
+    roles.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn notes(cluster: &ClusterInfo) -> Vec<String> {
+    let manager = cluster.manager.is_none();
+    let manager = manager.then(|| "the cluster has no manager now".to_owned());
+    let unserved = cluster.unserved.filter(|unserved| *unserved > 0);
+    let unserved = unserved.map(|unserved| {
+        let ranges = many(unserved, "range is", "ranges are");
+        format!("{ranges} served by no server now: requests for their keys wait")
+    });
+    manager.into_iter().chain(unserved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let server = ClusterServer {
+            name: "a".into(),
+            draining: Some(true),
+            ..ClusterServer::default()
+        };
+        let mut cluster = ClusterInfo {
+            unserved: Some(1),
+            servers: vec![server.clone()],
+            ..ClusterInfo::default()
+        };
+        assert_eq!(roles(&server, &cluster), "draining");
+        assert_eq!(
+            notes(&cluster),
+            [
+                "the cluster has no manager now",
+                "1 range is served by no server now: requests for their keys wait"
+            ]
+        );
+        cluster.manager = Some("a".into());
+        cluster.unserved = Some(0);
+        assert_eq!(roles(&server, &cluster), "manager, draining");
+        assert!(notes(&cluster).is_empty());
+    }
+}

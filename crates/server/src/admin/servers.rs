@@ -1,0 +1,52 @@
+//! Actions on the servers of a cluster, and moves of ranges.
+
+use hyper::StatusCode;
+use partita_range::RangeId;
+use partita_wire::admin::ActionDone;
+
+use super::answer::{Answer, Answered};
+use crate::status::ServerStatus;
+
+/// Performs an action on a server: `expel` by the manager, `drain` and `undrain` by the server itself.
+pub(super) async fn act(server: &ServerStatus, name: &str, action: &str) -> Answered {
+    let membership = server.membership().ok_or_else(alone)?;
+    match action {
+        "expel" => {
+            let manager = membership.manager().ok_or_else(not_manager)?;
+            manager.expel(name).await?;
+        }
+        "drain" | "undrain" => {
+            let ranges = membership.range_server().ok_or_else(alone)?;
+            let changed = ranges.set_draining(action == "drain").await;
+            changed.map_err(Answer::failed)?;
+        }
+        _ => {
+            let message = "unknown action: expected drain, undrain or expel";
+            return Err(Answer::not_found("NoSuchAction", message));
+        }
+    }
+    Answer::ok(&ActionDone { done: true })
+}
+
+/// Moves a range to another server, if this one is the manager.
+pub(super) async fn move_range(
+    server: &ServerStatus,
+    range: RangeId,
+    to: Option<&str>,
+) -> Answered {
+    let membership = server.membership().ok_or_else(alone)?;
+    let manager = membership.manager().ok_or_else(not_manager)?;
+    let to = to.ok_or_else(|| Answer::invalid_body("to must name a server of the cluster"))?;
+    manager.move_range(range, to).await?;
+    Answer::ok(&ActionDone { done: true })
+}
+
+fn alone() -> Answer {
+    let message = "the server is not a member of a cluster";
+    Answer::refused(StatusCode::CONFLICT, "NotManager", message)
+}
+
+fn not_manager() -> Answer {
+    let message = "this server does not manage the ranges of the cluster";
+    Answer::refused(StatusCode::CONFLICT, "NotManager", message)
+}
