@@ -1,4 +1,5 @@
-//! Three servers and etcd as real processes, started by `partita cluster try`; one after the other is killed.
+//! Three servers and etcd as real processes, started by `partita cluster try`; one after the other is killed while three
+//! ranges are written.
 //! `./test cluster` runs it.
 #![allow(
     clippy::unwrap_used,
@@ -85,23 +86,70 @@ impl Trial {
         }
     }
 
-    /// The server that serves the store, counted from 0.
+    /// The admin port of a server, counted from 0.
+    fn admin(&self, server: usize) -> String {
+        let port = usize::from(self.table_port) + 8 + 100 * server;
+        format!("http://127.0.0.1:{port}")
+    }
+
+    /// Repeats a command on the admin port of a server until it succeeds. Returns what it printed.
+    fn until_acted(&self, server: usize, arguments: &[&str]) -> serde_json::Value {
+        let (began, admin) = (Instant::now(), self.admin(server));
+        let arguments = [arguments, &["--output", "json", "--admin", &admin]].concat();
+        loop {
+            let (code, data, talk) = run(&arguments);
+            if code == 0 {
+                return serde_json::from_str(&data).unwrap();
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "{talk}");
+        }
+    }
+
+    /// Divides the table, so that three ranges have rows.
+    fn split(&self) {
+        for key in ["h", "p"] {
+            let ranges = self.until_acted(0, &["ranges"]);
+            let last = ranges["ranges"].as_array().unwrap().last().unwrap()["id"].to_string();
+            let split = ["admin", "split", &last, "--table", "people", "--at", key];
+            self.until_acted(1, &split);
+        }
+    }
+
+    /// A server that serves a range, counted from 0. All ranges are served when it returns.
     fn serving(&self) -> usize {
         let began = Instant::now();
         loop {
             for server in 0..3 {
-                let admin = format!("http://127.0.0.1:{}", self.table_port + 8 + 100 * server);
+                let admin = self.admin(server);
                 let arguments = ["status", "--output", "json", "--admin", &admin];
                 let (_, data, _) = run(&arguments);
                 let status: Result<serde_json::Value, _> = serde_json::from_str(&data);
-                if status.is_ok_and(|status| status["status"]["cluster"]["serves"] == true) {
-                    return server.into();
+                let is_serving = |status: serde_json::Value| {
+                    let cluster = &status["status"]["cluster"];
+                    cluster["serves"] == true && cluster["unserved"] == 0
+                };
+                if status.is_ok_and(is_serving) {
+                    return server;
                 }
             }
             assert!(
                 began.elapsed() < Duration::from_secs(60),
                 "no server serves"
             );
+        }
+    }
+
+    /// Waits until each of the servers serves a range.
+    fn until_spread(&self) {
+        let began = Instant::now();
+        loop {
+            let servers = self.until_acted(2, &["servers"]);
+            let servers = servers["servers"].as_array().unwrap();
+            let with_range = servers.iter().filter(|server| server["ranges"] != 0);
+            if with_range.count() == 3 {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(90), "{servers:?}");
         }
     }
 
@@ -173,7 +221,9 @@ fn write(connection: String, name: String, stop: Arc<AtomicBool>) -> (Vec<String
     let mut last = Instant::now();
     let mut number = 0;
     while !stop.load(Ordering::Relaxed) || acknowledged.is_empty() {
-        let row = format!("{name}-{number}");
+        // The three ranges in turn.
+        let first = ["a", "k", "z"][number % 3];
+        let row = format!("{first}-{name}-{number}");
         number += 1;
         if does(&connection, &format!("entity insert people {row} r")) {
             acknowledged.push(row);
@@ -222,6 +272,7 @@ fn while_writing(
 fn nothing_is_lost_when_servers_are_killed_and_stopped() {
     let trial = Trial::start();
     until_done(&trial.connections[0], "table create people");
+    trial.split();
     until_done(&trial.connections[1], "queue create jobs");
     until_done(&trial.connections[2], "queue put jobs hello");
     let mut acknowledged = Vec::new();
@@ -240,6 +291,29 @@ fn nothing_is_lost_when_servers_are_killed_and_stopped() {
         acknowledged.push(format!("again-{killed}"));
     }
 
+    // A server that is told to stop hands its ranges over first.
+    trial.until_spread();
+    let serving = trial.serving();
+    let (rows, _) = while_writing(&trial, "stop", serving, || {
+        signal(
+            &trial.process_of(serving).expect("the server runs"),
+            "-TERM",
+        );
+        until_done(
+            &trial.connections[serving],
+            "entity insert people stopped r",
+        );
+    });
+    acknowledged.extend(rows);
+    acknowledged.push("stopped".to_owned());
+
+    // A range is moved, by a server that does not have it.
+    trial.until_acted(0, &["admin", "move", "2", "--to", "server-3"]);
+    let ranges = trial.until_acted(1, &["ranges"]);
+    let ranges = ranges["ranges"].as_array().unwrap();
+    let moved = ranges.iter().find(|range| range["id"] == 2).unwrap();
+    assert_eq!(moved["server"], "server-3", "{ranges:?}");
+
     // The one that serves is killed, and not started again before another serves.
     let serving = trial.serving();
     let (rows, _) = while_writing(&trial, "lost", serving, || {
@@ -257,8 +331,8 @@ fn nothing_is_lost_when_servers_are_killed_and_stopped() {
     acknowledged.push("after-loss".to_owned());
     until_done(&trial.connections[serving], "entity insert people back r");
 
-    // The one that serves stands still until another serves. When it goes on, it has lost the store: what it answers
-    // then, it got from the other.
+    // One that serves stands still until others serve its ranges. When it goes on, it has lost them: what it answers
+    // then, it got from the others.
     let serving = trial.serving();
     let process = trial.process_of(serving).expect("the server runs");
     let (rows, _) = while_writing(&trial, "still", serving, || {
