@@ -6,6 +6,7 @@ pub(crate) mod join_error;
 pub(crate) mod life;
 pub(crate) mod parts;
 mod process;
+mod shared_settings;
 mod start;
 
 pub(crate) use start::start;

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 
 use super::hosting::HostingParts;
 use super::life::Life;
+use super::shared_settings::differences;
 use crate::forwarding::LifeGate;
 
 /// The pause after the registry failed.
@@ -93,7 +94,10 @@ impl Process {
     async fn live(&self, shutdown: Shutdown) -> Option<Arc<str>> {
         loop {
             let member = tokio::select! {
-                member = self.join() => Arc::new(member),
+                member = self.join() => match member {
+                    Ok(member) => Arc::new(member),
+                    Err(why) => return Some(why),
+                },
                 () = shutdown.requested() => return None,
             };
             self.parts.gate.begin(member.gate().clone());
@@ -107,13 +111,17 @@ impl Process {
     }
 
     /// Joins the cluster, as soon as the registry answers and no other process has the name.
-    async fn join(&self) -> Member {
+    ///
+    /// # Errors
+    /// The settings differ from those of a member.
+    async fn join(&self) -> Result<Member, Arc<str>> {
         let mut reported = String::new();
         loop {
+            self.compare_settings().await?;
             let error = match self.try_join().await {
                 Ok(member) => {
                     tracing::info!(life = %member.owner().life, server = self.parts.name, "joined the cluster");
-                    return member;
+                    return Ok(member);
                 }
                 Err(error) => error.to_string(),
             };
@@ -123,6 +131,25 @@ impl Process {
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Compares the settings that all servers must share with those of the members.
+    async fn compare_settings(&self) -> Result<(), Arc<str>> {
+        let is_read = |table: &Table| table.revision().0 > 0;
+        let Some(table) = self.parts.routes.wait_for(LONG, is_read).await else {
+            return Ok(());
+        };
+        for (name, server) in table.servers() {
+            let differences = differences(&self.parts.info.settings, &server.record.info.settings);
+            if *name != self.parts.name && !differences.is_empty() {
+                let differences = differences.join(", ");
+                let why = format!(
+                    "the settings differ from those of {name}, a member of the cluster: {differences}"
+                );
+                return Err(why.into());
+            }
+        }
+        Ok(())
     }
 
     async fn try_join(&self) -> Result<Member, JoinError> {

@@ -11,6 +11,7 @@ use partita_rt::Tasks;
 use super::join_error::JoinError;
 use super::parts::MemberParts;
 use super::process::{self, LifeParts};
+use super::shared_settings::fingerprints;
 use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
 use crate::connect::authority;
 use crate::environment::Environment;
@@ -64,10 +65,12 @@ pub(crate) fn start(
             listener,
         };
         let clock = Arc::clone(&environment.clock);
+        let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
         let info = ServerInfo {
             addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
             version: VERSION.to_owned(),
+            settings: shared_settings,
             ..ServerInfo::default()
         };
         server.status().sees(ClusterView {
