@@ -13,7 +13,9 @@ impl Storage {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn serve_get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
-        Ok(self.route(key)?.range.get(key).await?)
+        // Copied, because the cache keeps it, and it may be a slice of the whole request.
+        let key = Bytes::copy_from_slice(key);
+        Ok(self.route(&key)?.range.get(&key).await?)
     }
 
     /// Some rows, for [`FarRows::scan`](crate::FarRows::scan).

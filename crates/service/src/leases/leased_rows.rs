@@ -73,7 +73,8 @@ impl LeasedRows {
         let (asked, began) = (self.next_event(), self.clock.boot());
         match self.far.lease(key).await {
             Ok(leased) => Answer {
-                row: Ok(leased.row),
+                // Copied, because the row may be a slice of what the connection read.
+                row: Ok(leased.row.map(|row| Bytes::copy_from_slice(&row))),
                 asked,
                 until: began + leased.time,
             },

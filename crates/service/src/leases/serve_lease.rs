@@ -13,6 +13,8 @@ impl Storage {
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn serve_lease(&self, key: &Bytes) -> Result<LeasedRow, Error> {
+        // Copied, because it is kept, and may be a slice of the whole request.
+        let key = &Bytes::copy_from_slice(key);
         // Before the row is read, so that a change that begins in between waits for this lease.
         let is_granted = self.grant(key).await?;
         let row = self.serve_get(key).await?;

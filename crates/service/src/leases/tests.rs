@@ -172,6 +172,19 @@ async fn no_lease_is_granted_while_the_commit_of_a_cancelled_change_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_kept_does_not_keep_the_buffers_of_requests() {
+    let rig = Rig::new().await;
+    let request = Bytes::from([&KEY[..], &[0; 1000]].concat());
+    let leased = rig.home.serve_lease(&request.slice(..KEY.len())).await;
+    assert_eq!(leased.unwrap().time, LEASE);
+    rig.home
+        .serve_get(&request.slice(..KEY.len()))
+        .await
+        .unwrap();
+    assert!(request.is_unique());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_absent_row_is_not_kept() {
     let rig = Rig::new().await;
     let key = Bytes::from_static(b"\x11new");
