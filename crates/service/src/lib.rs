@@ -23,6 +23,7 @@ mod properties;
 mod record;
 mod record_memo;
 mod remove;
+mod serve_rows;
 mod storage;
 mod targets;
 #[cfg(any(test, feature = "testing"))]

@@ -143,6 +143,9 @@ impl Storage {
             Ok(route) => Ok(route.range.get(key).await?),
             Err(not_here) => {
                 let far = self.far.as_ref().ok_or(not_here)?;
+                if let Some(row) = far.leased.find(key) {
+                    return Ok(Some(row));
+                }
                 // Boxed, so that it does not enlarge the futures of all requests.
                 Box::pin(far.leased.get(key)).await
             }

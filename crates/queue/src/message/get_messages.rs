@@ -83,9 +83,14 @@ impl Service {
         while Instant::now() < until {
             let pause_end = until.min(Instant::now() + LOOK_UP_PAUSE);
             let is_arrived = timeout_at(pause_end, arrival.as_mut()).await.is_ok();
-            let current = self.find_queue(&queue.account, &queue.name).await?;
+            let is_same = match self.find_queue(&queue.account, &queue.name).await {
+                Ok(current) => current.id == queue.id,
+                // The catalog is in transit: the next look-up tells.
+                Err(Error::Busy(_)) => true,
+                Err(error) => return Err(error),
+            };
             let is_here = self.storage().is_here(queue.space.prefix());
-            if is_arrived || current.id != queue.id || !is_here {
+            if is_arrived || !is_same || !is_here {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use crate::{
 use bytes::Bytes;
 use partita_model::{KeyKind, Metadata, QueueSpace};
 use partita_rt::{Clock, Tasks, TokioClock};
-use partita_service::testing::{TestRange, TestServers};
+use partita_service::testing::{FarFault, TestRange, TestServers};
 use partita_service::{BusyReason, RowWalk};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 struct Servers {
+    network: Arc<TestServers>,
     home: Arc<Service>,
     other: Arc<Service>,
     tasks: Tasks,
@@ -22,11 +23,11 @@ struct Servers {
 
 impl Servers {
     async fn new() -> Self {
-        let (servers, tasks) = (TestServers::new(), Tasks::new());
+        let (network, tasks) = (TestServers::new(), Tasks::new());
         let ranges = TestRange::cut_at(&[KeyKind::ENTITY.start()]);
         let [home, other] = [0, 1].map(|number| {
             let clock: Arc<dyn Clock> = Arc::new(TokioClock::with_rate(1.0));
-            let storage = servers.start(&[&ranges[number]], clock);
+            let storage = network.start(&[&ranges[number]], clock);
             let settings = ServiceSettings {
                 drop_grace: 5 * SECOND,
             };
@@ -34,7 +35,12 @@ impl Servers {
             Arc::new(Service::new(storage, settings, targets, tasks.clone()))
         });
         create(&home, "work", Metadata::default()).await.unwrap();
-        Self { home, other, tasks }
+        Self {
+            network,
+            home,
+            other,
+            tasks,
+        }
     }
 
     async fn queue(&self) -> Arc<Queue> {
@@ -194,6 +200,24 @@ async fn a_waiting_receive_learns_of_a_clear_on_another_server() {
     let (got, put_at) = tokio::join!(get, change);
     assert_eq!(texts(&got.unwrap()), ["a"]);
     assert!(put_at.elapsed() <= SECOND, "{:?}", put_at.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receive_waits_while_the_catalog_is_in_transit() {
+    let servers = Servers::new().await;
+    let queue = servers.queue().await;
+    let get = servers
+        .other
+        .get_messages_within(&queue, 1, SECOND, 60 * SECOND);
+    let outage = async {
+        sleep(5 * SECOND).await;
+        servers.network.set_fault(Some(FarFault::Unreachable));
+        sleep(5 * SECOND).await;
+        servers.network.set_fault(None);
+        servers.put("a", None).await;
+    };
+    let (got, ()) = tokio::join!(get, outage);
+    assert_eq!(texts(&got.unwrap()), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]

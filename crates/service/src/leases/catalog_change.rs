@@ -56,8 +56,8 @@ impl CatalogChange<'_> {
 }
 
 impl Storage {
-    /// Locks rows of the catalog to change or delete them, after all leases of them have ended: see
-    /// [`crate::leases`]. Waits about a second if another server has a lease. Not needed to create rows.
+    /// Locks rows of the catalog to change or delete them, after all leases of them have ended (see the module
+    /// `leases`). Waits about a second if another server has a lease. Not needed to create rows.
     ///
     /// Cancel safe: nothing is changed, and leases are granted again.
     ///

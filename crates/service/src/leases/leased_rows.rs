@@ -44,6 +44,14 @@ impl LeasedRows {
         }
     }
 
+    /// The row of a key if this process has a lease of it.
+    pub(crate) fn find(&self, key: &Bytes) -> Option<Bytes> {
+        let rows = self.rows.lock();
+        let answer = rows.get(key)?.get()?;
+        let is_leased = answer.until > self.clock.boot();
+        answer.row.as_ref().ok().filter(|_| is_leased)?.clone()
+    }
+
     /// The row of a key: under lease, or as of a time after this function was called.
     pub(crate) async fn get(&self, key: &Bytes) -> Result<Option<Bytes>, Error> {
         let arrived = self.next_event();
@@ -65,7 +73,8 @@ impl LeasedRows {
         let (asked, began) = (self.next_event(), self.clock.boot());
         match self.far.lease(key).await {
             Ok(leased) => Answer {
-                row: Ok(leased.row),
+                // Copied, because the row may be a slice of what the connection read.
+                row: Ok(leased.row.map(|row| Bytes::copy_from_slice(&row))),
                 asked,
                 until: began + leased.time,
             },
@@ -98,6 +107,12 @@ impl LeasedRows {
         let asked = Arc::<Asked>::default();
         rows.insert(key.clone(), Arc::clone(&asked));
         asked
+    }
+
+    /// The number of rows in memory.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.rows.lock().len()
     }
 
     fn forget(&self, key: &Bytes, asked: &Arc<Asked>) {

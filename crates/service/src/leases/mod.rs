@@ -40,6 +40,7 @@
 mod catalog_change;
 mod grants;
 mod leased_rows;
+mod serve_lease;
 #[cfg(test)]
 mod tests;
 

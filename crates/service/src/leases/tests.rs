@@ -1,6 +1,6 @@
 //! Leases between servers, in virtual time.
 
-use super::{LEASE, MARGIN};
+use super::{LEASE, LeasedRows, MARGIN};
 use crate::testing::{FarFault, TestRange, TestServers};
 use crate::{BusyReason, Error, Storage};
 use bytes::Bytes;
@@ -172,6 +172,19 @@ async fn no_lease_is_granted_while_the_commit_of_a_cancelled_change_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_kept_does_not_keep_the_buffers_of_requests() {
+    let rig = Rig::new().await;
+    let request = Bytes::from([&KEY[..], &[0; 1000]].concat());
+    let leased = rig.home.serve_lease(&request.slice(..KEY.len())).await;
+    assert_eq!(leased.unwrap().time, LEASE);
+    rig.home
+        .serve_get(&request.slice(..KEY.len()))
+        .await
+        .unwrap();
+    assert!(request.is_unique());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_absent_row_is_not_kept() {
     let rig = Rig::new().await;
     let key = Bytes::from_static(b"\x11new");
@@ -227,6 +240,42 @@ async fn a_failed_call_is_not_kept() {
     let began = Instant::now();
     change(&rig.home).await.unwrap();
     assert_eq!(began.elapsed(), LEASE + MARGIN);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_leased_rows_in_memory_are_bounded() {
+    let rig = Rig::new().await;
+    let rows = 0..super::ROWS_MAX + 10;
+    let rows: Vec<(Bytes, Bytes)> = rows
+        .map(|number| (format!("\u{11}{number:09}").into(), "row".into()))
+        .collect();
+    for rows in rows.chunks(1000) {
+        rig.home.put_first(rows).await.unwrap();
+    }
+    let leased = LeasedRows::new(rig.servers.clone(), clock(1.0));
+    for (key, row) in &rows {
+        assert_eq!(leased.find(key), None);
+        assert_eq!(leased.get(key).await.unwrap().as_ref(), Some(row));
+        assert!(leased.len() <= super::ROWS_MAX);
+    }
+    let (last, row) = &rows[rows.len() - 1];
+    assert_eq!(leased.find(last), None, "no more leases are granted");
+    sleep(LEASE + MARGIN).await;
+    assert_eq!(leased.get(last).await.unwrap().as_ref(), Some(row));
+    assert_eq!((leased.find(last).as_ref(), leased.len()), (Some(row), 1));
+    sleep(LEASE).await;
+    assert_eq!(leased.find(last), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_is_alone_grants_no_leases() {
+    let rig = Rig::new().await;
+    let alone = Storage::new(Arc::clone(&rig.home.map), clock(1.0));
+    let leased = alone.serve_lease(&KEY).await.unwrap();
+    assert_eq!((leased.row.is_some(), leased.time), (true, Duration::ZERO));
+    assert_eq!(alone.catalog_row(&KEY).await.unwrap(), leased.row);
+    let missing = alone.catalog_row(&Bytes::from_static(b"\x20")).await;
+    assert!(matches!(missing, Err(Error::Busy(_))), "{missing:?}");
 }
 
 #[tokio::test(start_paused = true)]
