@@ -77,8 +77,9 @@ pub trait Wal: Send + Sync + 'static {
     /// Whether this open created the WAL.
     fn is_new(&self) -> bool;
 
-    /// Returns and forgets the records of `range` that the WAL held when it was opened, in order. A second call returns
-    /// an empty list.
+    /// Returns and forgets the records of `range` that the WAL held when it was opened, in order and without a gap. If
+    /// the first one does not follow the flushed records, the caller has found a loss. A second call returns an empty
+    /// list.
     fn take_recovered(&self, range: RangeId) -> VecDeque<Record>;
 
     /// The ranges whose recovered records were not taken yet, in ascending order.

@@ -82,13 +82,14 @@ impl Database {
             reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
-        let is_failure = matches!(replayed, Replayed::AfterFailure);
-        let taken_over = match replayed {
-            Replayed::TakenOver(records) => Some(records),
-            Replayed::AfterStart | Replayed::AfterFailure => None,
+        let (taken_over, must_flush) = match replayed {
+            Replayed::AfterStart => (None, false),
+            Replayed::AfterFailure => (None, true),
+            Replayed::TakenOver(records) => {
+                let has_records = !records.is_empty();
+                (Some(records), has_records)
+            }
         };
-        let last = taken_over.as_ref().and_then(VecDeque::back);
-        let last = last.map_or(WalId(0), |last| last.header.wal_id);
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
@@ -129,9 +130,7 @@ impl Database {
             _following: following,
         };
         context.known.lock().insert(range);
-        if (is_failure || last > database.flushed_up_to())
-            && let Err(error) = database.flush().await
-        {
+        if must_flush && let Err(error) = database.flush().await {
             database.close().await;
             return Err(open_error(error));
         }

@@ -144,7 +144,8 @@ impl EngineSet for SlateEngineSet {
         within_store_deadline(shared.uncollected().map_err(store_error)).await
     }
 
-    /// Has no deadline, like an open. Ends when the engine set closes.
+    /// Has no deadline, like an open. Ends when the engine set closes. After a cancel the database may work in the
+    /// background until its next owner opens it.
     async fn take_over(
         &self,
         range: RangeId,

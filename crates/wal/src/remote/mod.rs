@@ -15,8 +15,8 @@
 //!   or the end of [`Options::patience`] poisons the WAL.
 //! - **Fence.** A seal at the next number. The writer never gets past it.
 //! - **No silent loss.** Checksums find damaged objects. A hole is an error if a header proves that a group existed
-//!   there: one of a later group, or of a seal above it. Only the loss of the newest objects of a log without a seal is
-//!   not found.
+//!   there: one of a later group, or of a seal above it. The caller, which knows the last flushed record, finds the loss
+//!   of a whole log. Only the loss of the newest objects of a log without a seal is not found.
 //!
 //! What it needs of the store: put-if-absent of which one racing request wins; a GET and a list that show every object
 //! whose PUT was answered; a list in the order of the paths, of which later pages are read later.

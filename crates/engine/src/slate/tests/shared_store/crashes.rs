@@ -135,6 +135,30 @@ async fn an_owner_whose_database_was_opened_elsewhere_ends() {
     expect(&*engine, &[("a", "1"), ("b", "2")]).await;
 }
 
+/// The store refuses a group. The process serves none of its ranges any more, and others take over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_whose_log_fails_serves_nothing_more() {
+    let cluster = Cluster::default();
+    let (failed, heir) = (cluster.start().await, cluster.start().await);
+    let engine = failed.take(RANGE, &[]).await;
+    let other = failed.take(RangeId(2), &[]).await;
+    write_two(&*engine, "a").await;
+    cluster.store.refuse_logs(true);
+    let unknown = commit(&*engine, put("unknown", "1")).await;
+    assert_eq!(unknown, Err(WriteError::Unknown));
+    cluster.store.refuse_logs(false);
+    assert_eq!(
+        &*failed.fenced().await,
+        "the log of life 0000000000000001 has ended, and a server of a cluster does not open its log again"
+    );
+    let refused = commit(&*other, put("late", "1")).await;
+    assert_eq!(refused, Err(Refusal::Closed.into()));
+    let opened = failed.take_over(RangeId(3), &[]).await;
+    assert!(opened.is_err());
+    let engine = heir.take(RANGE, &[failed.log]).await;
+    assert_eq!(keys(&*engine).await, ["a-flushed", "a-logged"]);
+}
+
 /// All ranges of a dead process are taken over at the same time, by two heirs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_heirs_share_the_ranges_of_a_process() {

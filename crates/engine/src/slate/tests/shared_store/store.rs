@@ -1,22 +1,26 @@
 //! The object store of a cluster in memory. It counts requests, and can hold back the data files.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use partita_rt::store_layer::{Layer, Layered, Listing, Paths, Put};
+use partita_rt::store_layer::{Layer, Layered, Listing, Put};
 use slatedb::object_store::memory::InMemory;
 use slatedb::object_store::path::Path;
-use slatedb::object_store::{GetOptions, GetResult, ListResult, ObjectStore, PutResult, Result};
+use slatedb::object_store::{
+    Error, GetOptions, GetResult, ListResult, ObjectStore, PutResult, Result,
+};
 use tokio::sync::watch;
 
-/// Counts of requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Counts of requests. Background work of the databases makes some at any time, but none that reads a log.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Requests {
     pub(super) gets: usize,
+    /// Those of `gets` that read a log.
+    pub(super) log_gets: usize,
     pub(super) puts: usize,
     pub(super) lists: usize,
-    pub(super) deleted: usize,
 }
 
 impl std::ops::Sub for Requests {
@@ -25,11 +29,15 @@ impl std::ops::Sub for Requests {
     fn sub(self, before: Self) -> Self {
         Self {
             gets: self.gets - before.gets,
+            log_gets: self.log_gets - before.log_gets,
             puts: self.puts - before.puts,
             lists: self.lists - before.lists,
-            deleted: self.deleted - before.deleted,
         }
     }
+}
+
+fn is_log(location: &Path) -> bool {
+    location.as_ref().starts_with("log/")
 }
 
 /// The store. Clones share it.
@@ -42,6 +50,8 @@ struct Inner {
     requests: Mutex<Requests>,
     /// Whether PUTs of data files wait.
     held: watch::Sender<bool>,
+    /// Whether PUTs of a log are refused.
+    refuses_logs: AtomicBool,
     /// The number of PUTs that have waited or wait.
     waiting: watch::Sender<usize>,
 }
@@ -53,6 +63,11 @@ impl Store {
 
     pub(super) fn requests(&self) -> Requests {
         *self.0.requests.lock()
+    }
+
+    /// Refuses PUTs of a log, or lets them through.
+    pub(super) fn refuse_logs(&self, refused: bool) {
+        self.0.refuses_logs.store(refused, Ordering::Relaxed);
     }
 
     /// Holds back PUTs of data files, or lets them go on.
@@ -74,7 +89,11 @@ impl Layer for Store {
     }
 
     async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.0.requests.lock().gets += 1;
+        {
+            let mut requests = self.0.requests.lock();
+            requests.gets += 1;
+            requests.log_gets += usize::from(is_log(location));
+        }
         self.below().get_opts(location, options).await
     }
 
@@ -86,13 +105,14 @@ impl Layer for Store {
             // The sender lives as long as the store.
             let _ = held.wait_for(|held| !held).await;
         }
+        if is_log(location) && self.0.refuses_logs.load(Ordering::Relaxed) {
+            return Err(Error::PermissionDenied {
+                path: location.to_string(),
+                source: "403".into(),
+            });
+        }
         let below = self.below();
         below.put_opts(location, put.payload, put.options).await
-    }
-
-    fn delete(&self, locations: Paths) -> Paths {
-        self.0.requests.lock().deleted += 1;
-        self.below().delete_stream(locations)
     }
 
     fn list(&self, prefix: Option<&Path>, after: Option<&Path>) -> Listing {
