@@ -38,10 +38,7 @@ pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<(
         check_order(last.as_ref(), &rows)?;
         let is_stable = |(key, _): &&(Key, Value)| stable_number(key).is_some();
         stable += rows.iter().filter(is_stable).count() as u64;
-        let end = next
-            .as_ref()
-            .map(|_| rows.last().map(|(key, _)| key.clone()));
-        note(&before, &rows, last.as_ref(), end.as_ref(), start);
+        note(&before, &rows, last.is_none(), next.is_none(), start);
         last = rows.into_iter().next_back().map(|(key, _)| key).or(last);
         match next {
             Some(next) => token = format!("&{next}"),
