@@ -70,7 +70,7 @@ impl Fault {
             kind,
             victim: serving.filter(|_| aims).unwrap_or(any),
             lasts: Duration::from_millis(match kind {
-                Kind::Restart | Kind::WipeEtcd => 0,
+                Kind::Restart => 0,
                 Kind::Stop | Kind::StopEtcd => 3_000 + random.below(7_000),
                 _ => 2_000 + random.below(5_000),
             }),
@@ -119,7 +119,10 @@ impl Fault {
                 park_for(self.lasts);
                 program.go_on();
             }
-            Kind::WipeEtcd => cluster.wipe_etcd()?,
+            Kind::WipeEtcd => {
+                cluster.wipe_etcd()?;
+                park_for(self.lasts);
+            }
             Kind::ToEtcd(behaviour) => {
                 victim.to_etcd.set(behaviour);
                 park_for(self.lasts);
