@@ -5,6 +5,7 @@
 //!
 //! - [`Wal`] is the interface: make room, add a record for each range, append the group, release flushed records.
 //! - [`WalStorage`] is the storage of a WAL. It opens the WAL at startup, and reopens it after a failed append.
+//! - [`SharedLogs`] are the WALs of several processes over one store, which take over ranges from each other.
 //! - [`local`] keeps the WAL in segment files of a directory. `docs/format/log.md` describes the bytes.
 //! - [`remote`] keeps the WAL as objects in an object store, and takes over the WAL of another process.
 //!   `docs/format/remote-log.md` describes the bytes.
@@ -22,6 +23,7 @@ mod range_id;
 mod record;
 mod retention;
 mod row;
+mod shared_logs;
 mod wal;
 
 #[cfg(any(test, feature = "conformance"))]
@@ -37,4 +39,5 @@ pub use fault::AppendFault;
 pub use range_id::RangeId;
 pub use record::{Record, RecordHeader, RecordSize, RecordSizes, WalId};
 pub use row::{MalformedRows, Row, RowOf, RowRef, Rows};
+pub use shared_logs::SharedLogs;
 pub use wal::{Resume, VerifiedFile, Wal, WalFuture, WalStorage};

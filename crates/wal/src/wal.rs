@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, Either, Ready};
 
-use crate::remote::SharedStorage;
 use crate::{
     AppendError, OpenWalError, RangeId, Record, RecordHeader, RecordSize, RecordSizes, RoomError,
-    RowRef, WalId,
+    RowRef, SharedLogs, WalId,
 };
 
 /// A future that an implementation may return completed, without an allocation or a thread switch.
@@ -28,8 +27,8 @@ pub trait WalStorage: Send + Sync + 'static {
     /// process opened on it. Does not count the preparation of empty segments.
     fn written_bytes(&self) -> u64;
 
-    /// This storage, if several processes use it at the same time, each with a WAL of its own.
-    fn as_shared(&self) -> Option<&SharedStorage> {
+    /// The logs of all processes, if several use this storage at the same time, each with a WAL of its own.
+    fn shared_logs(&self) -> Option<&dyn SharedLogs> {
         None
     }
 }

@@ -8,8 +8,7 @@ use futures::TryFutureExt;
 use futures::future::BoxFuture;
 use partita_rt::threads::{Pool, PoolSettings};
 use partita_rt::{DataDir, Tasks};
-use partita_wal::Resume;
-use partita_wal::remote::SharedStorage;
+use partita_wal::{Resume, SharedLogs};
 
 use super::commit::{CommitThread, RangeIntake};
 use super::core::Core;
@@ -100,11 +99,11 @@ impl SlateEngineSet {
         })
     }
 
-    /// The storage of the WALs.
+    /// The WALs of all processes.
     ///
     /// # Errors
     /// The store belongs to this process alone.
-    fn shared(&self) -> Result<&SharedStorage, ChangeError> {
+    fn shared(&self) -> Result<&dyn SharedLogs, ChangeError> {
         let shared = self.core.context.home.shared();
         shared.ok_or_else(|| store_error(NotShared))
     }

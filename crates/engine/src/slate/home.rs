@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use partita_rt::{Clock, DataDir, SystemClock};
-use partita_wal::WalStorage;
 use partita_wal::local::{LocalStorage, Options};
 use partita_wal::remote::{self, RemoteStorage, SharedStorage};
+use partita_wal::{SharedLogs, WalStorage};
 use slatedb::object_store::ObjectStore;
 
 /// How the WAL of an object store is written.
@@ -93,9 +93,9 @@ impl Home {
         }
     }
 
-    /// The WAL, if several processes use the store at the same time.
-    pub(super) fn shared(&self) -> Option<&SharedStorage> {
-        self.wal.as_shared()
+    /// The WALs of all processes, if several use the store at the same time.
+    pub(super) fn shared(&self) -> Option<&dyn SharedLogs> {
+        self.wal.shared_logs()
     }
 
     fn with_wal_options(data: Arc<DataDir>, options: Options) -> Self {

@@ -21,7 +21,7 @@ use super::read_logs::ReadLogs;
 use super::remote_wal::{Found, Shared};
 use super::segments::Segments;
 use super::{Life, Options, collector, records_by_range, sealer};
-use crate::{OpenWalError, RangeId, Record, Resume, Wal, WalStorage};
+use crate::{OpenWalError, RangeId, Record, Resume, SharedLogs, Wal, WalStorage};
 
 /// How many logs one call reads at the same time. Each is read with many requests at once.
 const LOGS_AT_ONCE: usize = 4;
@@ -53,35 +53,7 @@ impl SharedStorage {
         }
     }
 
-    /// The log of this process; `None` before it is opened.
-    #[must_use]
-    pub fn log(&self) -> Option<Life> {
-        *self.own.lock()
-    }
-
-    /// The logs that may have records which are not in the files of the databases, sealed or not, in ascending order:
-    /// all that were not collected. The own log is one of them.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn uncollected(&self) -> Result<Vec<Life>, OpenWalError> {
-        self.logs.uncollected().await
-    }
-
-    /// Seals `logs`, and returns their records of `range`, in the order of their numbers. Gaps are possible: the caller
-    /// checks that no record after the flushed ones is missing. The own log is left out. A log that does not exist, or
-    /// was collected, has no records.
-    ///
-    /// A log is read once for all ranges for which it is asked within some seconds; until then all its records stay in
-    /// memory. [`SharedStorage::forget_unused`] frees it. Cancel safe.
-    ///
-    /// # Errors
-    /// See [`OpenWalError`].
-    pub async fn records_of(
-        &self,
-        range: RangeId,
-        logs: &[Life],
-    ) -> Result<VecDeque<Record>, OpenWalError> {
+    async fn read(&self, range: RangeId, logs: &[Life]) -> Result<VecDeque<Record>, OpenWalError> {
         let own = self.log();
         let note = own.map_or_else(String::new, |own| {
             format!("life {own}, which takes over its ranges")
@@ -97,18 +69,7 @@ impl SharedStorage {
         records_by_range::in_order(records.into_iter().flatten().collect())
     }
 
-    /// Frees the memory of the logs that [`SharedStorage::records_of`] has read and that were not asked for recently.
-    pub fn forget_unused(&self) {
-        self.others.forget_unused();
-    }
-
-    /// Seals `logs` and deletes their groups. The caller has made sure that their processes are dead and that all their
-    /// records are in the files of the databases. The own log is left out, and so are logs that do not exist or were
-    /// collected.
-    ///
-    /// # Errors
-    /// The store failed. A second call continues.
-    pub async fn collect(&self, logs: &[Life]) -> Result<(), OpenWalError> {
+    async fn collect_others(&self, logs: &[Life]) -> Result<(), OpenWalError> {
         let own = self.log();
         for life in logs.iter().copied().filter(|life| Some(*life) != own) {
             let listing = sealer::list(&self.logs.requests, life).await?;
@@ -166,7 +127,33 @@ impl WalStorage for SharedStorage {
         self.shared.written_bytes.load(Ordering::Relaxed)
     }
 
-    fn as_shared(&self) -> Option<&SharedStorage> {
+    fn shared_logs(&self) -> Option<&dyn SharedLogs> {
         Some(self)
+    }
+}
+
+impl SharedLogs for SharedStorage {
+    fn log(&self) -> Option<Life> {
+        *self.own.lock()
+    }
+
+    fn uncollected(&self) -> BoxFuture<'_, Result<Vec<Life>, OpenWalError>> {
+        self.logs.uncollected().boxed()
+    }
+
+    fn records_of<'s>(
+        &'s self,
+        range: RangeId,
+        logs: &'s [Life],
+    ) -> BoxFuture<'s, Result<VecDeque<Record>, OpenWalError>> {
+        self.read(range, logs).boxed()
+    }
+
+    fn forget_unused(&self) {
+        self.others.forget_unused();
+    }
+
+    fn collect<'s>(&'s self, logs: &'s [Life]) -> BoxFuture<'s, Result<(), OpenWalError>> {
+        self.collect_others(logs).boxed()
     }
 }

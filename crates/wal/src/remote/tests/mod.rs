@@ -17,7 +17,7 @@ mod faulty_store;
 mod interleavings;
 mod objects;
 mod processes;
-mod shared;
+mod several_processes;
 mod take_over;
 
 /// The sizes of the conformance suite. The log is at rest at once.

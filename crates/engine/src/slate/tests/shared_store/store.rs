@@ -70,7 +70,7 @@ impl Store {
         self.0.refuses_logs.store(refused, Ordering::Relaxed);
     }
 
-    /// Holds back PUTs of data files, or lets them go on.
+    /// Holds back PUTs of data files, or releases them.
     pub(super) fn hold_files(&self, held: bool) {
         self.0.held.send_replace(held);
     }

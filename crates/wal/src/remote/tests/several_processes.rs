@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conformance::{append as append_record, open, recovered_ids, row};
-use crate::{OpenWalError, Resume, Wal};
+use crate::{OpenWalError, Resume, SharedLogs, Wal};
 
 const OTHER: RangeId = RangeId(2);
 
