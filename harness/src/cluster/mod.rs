@@ -25,12 +25,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::client::{Client, Request};
-use partita_bench::{Account, create_table, park_for};
+use partita_bench::client::Request;
+use partita_bench::{Account, park_for};
 use partita_load::Random;
 
 use self::faults::Fault;
-use self::load::{Answer, Connection, Load, Probe, STABLE_ROWS, TABLE, json, stable_partition};
+use self::load::{Connection, Load, Probe, STABLE_ROWS, TABLE, json, stable_partition};
 use self::report::{Report, Tried};
 use self::servers::Cluster;
 use crate::checkers::fail_on;
@@ -132,23 +132,16 @@ impl<'a> Test<'a> {
         Ok(())
     }
 
-    /// Writes the rows that nothing changes, and creates the queue.
+    /// Creates the table and the queue, and writes the rows that nothing changes. A cluster that has just started may
+    /// refuse requests.
     fn prepare(&mut self) -> anyhow::Result<()> {
-        let mut client = Client::connect(self.tables[0], self.account.clone())?;
-        create_table(&mut client, TABLE.trim_start_matches('/'))?;
         let random = Random::new(self.random.next_u64());
         let mut connection = Connection::new(&self.tables, &self.account, random);
+        let table = format!(r#"{{"TableName":"{}"}}"#, TABLE.trim_start_matches('/'));
+        insert(&mut connection, "/Tables", &table)?;
         for number in 0..STABLE_ROWS {
-            let body = json(&stable_partition(number), "r", number);
-            let answer = connection.send(&Request {
-                content_type: "application/json",
-                body: body.as_bytes(),
-                ..Request::new("POST", TABLE)
-            });
-            let Answer::Got(answer) = answer else {
-                anyhow::bail!("a row was not written: {answer:?}");
-            };
-            answer.expect(201)?;
+            let row = json(&stable_partition(number), "r", number);
+            insert(&mut connection, TABLE, &row)?;
         }
         self.messages.compare(self.queues[0])
     }
@@ -217,6 +210,22 @@ impl<'a> Test<'a> {
             changes,
         })
     }
+}
+
+/// Inserts a table or an entity. After an unknown outcome, it may exist.
+fn insert(connection: &mut Connection, path: &str, body: &str) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let request = Request {
+        content_type: "application/json",
+        body: body.as_bytes(),
+        ..Request::new("POST", path)
+    };
+    let gives_up = || began.elapsed() > RECOVERY;
+    let (_, answer) = connection
+        .send_until_answered(&request, gives_up)
+        .context("the cluster does not answer")?;
+    ensure!(matches!(answer.status, 201 | 409), "{}", answer.text());
+    Ok(())
 }
 
 /// Causes faults under load, and waits until every server answers again.

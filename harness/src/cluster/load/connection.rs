@@ -71,7 +71,7 @@ impl Connection {
         }
     }
 
-    /// Repeats a request that changes nothing until it is answered, or `gives_up`.
+    /// Repeats a request until it is answered, or `gives_up`: one that changes nothing, or may be executed twice.
     pub(in super::super) fn send_until_answered(
         &mut self,
         request: &Request<'_>,

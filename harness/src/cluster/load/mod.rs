@@ -19,7 +19,9 @@ use partita_load::{Random, mix};
 
 use super::history::{Outcome, Register, Value, check};
 
-pub(super) use connection::{Answer, Connection};
+use connection::Answer;
+
+pub(super) use connection::Connection;
 pub(super) use probe::Probe;
 
 /// The table of the test.
