@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Run a task of a job. Its result is the next event.
-    Run(JobId, Task),
+    Run(JobId, Box<Task>),
     /// Give the change lock to the caller of `Request::LockChanges`. The job holds it until its `Event::Released`.
     GrantLock(JobId),
     /// The job ended.

@@ -45,7 +45,7 @@ impl State {
     /// Runs a task for the lock holder, which waits for its result.
     pub(super) fn run_holding(&mut self, job: JobId, phase: Phase, task: Task) {
         self.lock.set_phase(job, phase);
-        self.out.push(Action::Run(job, task));
+        self.out.push(Action::Run(job, Box::new(task)));
     }
 
     /// Releases the lock, or removes the job from the queue.

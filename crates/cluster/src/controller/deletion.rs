@@ -44,7 +44,7 @@ impl State {
     pub(super) fn list_databases(&mut self, job: JobId) {
         let next_range = self.record.next_range;
         self.rounds.insert(job, Round::Listing { next_range });
-        self.out.push(Action::Run(job, Task::ListDatabases));
+        self.out.push(Action::Run(job, Box::new(Task::ListDatabases)));
     }
 
     pub(super) fn listed(&mut self, job: JobId, databases: Option<Vec<RangeId>>) {
@@ -74,7 +74,7 @@ impl State {
         }
         self.rounds.insert(job, Round::FindingRemovable);
         let task = Task::FindRemovable(databases);
-        self.out.push(Action::Run(job, task));
+        self.out.push(Action::Run(job, Box::new(task)));
     }
 
     pub(super) fn removable(&mut self, job: JobId, databases: Option<Vec<RangeId>>) {

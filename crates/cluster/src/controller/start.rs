@@ -32,13 +32,15 @@ impl State {
         }
     }
 
-    /// Decides a change that an earlier manager began: this record and the host's exclude each other. So nothing is
-    /// deleted before it is stored, and what has to be deleted is left to the deletion rounds.
+    /// Stores a version of the map before anything else. It decides a change that an earlier manager began: this record and
+    /// the host's exclude each other. And an earlier manager that was paused, and does not know that its term is over, can
+    /// store nothing after it. What has to be deleted is left to the deletion rounds.
     fn settle(&mut self) {
-        match self.record.change {
-            Some(_) => self.save_start(self.record.roll_back(self.record.created())),
-            None => self.open_in_present_format(),
-        }
+        let record = match self.record.change {
+            Some(_) => self.record.roll_back(self.record.created()),
+            None => self.record.next(),
+        };
+        self.save_start(record);
     }
 
     /// A database that cannot be removed does not block the start: it is recorded as pending deletion.

@@ -155,7 +155,7 @@ impl Driver {
             Action::Run(job, task) => {
                 let driver = Arc::clone(self);
                 self.spawn(task.name(), Some(job), async move {
-                    let result = driver.run(task).await?;
+                    let result = driver.run(*task).await?;
                     Some(Event::TaskEnded(job, result))
                 });
             }

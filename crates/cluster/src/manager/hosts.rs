@@ -191,7 +191,7 @@ impl Host for Hosts {
         let request = HostRequest::Change {
             record: change.record.clone(),
             new: change.new.iter().map(|new| (&new.spec).into()).collect(),
-            decision: decision.clone(),
+            decision: Box::new(decision.clone()),
         };
         let (why, is_closed) = match self.ask(&owner, &request).await {
             Ok(HostAnswer::Changed { transit_us }) => return Ok(Duration::from_micros(transit_us)),

@@ -23,7 +23,7 @@ pub(crate) enum HostRequest {
     Change {
         record: ChangeRecord,
         new: Vec<ShapeText>,
-        decision: MapRecord,
+        decision: Box<MapRecord>,
     },
     /// [`Host::files`](crate::Host::files). `Files`.
     Files,

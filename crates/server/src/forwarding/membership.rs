@@ -167,10 +167,9 @@ impl Membership {
         let place = self.routing.place(key);
         if let Some(hosted) = self.hosting.current()
             && let Ok(route) = hosted.ranges().route(key)
+            && (Tenure(route.tenure) >= place.tenure || matches!(place.owner, Owner::Here))
         {
-            if Tenure(route.tenure) >= place.tenure || matches!(place.owner, Owner::Here) {
-                return Found::Here(hosted);
-            }
+            return Found::Here(hosted);
         }
         match (place.owner, place.range) {
             (Owner::There(peer), Some(range)) => Found::There(peer, range, place.tenure),

@@ -84,7 +84,7 @@ async fn execute(
             let page = storage
                 .serve_scan(keys, *rows_max as usize, *bytes_max as usize)
                 .await?;
-            let rows = encode_rows(page.rows.iter().map(|(key, row)| (&key[..], &row[..])));
+            let rows = encode_rows(page.rows.iter());
             Executed::Page(rows, page.next)
         }
         RowsAction::Write => {

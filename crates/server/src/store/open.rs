@@ -1,9 +1,10 @@
 //! The open data of a server: its ranges, its snapshots and the store of their records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use object_store::ObjectStore;
-use partita_cluster::{Cluster, ClusterParts, ObjectMapStore, SharedParts};
+use partita_cluster::{BalanceSettings, Cluster, ClusterParts, ObjectMapStore, SharedParts};
 use partita_heat::history::Archive;
 use partita_range::RowMemory;
 use partita_rt::{Clock, Tasks};
@@ -14,6 +15,9 @@ use super::engines::{Engines, Sharing};
 use super::remote_store::RemoteStore;
 use crate::config::{Place, Store};
 use crate::scrub::HEAT_FOLDER;
+
+/// How long a range of a cluster must be hot before it is split.
+const HOT_FOR: Duration = Duration::from_secs(4);
 
 /// The open data of a server. Close it before dropping it.
 #[derive(Debug)]
@@ -73,8 +77,14 @@ impl OpenRanges {
     ) -> Result<Self, Error> {
         let parts = Parts::open(store, None, clock, tasks, Sharing::Shared).await?;
         let cluster = Cluster::join(parts.cluster, shared);
+        // A hot range is split, because its halves can be served by two servers.
+        let balance = store.balance.map(|settings| BalanceSettings {
+            by_load: true,
+            hot_for: HOT_FOR,
+            ..settings
+        });
         // The heat history of this process is in memory only: the ranges move.
-        cluster.start_watching(store.balance, None);
+        cluster.start_watching(balance, None);
         Ok(Self {
             snapshots: Snapshots::start(Arc::clone(&cluster), parts.records),
             cluster,

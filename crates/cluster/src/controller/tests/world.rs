@@ -206,14 +206,16 @@ impl World {
     /// Appends an action to the output.
     fn note(&mut self, action: Action) {
         let text = match action {
-            Action::Run(_, Task::Open(ranges)) => format!("open {}", spec_list(&ranges)),
-            Action::Run(job, task) => {
-                let text = format!("{job}: {}", task_text(&task));
-                if let Task::Save(record, _) | Task::Change(_, record) = task {
-                    self.saving.insert(job, record);
+            Action::Run(job, task) => match *task {
+                Task::Open(ranges) => format!("open {}", spec_list(&ranges)),
+                task => {
+                    let text = format!("{job}: {}", task_text(&task));
+                    if let Task::Save(record, _) | Task::Change(_, record) = task {
+                        self.saving.insert(job, record);
+                    }
+                    text
                 }
-                text
-            }
+            },
             Action::Started(Ok(())) => "started".to_owned(),
             Action::Started(Err(why)) => format!("not started: {why}"),
             Action::Announce => {
