@@ -6,7 +6,6 @@ use crate::coordinator::{Coordinator, LocalCoordinator};
 use crate::driver::{ChangeGuard, Driver, DriverParts};
 use crate::error::{ChangeRefused, StartError};
 use crate::host::{Host, LocalHost, LocalHostParts, Permission};
-use crate::lead::Lead;
 use crate::maintenance;
 use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec};
 use crate::pins::PinRecords;
@@ -139,20 +138,6 @@ impl Cluster {
             balance: Mutex::default(),
             observed: Arc::default(),
         })
-    }
-
-    /// Begins to manage the ranges of all processes, in a term with this random number: decides an interrupted change,
-    /// and assigns ranges without an owner. `hosts` reaches the hosts of all processes.
-    ///
-    /// # Errors
-    /// [`StartError`].
-    pub fn lead(
-        self: &Arc<Self>,
-        coordinator: Arc<dyn Coordinator>,
-        hosts: Arc<dyn Host>,
-        term: u64,
-    ) -> BoxFuture<'_, Result<Lead, StartError>> {
-        Box::pin(Lead::begin(Arc::clone(self), coordinator, hosts, term))
     }
 
     /// The partition map of this process.

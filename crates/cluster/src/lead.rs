@@ -9,6 +9,7 @@ use crate::error::StartError;
 use crate::host::Host;
 use crate::maintenance;
 use crate::map::MapRecord;
+use futures::future::BoxFuture;
 use partita_rt::Tasks;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,21 @@ impl std::fmt::Debug for Lead {
 }
 
 impl Lead {
-    pub(crate) async fn begin(
+    /// Begins to manage the ranges of all processes, in a term with this random number: decides an interrupted change,
+    /// and assigns ranges without an owner. `hosts` reaches the hosts of all processes.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn begin(
+        cluster: Arc<Cluster>,
+        coordinator: Arc<dyn Coordinator>,
+        hosts: Arc<dyn Host>,
+        term: u64,
+    ) -> BoxFuture<'static, Result<Self, StartError>> {
+        Box::pin(Self::start(cluster, coordinator, hosts, term))
+    }
+
+    async fn start(
         cluster: Arc<Cluster>,
         coordinator: Arc<dyn Coordinator>,
         hosts: Arc<dyn Host>,

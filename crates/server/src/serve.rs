@@ -150,14 +150,7 @@ impl Server {
                 tasks: Tasks::new(),
             });
             let membership = member.as_ref().map(|member| join(member, &status, &clock));
-            let (tables, queues) = match &membership {
-                None => opening.open().await.map(Services::into_parts)?,
-                Some(membership) => {
-                    let services = opening.join(membership).await?;
-                    membership.serve(services.tables, services.queues);
-                    (None, None)
-                }
-            };
+            let (tables, queues) = opening.begin(membership.as_ref()).await?;
             let (tls, authority) = loaded
                 .map(|loaded| (loaded.config, loaded.authority))
                 .unzip();
@@ -307,6 +300,19 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
+    /// Opens the store. A member of a cluster gets its services from its membership.
+    async fn begin(
+        &self,
+        membership: Option<&Arc<Membership>>,
+    ) -> Result<(Option<Arc<Service>>, Option<Arc<partita_queue::Service>>), Error> {
+        let Some(membership) = membership else {
+            return self.open().await.map(Services::into_parts);
+        };
+        let services = self.join(membership).await?;
+        membership.serve(services.tables, services.queues);
+        Ok((None, None))
+    }
+
     /// Opens the store, and starts its services and their background tasks.
     async fn open(&self) -> Result<Services, Error> {
         let (store, objects) = (&self.settings.store, self.objects.clone());

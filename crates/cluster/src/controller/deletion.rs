@@ -44,7 +44,8 @@ impl State {
     pub(super) fn list_databases(&mut self, job: JobId) {
         let next_range = self.record.next_range;
         self.rounds.insert(job, Round::Listing { next_range });
-        self.out.push(Action::Run(job, Box::new(Task::ListDatabases)));
+        self.out
+            .push(Action::Run(job, Box::new(Task::ListDatabases)));
     }
 
     pub(super) fn listed(&mut self, job: JobId, databases: Option<Vec<RangeId>>) {

@@ -9,7 +9,7 @@
 //! persistence, because ranges can be assigned again.
 //!
 //! - [`LocalCoordinator`]: in memory, for a process that serves all ranges.
-//! - `ManagerCoordinator`: in the registry of a cluster, for its elected manager.
+//! - `manager::coordinator`: in the registry of a cluster, for its elected manager.
 //!
 //! Guarantees of every coordinator:
 //! - only the newest assignment of a range can be activated: if two hosts are assigned the same range, at most one
@@ -18,15 +18,15 @@
 //!   undecided change of the same range.
 
 mod local;
-mod of_manager;
-mod shapes;
+mod servers;
+pub(crate) mod shapes;
 
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use partita_range::RangeId;
 
 pub use local::LocalCoordinator;
-pub(crate) use of_manager::{ManagerCoordinator, has_living_owner};
+pub(crate) use servers::{has_living_owner, takes_ranges};
 pub(crate) use shapes::id as registry_id;
 
 /// An instruction to a host to open and serve a range.

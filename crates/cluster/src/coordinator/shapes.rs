@@ -7,20 +7,20 @@ use partita_range::RangeId;
 use std::collections::BTreeMap;
 
 /// The keys of ranges in the registry.
-pub(super) type Keys = BTreeMap<registry::RangeId, Stored<RangeRecord>>;
+pub(crate) type Keys = BTreeMap<registry::RangeId, Stored<RangeRecord>>;
 
 /// Keys of the registry that ranges of the map replace: those of a split, of a merge, or of several changes in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     /// The keys to delete.
-    pub(super) old: Vec<(registry::RangeId, Stored<RangeRecord>)>,
+    pub(crate) old: Vec<(registry::RangeId, Stored<RangeRecord>)>,
     /// The ranges without a key that cover the same part of the key space.
-    pub(super) new: Vec<(registry::RangeId, RangeShape)>,
+    pub(crate) new: Vec<(registry::RangeId, RangeShape)>,
 }
 
 /// The replacements after which `keys` has only ranges in `ranges`. Ranges that are new to a part of the key space
 /// without keys are not mentioned: their assignment creates the key. `ranges` covers the key space.
-pub(super) fn replacements(keys: &Keys, ranges: &[RangeSpec]) -> Vec<Replacement> {
+pub(crate) fn replacements(keys: &Keys, ranges: &[RangeSpec]) -> Vec<Replacement> {
     let is_listed = |id: u64| ranges.iter().any(|range| range.id.0 == id);
     let outdated = keys.iter().filter(|(id, _)| !is_listed(id.0));
     let mut groups: Vec<Group> = outdated
@@ -70,7 +70,7 @@ pub(crate) fn id(range: RangeId) -> registry::RangeId {
 }
 
 /// A range as the registry describes it.
-pub(super) fn shape(range: &RangeSpec) -> RangeShape {
+pub(crate) fn shape(range: &RangeSpec) -> RangeShape {
     RangeShape {
         epoch: range.epoch.0,
         start: range.bounds.start.to_vec(),

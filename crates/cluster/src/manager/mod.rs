@@ -12,31 +12,33 @@
 //!
 //! The registry and the map decide everything. A manager that is paused and goes on in a later term is refused there.
 
+mod coordinator;
 mod hosts;
 mod link;
 mod logs;
 mod placement;
 
 use crate::cluster::Cluster;
-use crate::coordinator::{Coordinator, CoordinatorError, ManagerCoordinator, registry_id};
+use crate::coordinator::{Coordinator, CoordinatorError, registry_id, takes_ranges};
 use crate::error::{ChangeRefused, StartError, error_chain};
 use crate::host::Host;
 use crate::lead::Lead;
 use crate::map::RangeSpec;
 use crate::member::RangeServer;
 use crate::placement::{Move, PlacementSettings};
+use coordinator::ManagerCoordinator;
+use hosts::Hosts;
 use logs::OldLogs;
 use partita_coordinator::{Member, RegistryError, Routes, Table, Term};
 use partita_range::RangeId;
 use partita_rt::{Clock, Tasks};
+use placement::Placement;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(crate) use hosts::Hosts;
 pub use link::{HostLink, LinkError};
-pub(crate) use placement::{Placement, takes_ranges};
 
 /// How often the manager looks for moves, and for changes of the registry that it has missed.
 const TICK: Duration = Duration::from_secs(1);
@@ -126,7 +128,7 @@ impl Manager {
         let number = partita_rt::random::u64();
         let coordinator = Arc::clone(&self.coordinator) as Arc<dyn Coordinator>;
         let hosts = Arc::clone(&self.hosts) as Arc<dyn Host>;
-        let lead = self.cluster.lead(coordinator, hosts, number).await?;
+        let lead = Lead::begin(Arc::clone(&self.cluster), coordinator, hosts, number).await?;
         let why: Arc<str> = tokio::select! {
             error = self.manage(&lead) => error.to_string().into(),
             () = lead.conflicted() => "another server has stored a version of the partition map".into(),

@@ -1,7 +1,7 @@
 //! Which server gets which range, and the moves that are under way.
 
 use crate::balance::Observed;
-use crate::coordinator::{has_living_owner, registry_id};
+use crate::coordinator::{has_living_owner, registry_id, takes_ranges};
 use crate::placement::{Move, PlacementSettings, Placer, RangeView, ServerView};
 use parking_lot::Mutex;
 use partita_coordinator::{Owner, RangeState, Table};
@@ -102,15 +102,6 @@ fn servers(table: &Table) -> Vec<ServerView> {
         takes_ranges: server.record.info.log.is_some(),
     });
     servers.collect()
-}
-
-/// Whether a server is alive and may get ranges.
-pub(crate) fn takes_ranges(table: &Table, server: &str) -> bool {
-    let server = table.servers().get(server);
-    server.is_some_and(|server| {
-        let info = &server.record.info;
-        info.log.is_some() && !info.draining
-    })
 }
 
 fn owner(table: &Table, server: &str) -> Option<Owner> {

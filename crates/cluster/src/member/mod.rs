@@ -12,8 +12,8 @@ mod assignments;
 pub(crate) mod messages;
 
 use crate::cluster::Cluster;
+use crate::coordinator::takes_ranges;
 use crate::host::HandOverError;
-use crate::manager::takes_ranges;
 use crate::map::{Epoch, RangeSpec};
 use futures::StreamExt;
 use parking_lot::Mutex;

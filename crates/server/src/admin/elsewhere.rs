@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Answered};
 use super::params::Params;
-use super::{hot, pages, ranges};
+use super::{here, hot, ranges};
 use crate::forwarding::ADMIN_VERSION;
 use crate::status::{ClusterView, OpenStore, ServerStatus};
 
@@ -53,8 +53,8 @@ pub(crate) async fn answer(server: &ServerStatus, asked: &[u8]) -> (u16, String)
         Ok(Asked { path, query, body }) => {
             let path: Vec<&str> = path.iter().map(String::as_str).collect();
             match body {
-                Some(body) => pages::act_here(server, &path, body.as_bytes()).await,
-                None => pages::read_here(server, &path, query.as_deref()).await,
+                Some(body) => here::act_here(server, &path, body.as_bytes()).await,
+                None => here::read_here(server, &path, query.as_deref()).await,
             }
         }
         Err(error) => Err(Answer::invalid_body(error.to_string())),

@@ -9,6 +9,7 @@
 mod answer;
 mod elsewhere;
 mod heat;
+mod here;
 mod hot;
 mod named_keys;
 mod pages;

@@ -12,15 +12,14 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 use partita_range::RowMemory;
-use partita_wire::admin::{NoSuchPage, RangeActionParams};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::answer::{Answer, Answered};
-use super::snapshots::ActionContext;
-use super::{elsewhere, heat, hot, queues, ranges, servers, snapshots, status};
+use super::elsewhere;
+use super::here::{act_here, no_such_page, open_store, read_here};
 use crate::connections::{Phase, Progress};
 use crate::metrics::{self, Surroundings};
-use crate::status::{OpenStore, ServerStatus};
+use crate::status::ServerStatus;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -30,20 +29,6 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 
 /// The header that every action needs, with any value. A browser sends it to another site only after a CORS preflight.
 const X_PARTITA_ADMIN: &str = "x-partita-admin";
-
-/// The pages that a 404 lists.
-const PAGES: [&str; 10] = [
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/admin/v1/status",
-    "/admin/v1/ranges",
-    "/admin/v1/heat",
-    "/admin/v1/hot",
-    "/admin/v1/queues",
-    "/admin/v1/snapshots",
-    "/admin/v1/jobs",
-];
 
 /// The number of queues on the metrics page, the fullest first: a bound for the number of series.
 const METRICS_QUEUES_MAX: usize = 100;
@@ -116,11 +101,6 @@ pub(super) async fn answer(
     json_page(answered.unwrap_or_else(|refused| refused))
 }
 
-/// The open store, or the refusal while it is being opened.
-fn open_store(server: &ServerStatus) -> Result<&OpenStore, Answer> {
-    server.open().ok_or_else(starting)
-}
-
 /// Answers a read below `/admin/v1`.
 async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>) -> Answered {
     let _running = context.begin()?;
@@ -128,31 +108,6 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
         return answered;
     }
     read_here(context.server, path, query).await
-}
-
-/// Answers a read for this server.
-pub(super) async fn read_here(
-    server: &ServerStatus,
-    path: &[&str],
-    query: Option<&str>,
-) -> Answered {
-    let store = || open_store(server);
-    match *path {
-        ["status"] => Answer::ok(&status::status(server)),
-        ["jobs"] => snapshots::jobs(server),
-        ["jobs", id] => snapshots::job(server, id),
-        ["heat"] => heat::heat(store()?, query, server.now()).await,
-        ["hot"] => hot::hot(store()?, query, server.balances()).await,
-        ["queues"] => queues::list(store()?, query).await,
-        ["ranges"] => Answer::ok(&ranges::list(store()?).await?),
-        ["ranges", _] => {
-            let message = "the path has no action: expected POST /admin/v1/ranges/ID/ACTION";
-            Err(Answer::not_found("NoSuchAction", message))
-        }
-        ["snapshots"] => snapshots::list(&store()?.snapshots).await,
-        ["snapshots", name] => snapshots::show(&store()?.snapshots, name).await,
-        _ => Err(no_such_page()),
-    }
 }
 
 /// Performs an action, which begins when its whole body has arrived.
@@ -165,36 +120,6 @@ async fn act(request: Request<Incoming>, context: PageContext<'_>, path: [&str; 
         return answered;
     }
     act_here(server, &path, &body).await
-}
-
-/// Performs an action in this server.
-pub(super) async fn act_here(server: &ServerStatus, path: &[&str], body: &[u8]) -> Answered {
-    let store = open_store(server)?;
-    match *path {
-        ["ranges", id, "move"] => {
-            let params: RangeActionParams = ranges::read_params(body)?;
-            servers::move_range(server, ranges::read_id(id)?, params.to.as_deref()).await
-        }
-        ["ranges", id, action] => ranges::act(store, id, action, body).await,
-        ["servers", name, action] => servers::act(server, name, action).await,
-        ["snapshots", name, action] => {
-            snapshots::act(&ActionContext { server, store }, name, action, body).await
-        }
-        _ => Err(no_such_page()),
-    }
-}
-
-fn no_such_page() -> Answer {
-    let page = NoSuchPage {
-        error: "no such page".to_owned(),
-        pages: PAGES.map(str::to_owned).to_vec(),
-    };
-    Answer::new(StatusCode::NOT_FOUND, &page)
-}
-
-fn starting() -> Answer {
-    let status = StatusCode::SERVICE_UNAVAILABLE;
-    Answer::refused(status, "Starting", "the data is being opened")
 }
 
 /// The body of an action, if this caller may send one.

@@ -4,7 +4,6 @@
 //! inside; a fault of the server is the answer to the whole request.
 
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY};
-use super::place::of_operation;
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply};
 use super::{changes, find_table, get_entity, query_entities};
 use bytes::Bytes;
@@ -40,22 +39,18 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     })
 }
 
-/// The key of the first operation, whose server executes the batch. `None` for a batch that is refused.
-pub(super) async fn place(
+/// The first operation as a request of its own, with its body: the batch is executed where that is. `None` for a batch that
+/// is refused.
+pub(super) fn first_operation<'a>(
     call: &Call<'_>,
-    request: &AuthorizedRequest<'_>,
-) -> Result<Option<Bytes>, Refused> {
+    request: &'a AuthorizedRequest<'_>,
+) -> Option<AuthorizedRequest<'a>> {
     let content_type = call.head.header(&header::CONTENT_TYPE).unwrap_or_default();
-    let Ok(batch) = read_batch(content_type, &request.body) else {
-        return Ok(None);
-    };
-    let Some(part) = batch.parts.first() else {
-        return Ok(None);
-    };
-    match inner_request(request, part) {
-        Ok(first) => of_operation(call, &first, first.operation, part.body).await,
-        Err(_) => Ok(None),
-    }
+    let batch = read_batch(content_type, &request.body).ok()?;
+    let part = batch.parts.first()?;
+    let mut first = inner_request(request, part).ok()?;
+    first.body = request.body.slice_ref(part.body);
+    Some(first)
 }
 
 /// Whether the error is a failure of the server, not a fault of the request. A failure of the server is the status of

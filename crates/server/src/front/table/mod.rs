@@ -112,6 +112,19 @@ async fn find_table(
     Ok(service.table(&request.account.name, &name).await?)
 }
 
+/// The table of an operation on entities; `None` if it does not exist.
+async fn find_table_if_any(
+    call: &Call<'_>,
+    request: &AuthorizedRequest<'_>,
+) -> Result<Option<Arc<Table>>, Refused> {
+    let missing = Refused::from(Error::TableNotFound).0.code;
+    match find_table(call, request, request.table()).await {
+        Ok(table) => Ok(Some(table)),
+        Err(refused) if refused.0.code == missing => Ok(None),
+        Err(refused) => Err(refused),
+    }
+}
+
 /// The options of both kinds of query: the filter, and the largest number of rows on the page.
 fn page_options(query: Query<'_>) -> Result<(Option<Filter>, usize), Failure> {
     check_query_options(query)?;

@@ -3,10 +3,10 @@
 //! A request that names no row, or that is refused before a row is read, is executed by the server of the catalog.
 
 use super::{
-    AuthorizedRequest, Call, Refused, entity_group_transaction, find_table, query_entities,
+    AuthorizedRequest, Call, Refused, entity_group_transaction, find_table_if_any, query_entities,
 };
 use bytes::Bytes;
-use partita_table::{Error, Service};
+use partita_table::Service;
 use partita_wire::table::{Operation, Resource, read_entity};
 
 /// The key of a request.
@@ -18,26 +18,29 @@ pub(super) async fn of_request(
     request: &AuthorizedRequest<'_>,
 ) -> Result<Bytes, Refused> {
     let key = match request.operation {
-        Operation::EntityGroupTransaction => entity_group_transaction::place(call, request).await?,
-        operation => of_operation(call, request, operation, &request.body).await?,
+        Operation::EntityGroupTransaction => {
+            match entity_group_transaction::first_operation(call, request) {
+                Some(first) => of_operation(call, &first).await?,
+                None => None,
+            }
+        }
+        _ => of_operation(call, request).await?,
     };
     Ok(key.unwrap_or_else(Service::place_of_catalog))
 }
 
 /// The key of an operation on entities, if it has one.
-pub(super) async fn of_operation(
+async fn of_operation(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,
-    operation: Operation,
-    body: &[u8],
 ) -> Result<Option<Bytes>, Refused> {
     if matches!(request.resource, Resource::BelowTable { .. }) {
         return Ok(None);
     }
-    match operation {
+    match request.operation {
         Operation::QueryEntities => query_entities::place(call, request).await,
         Operation::InsertEntity => {
-            let draft = read_entity(body).ok();
+            let draft = read_entity(&request.body).ok();
             let keys = draft.and_then(|draft| draft.partition_key.zip(draft.row_key));
             match keys {
                 Some((partition, row)) => of_entity(call, request, &partition, &row).await,
@@ -64,16 +67,6 @@ async fn of_entity(
     partition: &str,
     row: &str,
 ) -> Result<Option<Bytes>, Refused> {
-    match find_table(call, request, request.table()).await {
-        Ok(table) => Ok(Some(table.space.entity(partition, row))),
-        Err(refused) => none_of_missing(refused),
-    }
-}
-
-/// A table that does not exist has no rows.
-pub(super) fn none_of_missing(refused: Refused) -> Result<Option<Bytes>, Refused> {
-    match refused.0.code == Refused::from(Error::TableNotFound).0.code {
-        true => Ok(None),
-        false => Err(refused),
-    }
+    let table = find_table_if_any(call, request).await?;
+    Ok(table.map(|table| table.space.entity(partition, row)))
 }

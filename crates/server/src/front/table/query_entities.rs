@@ -2,8 +2,10 @@
 
 use super::super::answer_body::{AnswerBody, BodyWriter};
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY, X_PARTITA_EXPLAIN};
-use super::place::none_of_missing;
-use super::{AuthorizedRequest, Call, Outcome, Refused, Reply, explain, find_table, page_options};
+use super::{
+    AuthorizedRequest, Call, Outcome, Refused, Reply, explain, find_table, find_table_if_any,
+    page_options,
+};
 use bytes::Bytes;
 use hyper::StatusCode;
 use partita_model::{EntityPosition, Filter};
@@ -59,13 +61,8 @@ pub(super) async fn place(
     let Ok(options) = Options::read(request) else {
         return Ok(None);
     };
-    match find_table(call, request, request.table()).await {
-        Ok(table) => Ok(Some(Service::place_of_query(
-            &table,
-            &options.query(request),
-        ))),
-        Err(refused) => none_of_missing(refused),
-    }
+    let table = find_table_if_any(call, request).await?;
+    Ok(table.map(|table| Service::place_of_query(&table, &options.query(request))))
 }
 
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {

@@ -1,8 +1,8 @@
 //! The coordinator of the elected manager of a cluster, which assigns ranges to servers.
 
-use super::shapes::{self, replacements};
-use super::{Assignment, Coordinator, CoordinatorError};
-use crate::manager::{Hosts, Placement};
+use super::hosts::Hosts;
+use super::placement::Placement;
+use crate::coordinator::{Assignment, Coordinator, CoordinatorError, has_living_owner, shapes};
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use partita_coordinator::{
@@ -72,7 +72,7 @@ impl ManagerCoordinator {
             return Ok(());
         }
         let ranges: Vec<RangeSpec> = map.specs().collect();
-        for change in replacements(table.ranges(), &ranges) {
+        for change in shapes::replacements(table.ranges(), &ranges) {
             self.term
                 .replace(&change.old, &change.new, map.version)
                 .await?;
@@ -240,13 +240,6 @@ impl Coordinator for ManagerCoordinator {
         // Hosts activate what they are assigned by themselves.
         Err(CoordinatorError::Superseded(assignment.range.id))
     }
-}
-
-/// Whether a range is served, or is being opened, by a server that is alive.
-pub(crate) fn has_living_owner(table: &Table, range: RangeId) -> bool {
-    let key = table.ranges().get(&shapes::id(range));
-    let owner = key.and_then(|key| key.record.owner());
-    owner.is_some_and(|owner| table.is_alive(&owner.name, owner.life))
 }
 
 fn refused(error: &TermError) -> CoordinatorError {
