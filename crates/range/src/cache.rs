@@ -1,10 +1,10 @@
 //! The entity cache: durable rows in stored form, bounded in bytes.
 //!
 //! *Reads* fill it, and *writes* keep it current. A read that missed inserts a placeholder, reads the engine, and fills
-//! the placeholder. A write that has become durable replaces a cached row, or removes a placeholder, before its locks
-//! are released; an earlier read that is still running then cannot cache its older row. So the cache never holds a row
-//! older than the last acknowledged write. Writes do not add rows to the cache, because loading data would evict rows
-//! that are read.
+//! the placeholder, unless a write holds the lock of the row. A write removes the row, or a placeholder, before it goes to
+//! the engine, and adds the new row before its locks are released, if the old one was cached. So the cache has no row
+//! while a write of it is under way: readers see what the engine has, and none sees the old row after another has seen the
+//! new one. Writes of rows that are not cached do not add them, because loading data would evict rows that are read.
 //!
 //! *Tenures*: each row belongs to the tenure in which it was read. A tenure is the time during which a process serves a
 //! range without interruption. Between two tenures other processes may write, so a row from an earlier tenure must not
@@ -109,20 +109,15 @@ impl EntityCache {
         }
     }
 
-    /// Updates the row after a write became durable.
-    pub(crate) fn set(&self, tenure: Tenure, key: Bytes, row: Option<Bytes>) {
-        let Some(row) = row else {
-            return self.forget(tenure, &key);
-        };
-        if let Err((row, _)) = self.rows.replace(RowKey { tenure, key }, row, true) {
-            // Removes the placeholder of a running read, which could otherwise cache an older version.
-            self.forget(tenure, &row.key);
-        }
+    /// Removes the row, or the placeholder of a running read, before a write of it goes to the engine. The caller holds the
+    /// lock of the row. Returns whether the row was cached.
+    pub(crate) fn begin_write(&self, tenure: Tenure, key: &Bytes) -> bool {
+        self.rows.remove(&Wanted { tenure, key }).is_some()
     }
 
-    /// Removes a row.
-    pub(crate) fn forget(&self, tenure: Tenure, key: &Bytes) {
-        self.rows.remove(&Wanted { tenure, key });
+    /// Adds a row that was cached before its write, which is durable now. The caller still holds the lock of the row.
+    pub(crate) fn end_write(&self, tenure: Tenure, key: Bytes, row: Bytes) {
+        self.rows.insert(RowKey { tenure, key }, row);
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
@@ -209,7 +204,8 @@ mod tests {
         // A row that grows is counted with its new size.
         let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
         for length in [10, 30_000] {
-            cache.set(TENURE, last.clone(), Some(vec![2; length].into()));
+            assert!(cache.begin_write(TENURE, &last));
+            cache.end_write(TENURE, last.clone(), vec![2; length].into());
             assert!(cache.stats().bytes <= BYTES_MAX);
         }
         let none = EntityCache::new(0);

@@ -62,6 +62,12 @@ impl LockTable {
         locks
     }
 
+    /// Whether a key is locked now, or another one with the same hash.
+    pub(crate) fn is_held(&self, key: &[u8]) -> bool {
+        let hash = self.hasher.hash_one(key);
+        self.shard(hash).lock().contains_key(&hash)
+    }
+
     fn shard(&self, hash: KeyHash) -> &Shard {
         &self.shards[hash as usize % SHARDS]
     }

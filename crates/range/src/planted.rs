@@ -18,10 +18,8 @@ impl EntityCache {
         Self(cache::EntityCache::new(if is_off { 0 } else { bytes_max }))
     }
 
-    pub(crate) fn set(&self, tenure: cache::Tenure, key: Bytes, row: Option<Bytes>) {
-        if !is_active("cache-keeps-old") {
-            self.0.set(tenure, key, row);
-        }
+    pub(crate) fn begin_write(&self, tenure: cache::Tenure, key: &Bytes) -> bool {
+        !is_active("cache-keeps-old") && self.0.begin_write(tenure, key)
     }
 }
 
@@ -47,5 +45,9 @@ impl LockTable {
             return self.0.lock(std::iter::empty()).await;
         }
         self.0.lock(keys).await
+    }
+
+    pub(crate) fn is_held(&self, key: &[u8]) -> bool {
+        self.0.is_held(key)
     }
 }

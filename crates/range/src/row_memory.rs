@@ -74,14 +74,14 @@ impl CachedRows {
         cache.get_or_read(self.tenure, key, is_current, read).await
     }
 
-    /// Updates the row after a write became durable.
-    pub(crate) fn set(&self, key: Bytes, row: Option<Bytes>) {
-        self.memory.cache.set(self.tenure, key, row);
+    /// See [`EntityCache::begin_write`](crate::cache::EntityCache::begin_write).
+    pub(crate) fn begin_write(&self, key: &Bytes) -> bool {
+        self.memory.cache.begin_write(self.tenure, key)
     }
 
-    /// Removes a row.
-    pub(crate) fn forget(&self, key: &Bytes) {
-        self.memory.cache.forget(self.tenure, key);
+    /// See [`EntityCache::end_write`](crate::cache::EntityCache::end_write).
+    pub(crate) fn end_write(&self, key: Bytes, row: Bytes) {
+        self.memory.cache.end_write(self.tenure, key, row);
     }
 
     /// Whether both are of the same tenure.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use partita_engine::{Batch, ReadError, WriteError};
 use partita_heat::Access;
 use partita_rt::{Clock, SystemClock};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -152,14 +153,20 @@ impl Locked {
         } = self;
         let cached = range.rows.clone();
         let writes = batch.writes().to_vec();
+        // Which of the rows were cached.
+        let cached_before: SmallVec<[bool; 1]> = writes
+            .iter()
+            .map(|write| cached.begin_write(&write.key))
+            .collect();
         permit.submit(
             batch,
             Box::new(move |result| {
                 pass.note(&writes, result);
-                for write in writes {
-                    match result {
-                        Ok(()) => cached.set(write.key, write.value),
-                        Err(_) => cached.forget(&write.key),
+                if result.is_ok() {
+                    for (write, was_cached) in writes.into_iter().zip(cached_before) {
+                        if let Some(row) = write.value.filter(|_| was_cached) {
+                            cached.end_write(write.key, row);
+                        }
                     }
                 }
                 drop(locks);

@@ -208,11 +208,11 @@ impl Range {
             return Ok(Some(row));
         }
         // Not cached if the range is frozen: it may already be replaced, and the new range may have written a newer
-        // row.
+        // row. Nor while a write holds the lock: the engine may show its row before it is acknowledged.
         self.rows
             .get_or_read(
                 key,
-                || !self.is_frozen(),
+                || !self.is_frozen() && !self.locks.is_held(key),
                 async || self.engine.get(key).await,
             )
             .await

@@ -1,4 +1,5 @@
 use super::*;
+use partita_engine::EngineSet as _;
 use partita_engine::memory::MemoryEngine;
 use proptest::prelude::*;
 use std::pin::pin;
@@ -66,6 +67,64 @@ async fn reads_of_a_frozen_range_are_not_cached() {
     assert_eq!(range.rows.stats().rows, 1);
 }
 
+/// The engine shows the row of a write before the write is acknowledged. A reader that has seen it must not be followed
+/// by one that gets the old row from the cache.
+#[tokio::test]
+async fn a_row_is_not_cached_while_it_is_written() {
+    let range = range();
+    lock(&range, "k")
+        .await
+        .commit(put("k", "old"))
+        .await
+        .unwrap();
+    let key = Bytes::from("k");
+    assert_eq!(range.get(&key).await.unwrap(), Some("old".into()));
+    assert_eq!(range.rows.get(&key), Some("old".into()));
+    let locked = lock(&range, "k").await;
+    // What the commit does before and after the engine has the row.
+    assert!(range.rows.begin_write(&key), "the row was cached");
+    assert_eq!(range.get(&key).await.unwrap(), Some("old".into()));
+    let done = range.engine().reserve(100).await.unwrap();
+    done.submit(put("k", "new"), Box::new(|_| ()));
+    for _ in 0..2 {
+        assert_eq!(range.get(&key).await.unwrap(), Some("new".into()));
+        assert_eq!(range.rows.get(&key), None, "its lock is held");
+    }
+    drop(locked);
+    assert_eq!(range.get(&key).await.unwrap(), Some("new".into()));
+    assert_eq!(range.rows.get(&key), Some("new".into()));
+}
+
+/// The cache has no row when the engine gets the write.
+#[tokio::test]
+async fn a_commit_empties_the_cache_before_the_engine_has_the_row() {
+    let engines = partita_engine::memory::MemoryEngineSet::new();
+    let engine = engines.open(RangeId(1)).await.unwrap();
+    let memory = Arc::new(RowMemory::default());
+    let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::clone(&memory));
+    let range = Arc::new(range);
+    lock(&range, "k")
+        .await
+        .commit(put("k", "old"))
+        .await
+        .unwrap();
+    let key = Bytes::from("k");
+    range.get(&key).await.unwrap();
+    let (rows, seen) = (range.rows.clone(), Arc::new(parking_lot::Mutex::new(None)));
+    let (looking, of_key) = (Arc::clone(&seen), key.clone());
+    engines.faults().of_writes(move |_| {
+        *looking.lock() = Some(rows.get(&of_key));
+        None
+    });
+    lock(&range, "k")
+        .await
+        .commit(put("k", "new"))
+        .await
+        .unwrap();
+    assert_eq!(*seen.lock(), Some(None));
+    assert_eq!(range.rows.get(&key), Some("new".into()), "it was cached");
+}
+
 #[tokio::test]
 async fn a_row_read_before_a_write_is_not_cached() {
     let range = range();
@@ -74,7 +133,7 @@ async fn a_row_read_before_a_write_is_not_cached() {
         .commit(put("k", "old"))
         .await
         .unwrap();
-    range.rows.forget(&"k".into());
+    range.rows.begin_write(&"k".into());
     let (resume, resumed) = oneshot::channel::<()>();
     let key = Bytes::from("k");
     let mut read = pin!(range.rows.get_or_read(
@@ -181,7 +240,7 @@ async fn a_later_tenure_finds_no_row_of_an_earlier_one() {
     let locked = lock(&later, "k").await;
     assert_eq!(locked.read(&"k".into()).await.unwrap(), Some("w".into()));
     // A read of the earlier tenure that ends late does not fill the cache of the later one.
-    later.rows.forget(&"k".into());
+    later.rows.begin_write(&"k".into());
     let key = Bytes::from("k");
     let late = first
         .rows
