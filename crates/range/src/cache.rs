@@ -204,7 +204,6 @@ mod tests {
         // A row that grows is counted with its new size.
         let last = Bytes::copy_from_slice(&999_u32.to_be_bytes());
         for length in [10, 30_000] {
-            assert!(cache.begin_write(TENURE, &last));
             cache.end_write(TENURE, last.clone(), vec![2; length].into());
             assert!(cache.stats().bytes <= BYTES_MAX);
         }

@@ -53,7 +53,7 @@ impl Default for PlacementSettings {
             range_share_max: 0.6,
             idle_cores: 0.02,
             peak_memory: Duration::from_secs(12 * 3_600),
-            count_spread: 1,
+            count_spread: 2,
             servers_per_move: 20,
             drains_at_once: 4,
             cool_down: Duration::from_secs(60),

@@ -1,7 +1,6 @@
 //! Rows of ranges that other servers serve, over the connections between servers.
 //!
-//! A request for rows waits like a forwarded request until its range is served, but it is not counted among those, and
-//! has no client whose time could be over.
+//! A request for rows is held and sent by the rules of forwarded requests, but has no client whose time could be over.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
@@ -11,21 +10,15 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use partita_engine::Rows;
 use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::policy::{Action, Event, Kind};
 use partita_peer::rows::{
     ExpectedRow, RowChange, RowsAction, RowsAnswer, RowsRequest, decode_rows, encode_changes,
 };
 use partita_peer::{Answer, Class, Peer, SendError};
 use partita_service::{Busy, Error, Expected, FarPage, FarRows, FarWrite, LeasedRow, Storage};
-use tokio::time::Instant;
 
 use super::Membership;
-use super::membership::Found;
-
-/// How long a request waits until its range is served.
-const PATIENCE: Duration = Duration::from_millis(2500);
-
-/// How long a request waits at most before it looks again: an owner may know more than the map of this server.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+use super::membership::{Found, HeldRequest};
 
 /// The most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
@@ -59,10 +52,8 @@ enum Answered {
 
 /// Why there is no answer yet.
 enum Again {
-    /// The server does not serve the range, or was not reached.
-    NotExecuted,
-    /// It may have been executed.
-    Unknown,
+    /// What happened: another attempt may follow.
+    After(Event),
     /// Another attempt is in vain.
     Failed(Error),
 }
@@ -81,71 +72,63 @@ impl PeerRows {
     }
 
     async fn ask(&self, asked: Asked) -> Result<Answered, Error> {
-        let deadline = Instant::now() + PATIENCE;
-        let (key, is_write) = (asked.key(), matches!(asked, Asked::Write(_)));
-        let mut broken = 0;
+        let (key, body) = (asked.key(), asked.body());
+        let mut held = HeldRequest::of_server(&self.membership, asked.kind(), body.len());
         loop {
+            // Before the look at the map, so that no change is missed.
             let changed = self.membership.changed();
-            let again = match self.membership.find(&key) {
-                Found::Here(_) => {
-                    let own = self.own.get().and_then(Weak::upgrade);
-                    let own = own.ok_or_else(|| Busy::in_transit("the server is stopping"))?;
-                    return asked.serve(&own).await;
-                }
-                Found::There(peer, range, tenure) => {
-                    match self.send(&peer, (range, tenure), &asked).await {
-                        Ok(answered) => return Ok(answered),
-                        Err(again) => again,
+            let found = self.membership.find(&key);
+            if let Found::Here(_) = found {
+                let own = self.own.get().and_then(Weak::upgrade);
+                let own = own.ok_or_else(|| Busy::in_transit("the server is stopping"))?;
+                return asked.serve(&own).await;
+            }
+            let mut action = held.step(Event::Map(found.route()));
+            if let (Action::Send(_), Found::There(peer, range, tenure)) = (action, found) {
+                match send(&peer, (range, tenure), &asked, body.clone()).await {
+                    Ok(answered) => {
+                        let _answered = held.step(Event::Answered);
+                        return Ok(answered);
                     }
+                    Err(Again::Failed(error)) => return Err(error),
+                    Err(Again::After(event)) => action = held.step(event),
                 }
-                Found::Unserved => Again::NotExecuted,
-            };
-            match again {
-                Again::Failed(error) => return Err(error),
-                Again::Unknown if is_write => return Err(Error::OutcomeUnknown),
-                Again::Unknown => broken += 1,
-                Again::NotExecuted => {}
             }
-            let now = Instant::now();
-            if now >= deadline || broken > 1 {
-                let why = "no server answers for the range of the row";
-                return Err(Busy::in_transit(why).into());
-            }
-            tokio::select! {
-                () = changed => {}
-                () = tokio::time::sleep_until(deadline.min(now + LOOK_AGAIN)) => {}
+            match action {
+                Action::Wait(until) => held.wait(until, changed).await,
+                Action::Unknown => return Err(Error::OutcomeUnknown),
+                // Only `Refuse` can occur here.
+                Action::Refuse | Action::Send(_) | Action::PassOn | Action::Drop => {
+                    let why = "no server answers for the range of the row";
+                    return Err(Busy::in_transit(why).into());
+                }
             }
         }
     }
+}
 
-    async fn send(
-        &self,
-        peer: &Peer,
-        (range, tenure): (RangeId, Tenure),
-        asked: &Asked,
-    ) -> Result<Answered, Again> {
-        let request = RowsRequest {
-            range,
-            tenure,
-            action: asked.action(),
-        };
-        let sent = peer
-            .send(asked.class(), &request.encode(), asked.body())
-            .await;
-        let Answer { head, body } = sent.map_err(|error| {
-            tracing::debug!(peer = %peer.name(), %error, "a server did not answer for rows");
-            match error {
-                SendError::NotProcessed(_) => Again::NotExecuted,
-                SendError::Unknown(_) => Again::Unknown,
-            }
-        })?;
-        let answer = RowsAnswer::decode(&head).map_err(|error| malformed(&error))?;
-        if let RowsAnswer::NotHere(_) = answer {
-            return Err(Again::NotExecuted);
-        }
-        let body = body.collect(ANSWER_BYTES_MAX).await;
-        read_answer(answer, body.map_err(|_| Again::Unknown)?)
-    }
+async fn send(
+    peer: &Peer,
+    (range, tenure): (RangeId, Tenure),
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Answered, Again> {
+    let request = RowsRequest {
+        range,
+        tenure,
+        action: asked.action(),
+    };
+    let sent = peer.send(asked.class(), &request.encode(), body).await;
+    let Answer { head, body } = sent.map_err(|error| {
+        tracing::debug!(peer = %peer.name(), %error, "a server did not answer for rows");
+        Again::After(match error {
+            SendError::NotProcessed(_) => Event::NotProcessed,
+            SendError::Unknown(_) => Event::Broken,
+        })
+    })?;
+    let answer = RowsAnswer::decode(&head).map_err(|error| malformed(&error))?;
+    let body = body.collect(ANSWER_BYTES_MAX).await;
+    read_answer(answer, body.map_err(|_| Again::After(Event::Broken))?)
 }
 
 /// # Errors
@@ -164,19 +147,19 @@ fn read_answer(answer: RowsAnswer<'_>, body: Bytes) -> Result<Answered, Again> {
             }))
         }
         RowsAnswer::Written(done) => Ok(Answered::Written(done)),
-        RowsAnswer::NotHere(_) => Err(Again::NotExecuted),
+        RowsAnswer::NotHere(newest) => Err(Again::After(Event::NotHere(newest))),
         RowsAnswer::Busy { reason, detail } => {
             Err(Again::Failed(Busy::of_word(reason, detail).into()))
         }
         RowsAnswer::TooLarge => Err(Again::Failed(Error::TooLarge)),
-        RowsAnswer::Unknown => Err(Again::Unknown),
+        RowsAnswer::Unknown => Err(Again::After(Event::Broken)),
         RowsAnswer::Corrupt(text) => Err(Again::Failed(Error::Corrupt(text.into()))),
     }
 }
 
 fn malformed(error: &dyn std::error::Error) -> Again {
     tracing::warn!(%error, "a server sent a malformed answer for rows");
-    Again::Unknown
+    Again::After(Event::Broken)
 }
 
 impl Asked {
@@ -206,6 +189,13 @@ impl Asked {
                 bytes_max: u32::try_from(*bytes_max).unwrap_or(u32::MAX),
             },
             Self::Write(_) => RowsAction::Write,
+        }
+    }
+
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Get(_) | Self::Lease(_) | Self::Scan { .. } => Kind::Read,
+            Self::Write(_) => Kind::Write,
         }
     }
 

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use partita_cluster::{Manager, RangeServer};
 use partita_peer::forward::{ForwardedAnswer, ForwardedRequest, RangeId, Tenure};
-use partita_peer::policy::{Action, Event, Forwarding, Holds, Route};
+use partita_peer::policy::{Action, Event, Forwarding, Holds, Kind, Route};
 use partita_peer::{Answer, Peer, SendError};
 use partita_rt::Clock;
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ pub(super) enum Found {
 }
 
 impl Found {
-    fn route(&self) -> Route {
+    pub(super) fn route(&self) -> Route {
         match self {
             Self::There(_, _, tenure) => Route::Owner(*tenure),
             Self::Here(_) | Self::Unserved => Route::Unserved,
@@ -190,7 +190,7 @@ impl Membership {
             let changed = self.changed();
             let found = self.find(&outgoing.key);
             if let Found::Here(hosted) = found {
-                held.outcome = ForwardOutcome::Here;
+                held.outcome = Some(ForwardOutcome::Here);
                 return Ok(Done::Here(hosted));
             }
             let mut action = held.step(Event::Map(found.route()));
@@ -199,7 +199,7 @@ impl Membership {
                 let sent = self.send(&peer, range, tenure, outgoing).await;
                 let event = match sent {
                     Ok(answer) => {
-                        held.outcome = ForwardOutcome::Answered;
+                        held.outcome = Some(ForwardOutcome::Answered);
                         let _passed_on = held.step(Event::Answered);
                         return Ok(Done::Answered(answer));
                     }
@@ -209,19 +209,14 @@ impl Membership {
                 *is_sent = action == Action::Unknown;
             }
             match action {
-                Action::Wait(until) => {
-                    tokio::select! {
-                        () = changed => {}
-                        () = tokio::time::sleep_until(held.began + until) => {}
-                    }
-                }
+                Action::Wait(until) => held.wait(until, changed).await,
                 Action::Unknown => {
-                    held.outcome = ForwardOutcome::Unknown;
+                    held.outcome = Some(ForwardOutcome::Unknown);
                     return Err(NotForwarded::Unknown);
                 }
                 // Only `Refuse` can occur here.
                 Action::Refuse | Action::Send(_) | Action::PassOn | Action::Drop => {
-                    held.outcome = ForwardOutcome::Refused;
+                    held.outcome = Some(ForwardOutcome::Refused);
                     return Err(NotForwarded::NotExecuted);
                 }
             }
@@ -264,24 +259,40 @@ impl Membership {
 }
 
 /// A request while it is held or sent. When dropped, it gives its place back.
-struct HeldRequest<'a> {
+pub(super) struct HeldRequest<'a> {
     membership: &'a Membership,
     forwarding: Forwarding,
     began: Instant,
-    outcome: ForwardOutcome,
+    /// What it is counted as when it ends; nothing for a request that the server makes itself.
+    outcome: Option<ForwardOutcome>,
 }
 
 impl<'a> HeldRequest<'a> {
     fn new(membership: &'a Membership, outgoing: &Outgoing<'_>) -> Self {
+        let mut held = Self::of_server(membership, outgoing.kind, outgoing.body.len());
+        held.outcome = Some(ForwardOutcome::Abandoned);
+        held
+    }
+
+    /// A request that the server makes itself, for rows.
+    pub(super) fn of_server(membership: &'a Membership, kind: Kind, bytes: usize) -> Self {
         Self {
             membership,
-            forwarding: Forwarding::new(outgoing.kind, outgoing.body.len()),
+            forwarding: Forwarding::new(kind, bytes),
             began: Instant::now(),
-            outcome: ForwardOutcome::Abandoned,
+            outcome: None,
         }
     }
 
-    fn step(&mut self, event: Event) -> Action {
+    /// Waits until the time that [`Action::Wait`] names, or until `changed` completes.
+    pub(super) async fn wait(&self, until: Duration, changed: BoxFuture<'static, ()>) {
+        tokio::select! {
+            () = changed => {}
+            () = tokio::time::sleep_until(self.began + until) => {}
+        }
+    }
+
+    pub(super) fn step(&mut self, event: Event) -> Action {
         let now = self.began.elapsed();
         let mut holds = self.membership.holds.lock();
         let action = self.forwarding.step(event, now, &mut holds);
@@ -297,6 +308,8 @@ impl<'a> HeldRequest<'a> {
 impl Drop for HeldRequest<'_> {
     fn drop(&mut self) {
         let _given_back = self.step(Event::Abandoned);
-        self.membership.metrics.forwarding.ended(self.outcome);
+        if let Some(outcome) = self.outcome {
+            self.membership.metrics.forwarding.ended(outcome);
+        }
     }
 }

@@ -81,7 +81,7 @@ mod tests {
         assert!(differences(&usual, &same).is_empty());
         let targets = fingerprints(&from_flags(&[("targets", "azure")]));
         assert_eq!(differences(&usual, &targets), ["targets"]);
-        let accounts = fingerprints(&from_flags(&[("accounts", "a:QUFBQQ==")]));
+        let accounts = fingerprints(&from_flags(&[("accounts", "other:QUFBQQ==")]));
         assert_eq!(differences(&usual, &accounts), ["accounts"]);
         let hosts = fingerprints(&from_flags(&[("host-suffix", "tables.example")]));
         assert_eq!(differences(&usual, &hosts), ["host names"]);
