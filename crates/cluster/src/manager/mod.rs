@@ -212,7 +212,7 @@ impl Manager {
         });
     }
 
-    /// Moves a range to another server. Returns when that server serves it.
+    /// Moves a range to a server. Returns when that server serves it.
     ///
     /// # Errors
     /// [`ChangeRefused`]; the range may be moved nevertheless, or get another owner.
@@ -221,15 +221,18 @@ impl Manager {
             let why = format!("there is no server {to} that takes ranges");
             return Err(ChangeRefused::Failed(why.into()));
         }
+        let serves = |table: &Table| {
+            let key = table.ranges().get(&registry_id(range));
+            key.is_some_and(|key| key.record.is_served_by(to))
+        };
+        if serves(&self.routes.current()) {
+            return Ok(());
+        }
         let preference = self.placement.prefer(range, to);
         let _preference = preference.ok_or_else(|| {
             ChangeRefused::Failed(format!("range {range} is being moved already").into())
         })?;
         self.hosts.hand_over(range).await?;
-        let serves = |table: &Table| {
-            let key = table.ranges().get(&registry_id(range));
-            key.is_some_and(|key| key.record.is_served_by(to))
-        };
         match self.routes.wait_for(MOVE_MAX, serves).await {
             Some(_) => Ok(()),
             None => Err(ChangeRefused::Failed(
