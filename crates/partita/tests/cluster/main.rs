@@ -156,6 +156,17 @@ impl Trial {
         );
     }
 
+    /// Waits until a server, counted from 0, has another process than this one.
+    fn until_started_again(&self, server: usize, process: &str) {
+        let began = Instant::now();
+        while self
+            .process_of(server)
+            .is_none_or(|running| running == process)
+        {
+            assert!(began.elapsed() < Duration::from_secs(60), "{process} runs");
+        }
+    }
+
     /// The process of a server, counted from 0.
     fn process_of(&self, server: usize) -> Option<String> {
         let id = self.child.id();
@@ -177,7 +188,10 @@ impl Trial {
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        signal(&self.child.id().to_string(), "-TERM");
+        let process = self.child.id().to_string();
+        // A failed test may have stopped it.
+        signal(&process, "-CONT");
+        signal(&process, "-TERM");
         self.child.wait().unwrap();
     }
 }
@@ -298,10 +312,9 @@ fn nothing_is_lost_when_servers_are_killed_and_stopped() {
     trial.spread();
     let serving = trial.serving();
     let (rows, _) = while_writing(&trial, "stop", serving, || {
-        signal(
-            &trial.process_of(serving).expect("the server runs"),
-            "-TERM",
-        );
+        let process = trial.process_of(serving).expect("the server runs");
+        signal(&process, "-TERM");
+        trial.until_started_again(serving, &process);
         until_done(
             &trial.connections[serving],
             "entity insert people stopped r",
