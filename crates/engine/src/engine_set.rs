@@ -92,6 +92,16 @@ pub trait EngineSet: Send + Sync + 'static {
         Err(ChangeError::Store(Arc::new(NotShared)))
     }
 
+    /// Seals logs of dead processes: if one of them is alive after all, it acknowledges nothing more. The own log is
+    /// ignored, and so is a log that was collected.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; it can be tried again.
+    async fn seal_logs(&self, logs: &[LogNumber]) -> Result<(), ChangeError> {
+        let _ = logs;
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
+
     /// Deletes the groups of logs of dead processes, of which the caller knows that no range needs them. A log that is
     /// not sealed is sealed first. The own log is ignored, and so is a log that was collected.
     ///

@@ -37,6 +37,13 @@ pub trait SharedLogs: Send + Sync {
     /// Frees the memory of the logs that [`SharedLogs::records_of`] has read and that were not asked for recently.
     fn forget_unused(&self);
 
+    /// Seals `logs`: their processes acknowledge nothing more. The own log is left out, and so are logs that do not exist or
+    /// were collected.
+    ///
+    /// # Errors
+    /// The store failed. A second call continues.
+    fn seal<'s>(&'s self, logs: &'s [Life]) -> BoxFuture<'s, Result<(), OpenWalError>>;
+
     /// Seals `logs` and deletes their groups. The caller has made sure that their processes are dead and that all their
     /// records are in the files of the databases. The own log is left out, and so are logs that do not exist or were
     /// collected.

@@ -14,8 +14,16 @@ const UNNEEDED_FOR: Duration = Duration::from_secs(60);
 pub(crate) struct OldLogs(BTreeMap<LogNumber, Instant>);
 
 impl OldLogs {
-    /// Deletes the logs that were not needed for a while. Every range of the map has a key in `table`.
-    pub(crate) async fn collect(&mut self, engines: &dyn EngineSet, table: &Table, now: Instant) {
+    /// Deletes the logs that were not needed for a while. `read_again` reads the registry, after the logs were sealed: a
+    /// process that was only slow may have begun to use its log. From the seal on it acknowledges nothing, so what it
+    /// acknowledged before is in a log that the registry names. `None`: no log is deleted.
+    pub(crate) async fn collect(
+        &mut self,
+        engines: &dyn EngineSet,
+        table: &Table,
+        now: Instant,
+        read_again: impl Future<Output = Option<Table>>,
+    ) {
         let needed = needed(table);
         let logs = match engines.uncollected_logs().await {
             Ok(logs) => logs,
@@ -33,6 +41,14 @@ impl OldLogs {
         if old.is_empty() {
             return;
         }
+        if let Err(error) = engines.seal_logs(&old).await {
+            return tracing::warn!(%error, "cannot seal the logs of dead servers");
+        }
+        let Some(table) = read_again.await else {
+            return;
+        };
+        let needed = self::needed(&table);
+        old.retain(|log| !needed.contains(log));
         match engines.collect_logs(&old).await {
             Ok(()) => tracing::info!(logs = old.len(), "deleted the logs of dead servers"),
             Err(error) => tracing::warn!(%error, "cannot delete the logs of dead servers"),

@@ -187,10 +187,19 @@ impl Manager {
     }
 
     async fn collect_logs(&self, logs: &mut OldLogs, ranges: &[RangeSpec], now: Instant) {
+        // A range without a key may need any log.
+        let has_all_keys = |table: &Table| {
+            let mut ids = ranges.iter().map(|range| registry_id(range.id));
+            ids.all(|id| table.ranges().contains_key(&id))
+        };
         let table = self.routes.current();
-        let has_key = |range: &RangeSpec| table.ranges().contains_key(&registry_id(range.id));
-        if ranges.iter().all(has_key) {
-            logs.collect(&**self.cluster.engines(), &table, now).await;
+        if has_all_keys(&table) {
+            let read_again = async {
+                let table = self.term.table().await.ok();
+                table.filter(|table| has_all_keys(table))
+            };
+            let engines = &**self.cluster.engines();
+            logs.collect(engines, &table, now, read_again).await;
         }
     }
 
@@ -218,7 +227,7 @@ impl Manager {
     /// [`ChangeRefused`]; the range may be moved nevertheless, or get another owner.
     pub async fn move_range(&self, range: RangeId, to: &str) -> Result<(), ChangeRefused> {
         if !takes_ranges(&self.routes.current(), to) {
-            let why = format!("there is no server {to} that takes ranges");
+            let why = format!("server {to} is not a member of the cluster, or takes no ranges");
             return Err(ChangeRefused::Failed(why.into()));
         }
         let serves = |table: &Table| {
@@ -248,8 +257,9 @@ impl Manager {
     pub async fn expel(&self, server: &str) -> Result<(), ChangeRefused> {
         let table = self.routes.current();
         let found = table.servers().get(server);
-        let found = found
-            .ok_or_else(|| ChangeRefused::Failed(format!("there is no server {server}").into()))?;
+        let found = found.ok_or_else(|| {
+            ChangeRefused::Failed(format!("server {server} is not a member of the cluster").into())
+        })?;
         let owner = partita_coordinator::Owner {
             name: server.to_owned(),
             life: found.record.life,

@@ -167,6 +167,11 @@ impl EngineSet for SlateEngineSet {
         Ok(())
     }
 
+    async fn seal_logs(&self, logs: &[LogNumber]) -> Result<(), ChangeError> {
+        let shared = self.shared()?;
+        within_store_deadline(shared.seal(logs).map_err(store_error)).await
+    }
+
     async fn collect_logs(&self, logs: &[LogNumber]) -> Result<(), ChangeError> {
         let shared = self.shared()?;
         within_store_deadline(shared.collect(logs).map_err(store_error)).await

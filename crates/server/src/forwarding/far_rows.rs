@@ -50,7 +50,7 @@ enum Answered {
     Written(bool),
 }
 
-/// Why there is no answer yet.
+/// Why a request for rows was not answered.
 enum Again {
     /// What happened: another attempt may follow.
     After(Event),

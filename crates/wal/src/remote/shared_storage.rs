@@ -70,17 +70,26 @@ impl SharedStorage {
     }
 
     async fn collect_others(&self, logs: &[Life]) -> Result<(), OpenWalError> {
+        for life in self.seal_others(logs).await? {
+            collector::collect(&self.logs.requests, life).await?;
+        }
+        Ok(())
+    }
+
+    /// Seals the logs of others that were not collected, and returns these.
+    async fn seal_others(&self, logs: &[Life]) -> Result<Vec<Life>, OpenWalError> {
         let own = self.log();
+        let mut sealed = Vec::new();
         for life in logs.iter().copied().filter(|life| Some(*life) != own) {
             let listing = sealer::list(&self.logs.requests, life).await?;
             let is_done = listing.is_collected && listing.groups().next().is_none();
             if listing.has_objects() && !is_done {
                 let note = "a server that collects the log";
                 sealer::seal_listed(&self.logs.requests, life, note, listing).await?;
-                collector::collect(&self.logs.requests, life).await?;
+                sealed.push(life);
             }
         }
-        Ok(())
+        Ok(sealed)
     }
 
     /// Begins the log. Logs that were collected long ago are deleted by its maintenance. Only lower ones: the greatest
@@ -151,6 +160,10 @@ impl SharedLogs for SharedStorage {
 
     fn forget_unused(&self) {
         self.others.forget_unused();
+    }
+
+    fn seal<'s>(&'s self, logs: &'s [Life]) -> BoxFuture<'s, Result<(), OpenWalError>> {
+        async { self.seal_others(logs).await.map(drop) }.boxed()
     }
 
     fn collect<'s>(&'s self, logs: &'s [Life]) -> BoxFuture<'s, Result<(), OpenWalError>> {

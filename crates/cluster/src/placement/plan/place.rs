@@ -24,7 +24,7 @@ impl Plan<'_> {
         decided
     }
 
-    /// The least loaded server. The one that got the range a moment ago only if there is no other.
+    /// The least loaded server, except the one that got the range a moment ago, unless it is the only server.
     fn heir(&self, range: usize) -> Option<usize> {
         let known = self.known.get(&self.ranges[range].id);
         let failed = known.and_then(|known| known.decided(self.now, self.settings.cool_down));
