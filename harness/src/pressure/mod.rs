@@ -103,11 +103,12 @@ impl Run {
             kills += 1;
         }
         let (server, admin) = self.start_and_compare(kills)?;
+        // Before the files are measured, because the fresh copy has no messages.
+        let drained = self.test.checkers.drain_queue(&server);
+        drained.context("receiving all messages of the queue")?;
         let usage = quiesce::await_usage(&server, admin, &self.test.program, &self.test.directory)?;
         let compared = self.compare(&server);
         compared.context("after all ranges released their shared files")?;
-        let drained = self.test.checkers.drain_queue(&server);
-        drained.context("receiving all messages of the queue")?;
         self.report(kills, began.elapsed(), &usage, check_times)
     }
 

@@ -59,6 +59,7 @@ pub(super) fn await_usage(
     directory: &Path,
 ) -> anyhow::Result<DiskUsage> {
     let fresh_bytes = fresh_copy(server, program, &directory.join("fresh-copy"))?;
+    flush(admin)?;
     let began = Instant::now();
     loop {
         let now = admin::ranges(admin)?;
@@ -76,8 +77,12 @@ pub(super) fn await_usage(
         if began.elapsed() > DEADLINE {
             bail!("{usage}; {sharing} ranges share files and {orphans} old databases are left");
         }
-        // Collects now; maintenance collects once a minute.
         for range in &now.ranges {
+            // The server leaves up to 4 MiB of replaced rows in each range: as much as all rows of this test take.
+            if sharing == 0 && orphans == 0 {
+                admin::act(admin, range.id, "compact", "")?;
+            }
+            // Collects now; maintenance collects once a minute.
             admin::act(admin, range.id, "collect", "")?;
         }
         park_for(Duration::from_secs(1));
@@ -88,13 +93,18 @@ pub(super) fn await_usage(
 fn fresh_copy(server: &ServerProcess, program: &Path, directory: &Path) -> anyhow::Result<u64> {
     let (fresh, admin) = start(program, directory, "partita")?;
     copy_rows(server, &fresh)?;
-    for range in admin::ranges(admin)?.ranges {
-        admin::act(admin, range.id, "flush", "")?;
-    }
+    flush(admin)?;
     let bytes = file_bytes(&directory.join("store"))?;
     drop(fresh);
     std::fs::remove_dir_all(directory)?;
     Ok(bytes)
+}
+
+fn flush(admin: SocketAddr) -> anyhow::Result<()> {
+    for range in admin::ranges(admin)?.ranges {
+        admin::act(admin, range.id, "flush", "")?;
+    }
+    Ok(())
 }
 
 /// Bytes of the files in all `compacted` folders below a folder.
