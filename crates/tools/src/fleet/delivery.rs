@@ -205,10 +205,11 @@ impl<Q: StepQueue> Inner<Q> {
             .await?
         {
             Written::Yes => {
+                // First the new messages: while the queue is empty, an idle worker sends a message for each open step, and
+                // two workers would execute the same step.
                 let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
-                // In any order: messages that are missing after a crash are sent again.
-                let sent = self.send(ids.collect());
-                tokio::try_join!(sent, self.remove(delivery)).map(drop)
+                self.send(ids.collect()).await?;
+                self.remove(delivery).await
             }
             // Another worker has executed the step, or has failed to: its next receiver reads the row again.
             Written::Lost => {

@@ -1,6 +1,6 @@
 //! The life of a job: failures, dead steps, stopping, resuming, lost messages.
 
-use super::memory_queue::MemoryQueue;
+use super::memory_queue::{LateQueue, MemoryQueue};
 use super::{access, assert_exact, copy_to, fleet_table, spec, started_job, worker};
 use crate::tables::{assert_same, rows, started, table};
 use partita_client::now;
@@ -58,6 +58,18 @@ async fn a_stopped_job_continues_where_it_was() {
     queue.clear();
     assert_exact(&client, queue, &job, 300).await;
     assert!(stop(&table, &job.id).await.is_err());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn follow_up_steps_are_sent_before_their_step_is_removed() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(100)).await;
+    let job = started_job(&client, spec(&source, JobKind::Count)).await;
+    let queue = LateQueue::default();
+    assert_exact(&client, queue.clone(), &job, 100).await;
+    // Only the first step is sent to an empty queue. Else an idle worker would send the follow-up steps again.
+    assert_eq!(queue.sent_to_empty(), 1);
     server.stop().await;
 }
 

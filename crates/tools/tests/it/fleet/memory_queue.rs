@@ -3,6 +3,7 @@
 
 use super::killer::Killer;
 use partita_tools::fleet::{Delivery, QueueError, StepQueue};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -125,6 +126,54 @@ impl StepQueue for MemoryQueue {
     async fn delete(&self) -> Result<(), QueueError> {
         self.clear();
         Ok(())
+    }
+}
+
+/// A queue whose messages arrive late: other requests of the same worker overtake them.
+#[derive(Clone, Default)]
+pub(super) struct LateQueue {
+    queue: MemoryQueue,
+    sent_to_empty: Arc<AtomicUsize>,
+}
+
+impl LateQueue {
+    /// How many messages were sent while the queue had none.
+    pub(super) fn sent_to_empty(&self) -> usize {
+        self.sent_to_empty.load(Ordering::Relaxed)
+    }
+}
+
+impl StepQueue for LateQueue {
+    async fn send(&self, step: &str) -> Result<(), QueueError> {
+        tokio::task::yield_now().await;
+        if self.queue.messages().await? == 0 {
+            self.sent_to_empty.fetch_add(1, Ordering::Relaxed);
+        }
+        self.queue.send(step).await
+    }
+
+    async fn receive(
+        &self,
+        hidden_for: Duration,
+        wait: Duration,
+    ) -> Result<Option<Delivery>, QueueError> {
+        self.queue.receive(hidden_for, wait).await
+    }
+
+    async fn hide(&self, delivery: &mut Delivery, hidden_for: Duration) -> Result<(), QueueError> {
+        self.queue.hide(delivery, hidden_for).await
+    }
+
+    async fn remove(&self, delivery: Delivery) -> Result<(), QueueError> {
+        self.queue.remove(delivery).await
+    }
+
+    async fn messages(&self) -> Result<u64, QueueError> {
+        self.queue.messages().await
+    }
+
+    async fn delete(&self) -> Result<(), QueueError> {
+        self.queue.delete().await
     }
 }
 
