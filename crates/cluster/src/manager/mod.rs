@@ -183,7 +183,9 @@ impl Manager {
         let observed = ranges.iter().filter_map(|range| loads.remove(&range.id));
         let observed: Vec<_> = observed.collect();
         self.placement.note(&observed);
-        lead.observe(observed);
+        if self.routes.current().balances() {
+            lead.observe(observed);
+        }
     }
 
     async fn collect_logs(&self, logs: &mut OldLogs, ranges: &[RangeSpec], now: Instant) {
@@ -248,6 +250,16 @@ impl Manager {
                 format!("server {to} has not opened range {range} yet").into(),
             )),
         }
+    }
+
+    /// Says whether this manager and later ones split, merge and move ranges of their own accord. Draining servers are
+    /// emptied, and ranges without an owner assigned, in any case.
+    ///
+    /// # Errors
+    /// The term is over, or the registry failed.
+    pub async fn set_balance(&self, on: bool) -> Result<(), ChangeRefused> {
+        let set = self.term.set_balance(on).await;
+        set.map_err(|error| ChangeRefused::Failed(error_chain(&error)))
     }
 
     /// Ends the lease of a server, although it may be alive. Its ranges are assigned once its gate is surely closed.

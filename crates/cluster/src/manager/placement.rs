@@ -68,11 +68,16 @@ impl Placement {
         owners.collect()
     }
 
-    /// The moves that balance the load of `ranges`, all ranges of the map, or empty a draining server.
+    /// The moves that balance the load of `ranges`, all ranges of the map, or empty a draining server. Only the latter if
+    /// balancing is off.
     pub(crate) fn moves(&self, table: &Table, ranges: &[RangeId]) -> Vec<Move> {
         let (servers, views) = (servers(table), self.ranges(table, ranges));
         let mut placer = self.placer.lock();
-        placer.balance(self.clock.monotonic(), &servers, &views)
+        let now = self.clock.monotonic();
+        match table.balances() {
+            true => placer.balance(now, &servers, &views),
+            false => placer.drain(now, &servers, &views),
+        }
     }
 
     fn ranges(&self, table: &Table, ranges: &[RangeId]) -> Vec<RangeView> {

@@ -157,11 +157,29 @@ impl Placer {
                 self.quiet_until = Some(now + self.settings.interval);
             }
         }
-        for decided in &moves {
+        self.decide(now, &moves);
+        moves
+    }
+
+    /// The moves off draining servers only.
+    pub fn drain(
+        &mut self,
+        now: Instant,
+        servers: &[ServerView],
+        ranges: &[RangeView],
+    ) -> Vec<Move> {
+        self.note(now, ranges);
+        let mut plan = Plan::new(now, &self.settings, &self.known, servers, ranges);
+        let moves = plan.drain();
+        self.decide(now, &moves);
+        moves
+    }
+
+    fn decide(&mut self, now: Instant, moves: &[Move]) {
+        for decided in moves {
             let known = self.known.entry(decided.range).or_default();
             known.decide(now, &decided.to);
         }
-        moves
     }
 
     /// Updates the observations, and drops those of removed ranges.

@@ -16,6 +16,8 @@ pub(crate) use codec::{decode, encode};
 pub(crate) const MANAGER: &str = "manager";
 /// The key of the version of the partition map that the keys of ranges reflect.
 pub(crate) const MAP: &str = "map";
+/// The key that says whether the manager balances.
+pub(crate) const BALANCE: &str = "balance";
 /// The prefix of the keys of servers.
 pub(crate) const SERVERS: &str = "servers/";
 /// The prefix of the keys of ranges.
@@ -109,6 +111,13 @@ pub struct ManagerRecord {
 pub struct MapRecord {
     /// The version of the partition map that the keys of ranges reflect.
     pub version: u64,
+}
+
+/// The value of `balance`. Without this key, the manager balances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct BalanceRecord {
+    /// Whether the manager splits, merges and moves ranges of its own accord.
+    pub(crate) on: bool,
 }
 
 /// The value of `servers/NAME`, which ends with the server's lease.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 
 use crate::record::{
-    EXPELLED, Expulsion, Life, MANAGER, MAP, ManagerRecord, MapRecord, RANGES, RangeId,
-    RangeRecord, SERVERS, ServerRecord, decode,
+    BALANCE, BalanceRecord, EXPELLED, Expulsion, Life, MANAGER, MAP, ManagerRecord, MapRecord,
+    RANGES, RangeId, RangeRecord, SERVERS, ServerRecord, decode,
 };
 use crate::registry::{Change, Entry, Registry, RegistryError, Revision};
 
@@ -27,6 +27,7 @@ pub struct Table {
     revision: Revision,
     manager: Option<Stored<ManagerRecord>>,
     map: Option<Stored<MapRecord>>,
+    balance: Option<Stored<BalanceRecord>>,
     servers: BTreeMap<String, Stored<ServerRecord>>,
     ranges: BTreeMap<RangeId, Stored<RangeRecord>>,
     expelled: BTreeMap<Life, Stored<Expulsion>>,
@@ -63,6 +64,12 @@ impl Table {
     #[must_use]
     pub fn map(&self) -> Option<&Stored<MapRecord>> {
         self.map.as_ref()
+    }
+
+    /// Whether the manager splits, merges and moves ranges of its own accord.
+    #[must_use]
+    pub fn balances(&self) -> bool {
+        self.balance.as_ref().is_none_or(|key| key.record.on)
     }
 
     /// The living servers by name.
@@ -118,6 +125,8 @@ impl Table {
             self.manager = read(entry);
         } else if key == MAP {
             self.map = read(entry);
+        } else if key == BALANCE {
+            self.balance = read(entry);
         } else if let Some(name) = key.strip_prefix(SERVERS) {
             set(&mut self.servers, name.to_owned(), read(entry));
         } else if let Some(id) = key.strip_prefix(RANGES) {

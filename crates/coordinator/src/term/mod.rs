@@ -20,8 +20,8 @@ use partita_rt::Clock;
 use crate::lease::Timing;
 use crate::member::Member;
 use crate::record::{
-    Life, MANAGER, MAP, MapRecord, Owner, RangeId, RangeRecord, RangeShape, RangeState,
-    RecordError, encode, expelled_key, range_key,
+    BALANCE, BalanceRecord, Life, MANAGER, MAP, MapRecord, Owner, RangeId, RangeRecord, RangeShape,
+    RangeState, RecordError, encode, expelled_key, range_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
@@ -133,6 +133,23 @@ impl Term {
             otherwise: Vec::new(),
         };
         self.registry.commit(transaction).await.map(drop)
+    }
+
+    /// Says whether managers balance, from now on and in later terms. A registry that loses its data forgets it.
+    ///
+    /// # Errors
+    /// [`TermError::Over`], [`TermError::Registry`].
+    pub async fn set_balance(&self, on: bool) -> Result<(), TermError> {
+        let record = encode(&BalanceRecord { on });
+        let transaction = Transaction {
+            compares: self.in_term().into(),
+            changes: vec![Operation::Put(BALANCE.to_owned(), record, None)],
+            otherwise: Vec::new(),
+        };
+        match self.registry.commit(transaction).await? {
+            Outcome::Committed(_) => Ok(()),
+            Outcome::Refused(_) => Err(TermError::Over),
+        }
     }
 
     /// Completes the expulsion of a life: ends its lease, waits until its gate is surely closed, and then allows its

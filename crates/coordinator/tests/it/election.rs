@@ -30,6 +30,21 @@ async fn a_later_term_has_a_greater_number() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn balancing_stays_off_in_later_terms() {
+    let world = World::new();
+    let (a, b) = (world.join("a").await, world.join("b").await);
+    let first = a.elected().await;
+    assert!(world.table().await.balances());
+    first.set_balance(false).await.unwrap();
+    first.end().await.unwrap();
+    assert_eq!(first.set_balance(true).await, Err(TermError::Over));
+    let second = b.elected().await;
+    assert!(!world.table().await.balances());
+    second.set_balance(true).await.unwrap();
+    assert!(world.table().await.balances());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_election_can_be_repeated_after_a_lost_answer() {
     let world = World::new();
     let a = world.join("a").await;

@@ -141,6 +141,8 @@ impl Trial {
 
     /// Gives each server one of the ranges that have rows, by a server that may have none of them.
     fn spread(&self) {
+        self.until_acted(2, &["admin", "balance", "off"]);
+        self.until_balancing_is(false);
         for (range, server) in [(2, "server-1"), (4, "server-2"), (5, "server-3")] {
             self.until_acted(0, &["admin", "move", &range.to_string(), "--to", server]);
             let ranges = self.until_acted(1, &["ranges"]);
@@ -154,6 +156,21 @@ impl Trial {
             servers.iter().all(|server| server["ranges"] == 1),
             "{servers:?}"
         );
+        self.until_acted(0, &["admin", "balance", "on"]);
+        self.until_balancing_is(true);
+    }
+
+    /// Waits until all servers show whether the manager balances.
+    fn until_balancing_is(&self, on: bool) {
+        let began = Instant::now();
+        let shows =
+            |server| self.until_acted(server, &["status"])["status"]["cluster"]["balances"] == on;
+        while !(0..3).all(shows) {
+            assert!(
+                began.elapsed() < Duration::from_secs(60),
+                "balancing is not {on}"
+            );
+        }
     }
 
     /// Waits until a server, counted from 0, has another process than this one.

@@ -61,6 +61,7 @@ pub(super) async fn act_here(server: &ServerStatus, path: &[&str], body: &[u8]) 
             servers::move_range(server, ranges::read_id(id)?, params.to.as_deref()).await
         }
         ["ranges", id, action] => ranges::act(store, id, action, body).await,
+        ["balance", action] => servers::balance(server, action).await,
         ["servers", name, action] => servers::act(server, name, action).await,
         ["snapshots", name, action] => {
             snapshots::act(&ActionContext { server, store }, name, action, body).await

@@ -1,4 +1,4 @@
-//! Actions on the servers of a cluster, and moves of ranges.
+//! Actions on a cluster and its servers, and moves of ranges.
 
 use hyper::StatusCode;
 use partita_range::RangeId;
@@ -25,6 +25,22 @@ pub(super) async fn act(server: &ServerStatus, name: &str, action: &str) -> Answ
             return Err(Answer::not_found("NoSuchAction", message));
         }
     }
+    Answer::ok(&ActionDone { done: true })
+}
+
+/// Switches balancing `on` or `off`, if this server is the manager.
+pub(super) async fn balance(server: &ServerStatus, action: &str) -> Answered {
+    let on = match action {
+        "on" => true,
+        "off" => false,
+        _ => {
+            let message = "unknown action: expected on or off";
+            return Err(Answer::not_found("NoSuchAction", message));
+        }
+    };
+    let membership = server.membership().ok_or_else(alone)?;
+    let manager = membership.manager().ok_or_else(not_manager)?;
+    manager.set_balance(on).await?;
     Answer::ok(&ActionDone { done: true })
 }
 

@@ -133,6 +133,7 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
         serves: server.is_hosting(),
         manager: manager.map(|manager| manager.record.owner.name.clone()),
         unserved: Some(unserved as u64),
+        balances: Some(table.balances()),
         servers: servers.collect(),
     }
 }

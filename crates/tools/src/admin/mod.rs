@@ -220,6 +220,16 @@ impl AdminPort {
             .await
     }
 
+    /// Switches the balancing of a cluster on or off.
+    ///
+    /// # Errors
+    /// The same as of [`AdminPort::range_action`].
+    pub async fn balance<T: DeserializeOwned>(&self, on: bool) -> Result<Page<T>, AdminError> {
+        let action = if on { "on" } else { "off" };
+        let params = RangeActionParams::default();
+        self.post(&format!("balance/{action}"), &params).await
+    }
+
     /// Sends an action on a snapshot, such as `create`.
     ///
     /// # Errors

@@ -136,6 +136,9 @@ pub struct ClusterInfo {
     /// The number of ranges that no living server serves. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unserved: Option<u64>,
+    /// Whether the manager splits, merges and moves ranges of its own accord. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balances: Option<bool>,
     /// The servers that have a lease, by name.
     pub servers: Vec<ClusterServer>,
 }

@@ -88,7 +88,11 @@ impl StatusPage<'_> {
             false => format!("others: {}", others.join(", ")),
         };
         let ranges = many(ranges, "range", "ranges");
-        let text = format!("{server} serves {ranges}; {role}; {others}");
+        let balancing = match cluster.balances {
+            Some(false) => "; balancing is off",
+            Some(true) | None => "",
+        };
+        let text = format!("{server} serves {ranges}; {role}; {others}{balancing}");
         Some(line("cluster", &text))
     }
 

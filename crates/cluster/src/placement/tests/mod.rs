@@ -17,6 +17,7 @@ struct World {
     servers: Vec<ServerView>,
     ranges: Vec<RangeView>,
     moves: Vec<Move>,
+    balances: bool,
 }
 
 impl World {
@@ -28,6 +29,7 @@ impl World {
             servers: (0..servers).map(server).collect(),
             ranges: Vec::new(),
             moves: Vec::new(),
+            balances: true,
         }
     }
 
@@ -46,7 +48,11 @@ impl World {
         for (id, to) in self.placer.place(self.now, &self.servers, &self.ranges) {
             self.range(id).owner = Some(to);
         }
-        let moves = self.placer.balance(self.now, &self.servers, &self.ranges);
+        let (servers, ranges) = (&self.servers, &self.ranges);
+        let moves = match self.balances {
+            true => self.placer.balance(self.now, servers, ranges),
+            false => self.placer.drain(self.now, servers, ranges),
+        };
         for decided in &moves {
             let range = self.range(decided.range);
             assert_eq!(range.owner.as_ref(), Some(&decided.from));
@@ -277,6 +283,21 @@ fn a_draining_server_is_emptied_and_gets_nothing() {
     world.seconds(600);
     assert_eq!(world.counts()[0], 0);
     assert!(world.counts()[1].abs_diff(world.counts()[2]) <= 1);
+}
+
+#[test]
+fn without_balancing_only_draining_servers_give_ranges_away() {
+    let mut world = World::new(3);
+    for _ in 0..9 {
+        world.add(Some("a"), 0.1);
+    }
+    world.balances = false;
+    world.seconds(600);
+    assert_eq!(world.moves, []);
+    world.servers[0].draining = true;
+    world.seconds(30);
+    assert_eq!(world.counts()[0], 0);
+    assert_eq!(world.reasons(), [MoveReason::Drain; 9]);
 }
 
 /// A move that the views do not show counts for both of its servers.
