@@ -254,6 +254,14 @@ impl Cluster {
         Box::pin(async move { self.driver()?.lock_changes().await })
     }
 
+    /// Whether the change lock still excludes changes. Not any more when another process may have become the manager.
+    #[must_use]
+    pub fn is_locked_by(&self, lock: &ChangeGuard) -> bool {
+        let driver = self.driver.load();
+        let is_current = driver.as_ref().is_some_and(|driver| lock.is_of(driver));
+        is_current && self.host.may_decide()
+    }
+
     /// Runs a maintenance round: copies shared files, deletes files that nothing reads, and, if this process has the
     /// controller, releases pins that are in no snapshot record, and deletes databases of replaced ranges.
     pub fn maintain(&self) -> BoxFuture<'_, ()> {

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use crate::error::NotShared;
 use crate::{
-    ChangeError, DamagedFile, Engine, FileUse, Health, KeyRange, LogNumber, Meter, OpenError,
-    PinId, Pinned, PinnedRows, RangeId, ScrubPass, Stats, StoredRanges,
+    ChangeError, DamagedFile, Engine, FileUse, Health, HeldRanges, KeyRange, LogNumber, Meter,
+    OpenError, PinId, Pinned, PinnedRows, RangeId, ScrubPass, Stats, StoredRanges,
 };
 
 /// A part of a database, to be cloned into another database.
@@ -171,6 +171,25 @@ pub trait EngineSet: Send + Sync + 'static {
     /// # Errors
     /// [`ChangeError`]; some of the pins may exist, now or later: [`EngineSet::pins`] shows them.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError>;
+
+    /// Holds all writes of this process between two commit groups: no batch becomes durable, and none is acknowledged,
+    /// until the returned value pins `ranges`, which are open here, or is dropped. Reads continue. Several processes that
+    /// are held at one instant, and then pinned, have pins of that instant: if a batch is in the pin of one, all batches
+    /// that any of them acknowledged before it was submitted are in their pins.
+    ///
+    /// A durable engine lets writes go on after `limit` in any case, and does not pin after that. An [`Engine::flush`]
+    /// before the call makes the pin short. Cancel safe.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; nothing is held.
+    async fn hold(
+        &self,
+        ranges: &[RangeId],
+        limit: Duration,
+    ) -> Result<Box<dyn HeldRanges>, ChangeError> {
+        let _ = (ranges, limit);
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
 
     /// The pins of a range, open or closed, also of one that another process serves; empty if the database is missing.
     ///

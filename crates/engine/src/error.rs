@@ -101,9 +101,15 @@ pub enum ChangeError {
     /// The operation ended early, because it would have delayed writes too long, or the store timed out.
     #[error("the operation timed out: the store is too slow")]
     Late,
+    /// The writes that were held for a pin went on before the pin was made.
+    #[error("the writes were held for too long, and went on without a snapshot")]
+    HoldEnded,
     /// The databases are closed or recovering.
     #[error("the databases are closed or recovering")]
     Unavailable,
+    /// Another process could not do its part.
+    #[error("{0}")]
+    Elsewhere(Arc<str>),
     /// The store failed, or a database in it has an unexpected state.
     #[error("the store failed: {0}")]
     Store(#[source] Arc<dyn std::error::Error + Send + Sync>),

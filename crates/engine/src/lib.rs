@@ -42,7 +42,7 @@ pub use error::{ChangeError, OpenError, ReadError, Refusal, WriteError};
 pub use health::Health;
 pub use partita_wal::RangeId;
 pub use partita_wal::remote::Life as LogNumber;
-pub use pin::{FileUse, PinId, Pinned, PinnedRows};
+pub use pin::{FileUse, HeldRanges, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
 pub use rows::{IntoRows, Rows};
 pub use scrub::{LogFault, Meter, NoMeter, ScrubPass};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{KeyRange, ReadError, Scan, ScanHint};
+use crate::{ChangeError, KeyRange, ReadError, Scan, ScanHint};
 
 /// The name of a pin within its range: letters, digits and hyphens, given by the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,18 @@ pub struct Pinned {
     pub pins: Vec<PinId>,
     /// How long the commit loop paused.
     pub pause: Duration,
+}
+
+/// Ranges whose writes are held between two commit groups. Dropping it lets the writes go on.
+#[async_trait]
+pub trait HeldRanges: Send + 'static {
+    /// Pins the ranges, and lets their writes go on. The pins have exactly the batches that were durable when the hold
+    /// began. Not cancel safe: some pins may exist after a cancel.
+    ///
+    /// # Errors
+    /// [`ChangeError::HoldEnded`]: the limit has passed, and there is no pin. After another [`ChangeError`] some of the
+    /// pins may exist, now or later.
+    async fn pin(self: Box<Self>) -> Result<Pinned, ChangeError>;
 }
 
 /// A file that a database or a pin reads.

@@ -72,6 +72,12 @@ impl Job {
 }
 
 impl Jobs {
+    /// Begins the ids at a random number, so that the jobs of several servers have different ids.
+    pub(crate) fn number_apart(&self) {
+        let first = partita_rt::random::u64() % (1 << 30) * 1000;
+        self.last.store(first, Ordering::Relaxed);
+    }
+
     /// Starts a job as one of `tasks`; `None` when too many are running.
     pub(crate) fn start<F, W>(
         &self,

@@ -115,7 +115,10 @@ impl ServerStatus {
 
     /// Records the cluster of the settings. A second call has no effect.
     pub(crate) fn sees(&self, view: ClusterView) {
-        self.cluster_view.get_or_init(|| view);
+        self.cluster_view.get_or_init(|| {
+            self.jobs.number_apart();
+            view
+        });
     }
 
     /// The cluster of the settings.

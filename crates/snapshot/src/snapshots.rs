@@ -18,7 +18,7 @@ use super::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
 use super::{SnapshotStore, SnapshotStoreError, UnreadableSnapshot};
 use futures::future::{BoxFuture, try_join_all};
 use parking_lot::Mutex;
-use partita_cluster::{ChangeRefused, Cluster, RangeAction, error_chain};
+use partita_cluster::{ChangeGuard, ChangeRefused, Cluster, HostError, RangeAction, error_chain};
 use partita_engine::{ChangeError, FileUse, Health};
 use partita_model::DateTime;
 use partita_range::RangeId;
@@ -149,7 +149,7 @@ impl Snapshots {
         now: DateTime,
     ) -> Result<SnapshotCreated, SnapshotError> {
         let lock = self.cluster.lock_changes().await;
-        let _lock = lock.map_err(SnapshotError::failed)?;
+        let lock = lock.map_err(SnapshotError::failed)?;
         match self.store.load(&name).await {
             Ok(None) => {}
             Ok(Some(_)) | Err(SnapshotStoreError::Invalid { .. }) => {
@@ -169,12 +169,9 @@ impl Snapshots {
         let map = self.cluster.record();
         let map = map.ok_or_else(|| SnapshotError::failed(ChangeRefused::NotManager))?;
         let ids: Vec<RangeId> = map.ranges.iter().map(|range| RangeId(range.id)).collect();
-        let host = self.cluster.host();
-        let flushing = ids.iter().map(|id| host.act(*id, RangeAction::FlushMost));
-        try_join_all(flushing)
-            .await
-            .map_err(SnapshotError::failed)?;
-        let pinned = host.pin(&ids).await.map_err(SnapshotError::failed)?;
+        self.flush_most(&ids).await?;
+        let pinned = self.cluster.host().pin(&ids).await;
+        let pinned = pinned.map_err(SnapshotError::failed)?;
         let mut record = SnapshotRecord::new(name, now, map.version);
         for (range, pin) in map.ranges.into_iter().zip(&pinned.pins) {
             record.ranges.push(PinnedRange {
@@ -186,11 +183,45 @@ impl Snapshots {
         }
         let files = self.files_of(&record).await;
         record.bytes = bytes_of(&files.map_err(SnapshotError::failed)?);
-        let saved = save_and_confirm(&*self.store, &record).await;
-        saved.map_err(SnapshotError::failed)?;
+        self.save(&record, &lock).await?;
         tracing::info!(name = %record.name, pause = ?pinned.pause, ranges = ids.len(), "created a snapshot");
         let pause = pinned.pause;
         Ok(SnapshotCreated { record, pause })
+    }
+
+    /// Flushes ranges while clients write, which makes their pins short.
+    async fn flush_most(&self, ranges: &[RangeId]) -> Result<(), SnapshotError> {
+        let host = &self.cluster.host();
+        let flushing = ranges.iter().map(|range| async move {
+            match host.act(*range, RangeAction::FlushMost).await {
+                // The range moves, or its server is lost: the pin waits until it is served, and flushes it.
+                Err(error @ (HostError::Unanswered { .. } | HostError::NoSuchRange(_))) => {
+                    tracing::debug!(%error, "a range is not flushed before its snapshot");
+                    Ok(())
+                }
+                flushed => flushed,
+            }
+        });
+        let flushed = try_join_all(flushing).await;
+        flushed.map(drop).map_err(SnapshotError::failed)
+    }
+
+    /// Stores a record. In a cluster, another manager may release the pins of a record that it did not find. So if this
+    /// process may not be the manager any more, the record is deleted again: there was no other manager before it was
+    /// stored only if there is none after that.
+    async fn save(&self, record: &SnapshotRecord, lock: &ChangeGuard) -> Result<(), SnapshotError> {
+        let deposed = || SnapshotError::failed(ChangeRefused::NotManager);
+        if !self.cluster.is_locked_by(lock) {
+            return Err(deposed());
+        }
+        let saved = save_and_confirm(&*self.store, record).await;
+        saved.map_err(SnapshotError::failed)?;
+        if self.cluster.is_locked_by(lock) {
+            return Ok(());
+        }
+        let deleted = self.store.delete(&record.name).await;
+        deleted.map_err(SnapshotError::failed)?;
+        Err(deposed())
     }
 
     /// Unreadable snapshots. Each keeps its files until it is deleted.

@@ -28,6 +28,16 @@ fn parse_place(text: &str) -> Result<Place, String> {
     Place::parse(path).map_err(|error| error.to_string())
 }
 
+/// Reads the URL of an object store. As for a server, a path is not enough, because it would be a data directory.
+fn parse_store(text: &str) -> Result<Place, String> {
+    match text.contains("://") {
+        true => Place::parse(text).map_err(|error| error.to_string()),
+        false => {
+            Err("expected s3://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///DIR".to_owned())
+        }
+    }
+}
+
 /// Checks that the directory of a backup exists: opening a place creates a missing directory.
 fn check_exists(place: &Place) -> Result<(), CommandError> {
     match place {

@@ -69,6 +69,13 @@ impl fmt::Debug for ChangeGuard {
     }
 }
 
+impl ChangeGuard {
+    /// Whether it is the lock of this controller.
+    pub(crate) fn is_of(&self, driver: &Arc<Driver>) -> bool {
+        Arc::ptr_eq(&self.driver, driver)
+    }
+}
+
 impl Drop for ChangeGuard {
     fn drop(&mut self) {
         self.driver.feed(Event::Released(self.job));

@@ -1,5 +1,6 @@
 //! The hosts of all processes, as one host for the controller.
 
+use super::cut::owner;
 use super::link::{HostLink, LinkError};
 use crate::balance::Observed;
 use crate::coordinator::{Assignment, registry_id};
@@ -11,8 +12,8 @@ use crate::member::messages::{HostAnswer, HostRequest, KeyAnswer, Refusal, ids, 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::join_all;
-use partita_coordinator::{RangeState, Routes, Table};
-use partita_engine::{ChangeError, FileUse, PinId, Pinned};
+use partita_coordinator::{Routes, Table};
+use partita_engine::{ChangeError, EngineSet, FileUse, PinId, Pinned};
 use partita_range::RangeId;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,7 +28,7 @@ pub(crate) struct Hosts {
     /// The name of this server.
     name: String,
     own: Arc<RangeServer>,
-    routes: Routes,
+    pub(super) routes: Routes,
     link: Arc<dyn HostLink>,
 }
 
@@ -54,15 +55,19 @@ impl Hosts {
 
     /// The server that serves a range.
     fn owner(&self, range: RangeId) -> Option<String> {
-        let table = self.routes.current();
-        let key = table.ranges().get(&registry_id(range))?;
-        match &key.record.state {
-            RangeState::Serving { owner, .. } => Some(owner.name.clone()),
-            RangeState::Opening { .. } | RangeState::Released => None,
-        }
+        owner(&self.routes.current(), range)
     }
 
-    async fn ask(&self, server: &str, request: &HostRequest) -> Result<HostAnswer, LinkError> {
+    /// The databases of this process, which can release the pins of all.
+    pub(super) fn own_engines(&self) -> &Arc<dyn EngineSet> {
+        self.own.cluster().engines()
+    }
+
+    pub(super) async fn ask(
+        &self,
+        server: &str,
+        request: &HostRequest,
+    ) -> Result<HostAnswer, LinkError> {
         let request = serde_json::to_vec(request).expect("a request is JSON");
         let answer = match server == self.name {
             true => self.own.answer(&request).await,
@@ -211,14 +216,8 @@ impl Host for Hosts {
         })
     }
 
-    /// Only for ranges of this process.
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        let own = self.own.cluster().local_host();
-        if ranges.iter().all(|range| own.map().find(*range).is_some()) {
-            return own.pin(ranges).await;
-        }
-        let why = "a snapshot of ranges of several servers is not possible yet: move all ranges to the manager first";
-        Err(failed(why.to_owned()))
+        self.pin_all(ranges).await
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
@@ -298,5 +297,5 @@ fn unexpected(answer: &HostAnswer) -> ChangeRefused {
 }
 
 fn failed(why: String) -> ChangeError {
-    ChangeError::Store(Arc::new(std::io::Error::other(why)))
+    ChangeError::Elsewhere(why.into())
 }

@@ -13,10 +13,13 @@
 //! The registry and the map decide everything. A manager that is paused and goes on in a later term is refused there.
 
 mod coordinator;
+mod cut;
 mod hosts;
 mod link;
 mod logs;
 mod placement;
+#[cfg(test)]
+mod tests;
 
 use crate::cluster::Cluster;
 use crate::coordinator::{Coordinator, CoordinatorError, registry_id, takes_ranges};

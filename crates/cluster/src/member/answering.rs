@@ -9,6 +9,7 @@ use partita_engine::KeyPart;
 use partita_range::{Bounds, RangeId, keys_within};
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl RangeServer {
     /// Answers a request of the manager. Runs to its end even if the caller is dropped: a change must not be abandoned.
@@ -25,7 +26,7 @@ impl RangeServer {
         serde_json::to_vec(&answer).expect("an answer is JSON")
     }
 
-    async fn answer_request(&self, request: HostRequest) -> HostAnswer {
+    async fn answer_request(self: Arc<Self>, request: HostRequest) -> HostAnswer {
         let host = &self.cluster.host;
         match request {
             HostRequest::Survey { ranges } => match host.survey(&ids(ranges)).await {
@@ -64,6 +65,28 @@ impl RangeServer {
                 Ok(()) => HostAnswer::Done,
                 Err(error) => refused(&error),
             },
+            HostRequest::Hold {
+                cut,
+                ranges,
+                limit_ms,
+            } => {
+                let limit = Duration::from_millis(limit_ms);
+                match self.hold(cut, &ids(ranges), limit).await {
+                    Ok(()) => HostAnswer::Done,
+                    Err(error) => refused(&error),
+                }
+            }
+            HostRequest::Cut { cut } => match self.cut(cut).await {
+                Ok(pinned) => HostAnswer::Pins {
+                    pins: pinned.pins.iter().map(ToString::to_string).collect(),
+                    pause_us: micros(pinned.pause),
+                },
+                Err(error) => refused(&error),
+            },
+            HostRequest::LetGo { cut } => {
+                self.let_go(cut);
+                HostAnswer::Done
+            }
             HostRequest::Loads => HostAnswer::Loads {
                 loads: self
                     .cluster
@@ -108,7 +131,7 @@ impl RangeServer {
         };
         match self.cluster.host.change(&change, decision).await {
             Ok(transit) => HostAnswer::Changed {
-                transit_us: u64::try_from(transit.as_micros()).unwrap_or(u64::MAX),
+                transit_us: micros(transit),
             },
             Err(ChangeFailed { why, leftover }) => HostAnswer::ChangeFailed {
                 why: why.into(),
@@ -146,6 +169,10 @@ fn parts(sources: &[(RangeId, Bounds)], new: &Bounds) -> Vec<KeyPart> {
         })
     });
     common.collect()
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn refused(error: &dyn Error) -> HostAnswer {

@@ -33,6 +33,16 @@ pub(crate) enum HostRequest {
     Removable { ranges: Vec<u64> },
     /// Hand a range over, and release it in the registry. `Done`.
     HandOver { range: u64 },
+    /// Hold all writes of the process for snapshot `cut`, at most for so many milliseconds. Ends an earlier hold. `Done`.
+    Hold {
+        cut: u64,
+        ranges: Vec<u64>,
+        limit_ms: u64,
+    },
+    /// Pin the ranges that are held for `cut`, and let writes go on. `Pins`.
+    Cut { cut: u64 },
+    /// Let writes go on that are held for `cut`. `Done`.
+    LetGo { cut: u64 },
     /// The load of the ranges in the last window. `Loads`.
     Loads,
     /// The ranges that the host serves or is about to serve. `Ranges`.
@@ -61,6 +71,11 @@ pub(crate) enum HostAnswer {
     },
     Ranges {
         ranges: Vec<u64>,
+    },
+    /// One pin for each range, in the order of the request, and how long writes waited.
+    Pins {
+        pins: Vec<String>,
+        pause_us: u64,
     },
     Loads {
         loads: Vec<Load>,

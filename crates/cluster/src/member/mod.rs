@@ -9,6 +9,7 @@
 
 mod answering;
 mod assignments;
+mod holding;
 pub(crate) mod messages;
 
 use crate::cluster::Cluster;
@@ -16,6 +17,7 @@ use crate::coordinator::takes_ranges;
 use crate::host::HandOverError;
 use crate::map::{Epoch, RangeSpec};
 use futures::StreamExt;
+use holding::Holding;
 use parking_lot::Mutex;
 use partita_coordinator::{
     self as registry, Member, OwnershipError, RangeState, RegistryError, Routes, ServerInfo, Tenure,
@@ -43,6 +45,8 @@ pub struct RangeServer {
     tasks: Tasks,
     /// The revision of the assignment of each range that is being taken over.
     opening: Mutex<BTreeMap<RangeId, u64>>,
+    /// The writes that are held for a snapshot.
+    holding: Holding,
     /// Why this process cannot go on.
     failed: watch::Sender<Option<Arc<str>>>,
 }
@@ -68,6 +72,7 @@ impl RangeServer {
             routes,
             tasks: tasks.clone(),
             opening: Mutex::default(),
+            holding: Holding::default(),
             failed: watch::Sender::new(None),
         });
         let following = Arc::clone(&server).follow(tasks.shutdown());

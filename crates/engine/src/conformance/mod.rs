@@ -69,7 +69,9 @@ where
             a_pin_shows_the_rows_of_its_instant
             a_pin_ends_when_it_is_released
             pins_of_one_call_show_the_same_instant
-            a_pin_outlives_its_range;
+            a_pin_outlives_its_range
+            a_held_range_is_pinned_as_it_was
+            a_hold_ends_when_it_is_dropped_or_late;
     }
 }
 

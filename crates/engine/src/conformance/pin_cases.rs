@@ -3,17 +3,22 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
 
 use super::{FIRST, commit, delete, open, put};
 use crate::{
-    Batch, ChangeError, EngineSet, KeyPart, KeyRange, PinId, PinnedRows, RangeId, Removal, ScanHint,
+    Batch, ChangeError, Engine, EngineSet, KeyPart, KeyRange, PinId, PinnedRows, RangeId, Removal,
+    ScanHint, WriteError,
 };
 
 const SECOND: RangeId = RangeId(2);
 const THIRD: RangeId = RangeId(3);
 const WRITERS: u32 = 4;
+/// Longer than any test.
+const HOLD: Duration = Duration::from_secs(3600);
 
 fn key(writer: u32, number: u32) -> Bytes {
     Bytes::from(format!("{writer}-{number:06}"))
@@ -185,5 +190,62 @@ pub(super) async fn a_pin_outlives_its_range(set: Arc<dyn EngineSet>) {
     assert_eq!(set.remove(SECOND).await.unwrap(), Removal::Needed);
     assert_eq!(pinned_keys(&*set, SECOND, &pin).await.len(), 11);
     set.unpin(SECOND, &pin).await.unwrap();
+    set.close().await;
+}
+
+/// Begins to write a row. Returns when the engine has the batch.
+async fn begin(
+    engine: &dyn Engine,
+    key: &'static str,
+) -> oneshot::Receiver<Result<(), WriteError>> {
+    let mut batch = Batch::new();
+    batch.put(key.into(), "x".into());
+    let (done, written) = oneshot::channel();
+    let permit = engine.reserve(batch.bytes()).await.unwrap();
+    permit.submit(
+        batch,
+        Box::new(move |result| {
+            let _ = done.send(result);
+        }),
+    );
+    written
+}
+
+/// Writes wait while ranges are held, and reads do not. The pin has exactly the rows from before.
+pub(super) async fn a_held_range_is_pinned_as_it_was(set: Arc<dyn EngineSet>) {
+    let first = open(&*set, FIRST).await;
+    let second = open(&*set, SECOND).await;
+    commit(&*first, put("a", "x")).await.unwrap();
+    let held = set.hold(&[FIRST, SECOND], HOLD).await.unwrap();
+    let mut waiting = [begin(&*first, "b").await, begin(&*second, "c").await];
+    assert_eq!(first.get(b"a").await.unwrap().unwrap(), "x");
+    assert_eq!(first.get(b"b").await.unwrap(), None);
+    assert!(waiting.iter_mut().all(|write| write.try_recv().is_err()));
+    let pinned = held.pin().await.unwrap();
+    for write in waiting {
+        write.await.unwrap().unwrap();
+    }
+    assert_eq!(pinned_keys(&*set, FIRST, &pinned.pins[0]).await, ["a"]);
+    assert!(pinned_keys(&*set, SECOND, &pinned.pins[1]).await.is_empty());
+    assert_eq!(first.get(b"b").await.unwrap().unwrap(), "x");
+    assert_eq!(second.get(b"c").await.unwrap().unwrap(), "x");
+    set.close().await;
+}
+
+pub(super) async fn a_hold_ends_when_it_is_dropped_or_late(set: Arc<dyn EngineSet>) {
+    let engine = open(&*set, FIRST).await;
+    let held = set.hold(&[FIRST], HOLD).await.unwrap();
+    let waiting = begin(&*engine, "a").await;
+    drop(held);
+    waiting.await.unwrap().unwrap();
+
+    let held = set.hold(&[FIRST], Duration::ZERO).await.unwrap();
+    commit(&*engine, put("b", "x")).await.unwrap();
+    let late = held.pin().await;
+    assert!(matches!(late, Err(ChangeError::HoldEnded)), "{late:?}");
+    assert!(set.pins(FIRST).await.unwrap().is_empty());
+
+    let closed = set.hold(&[FIRST, SECOND], HOLD).await;
+    assert!(matches!(closed.err(), Some(ChangeError::State(SECOND))));
     set.close().await;
 }

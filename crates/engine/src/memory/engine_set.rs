@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
+use super::pins::Pins;
 use super::{Faults, MemoryEngine, MemoryScan, Rows};
 use crate::stats::CommitCounts;
 use crate::{
-    ChangeError, Engine, EngineSet, FileUse, Health, KeyPart, KeyRange, LogNumber, OpenError,
-    PinId, Pinned, PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats, StoredDatabase,
-    StoredFiles, StoredRanges,
+    ChangeError, Engine, EngineSet, FileUse, Health, HeldRanges, KeyPart, KeyRange, LogNumber,
+    OpenError, PinId, Pinned, PinnedRows, RangeId, ReadError, Removal, Scan, ScanHint, Stats,
+    StoredDatabase, StoredFiles, StoredRanges,
 };
 
 /// Engines that keep their rows in memory.
@@ -24,10 +25,7 @@ pub struct MemoryEngineSet {
     ranges: Mutex<BTreeMap<RangeId, MemoryEngine>>,
     counts: Arc<CommitCounts>,
     closed: AtomicBool,
-    pins: Mutex<BTreeMap<(RangeId, PinId), Rows>>,
-    pins_made: AtomicU64,
-    /// Read-locked while a batch is applied, write-locked while ranges are pinned.
-    pin_lock: Arc<RwLock<()>>,
+    pins: Arc<Pins>,
     faults: Arc<Faults>,
 }
 
@@ -57,8 +55,22 @@ impl MemoryEngineSet {
     }
 
     fn engine(&self, rows: Rows) -> MemoryEngine {
-        let (counts, pin_lock) = (Arc::clone(&self.counts), Arc::clone(&self.pin_lock));
+        let (counts, pin_lock) = (Arc::clone(&self.counts), Arc::clone(&self.pins.lock));
         MemoryEngine::of(rows, counts, pin_lock, Arc::clone(&self.faults))
+    }
+
+    /// The engines of open ranges.
+    fn opened(&self, ranges: &[RangeId]) -> Result<Vec<(RangeId, MemoryEngine)>, ChangeError> {
+        if self.is_closed() {
+            return Err(ChangeError::Unavailable);
+        }
+        let known = self.ranges.lock();
+        let opened = ranges.iter().map(|range| {
+            let open = known.get(range).filter(|engine| engine.is_open());
+            let open = open.ok_or(ChangeError::State(*range))?;
+            Ok((*range, open.clone()))
+        });
+        opened.collect()
     }
 
     /// An engine that holds `rows` and is closed.
@@ -135,7 +147,13 @@ impl EngineSet for MemoryEngineSet {
         if ranges.get(&range).is_some_and(MemoryEngine::is_open) {
             return Err(ChangeError::State(range));
         }
-        if self.pins.lock().keys().any(|(pinned, _)| *pinned == range) {
+        if self
+            .pins
+            .rows
+            .lock()
+            .keys()
+            .any(|(pinned, _)| *pinned == range)
+        {
             return Ok(Removal::Needed);
         }
         ranges.remove(&range);
@@ -143,7 +161,7 @@ impl EngineSet for MemoryEngineSet {
     }
 
     async fn removable(&self, ranges: &[RangeId]) -> Result<Vec<RangeId>, ChangeError> {
-        let (there, pins) = (self.ranges.lock(), self.pins.lock());
+        let (there, pins) = (self.ranges.lock(), self.pins.rows.lock());
         let is_open = |id: &RangeId| there.get(id).is_some_and(MemoryEngine::is_open);
         let is_pinned = |id: &RangeId| pins.keys().any(|(pinned, _)| pinned == id);
         let free = ranges.iter().copied();
@@ -180,40 +198,25 @@ impl EngineSet for MemoryEngineSet {
     }
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
-        if self.is_closed() {
-            return Err(ChangeError::Unavailable);
-        }
-        let there = self.ranges.lock();
-        let began = Instant::now();
-        let pinning = self.pin_lock.write();
-        let mut pinned = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let open = there.get(range);
-            let open = open.filter(|engine| engine.is_open());
-            let engine = open.ok_or(ChangeError::State(*range))?;
-            pinned.push((*range, engine.core.rows.read().clone()));
-        }
-        drop(pinning);
-        let pause = began.elapsed();
-        let mut kept = self.pins.lock();
-        let pins = pinned.into_iter().map(|(range, rows)| {
-            let made = self.pins_made.fetch_add(1, Ordering::Relaxed);
-            let pin = PinId::new(&made.to_string());
-            kept.insert((range, pin.clone()), rows);
-            pin
-        });
-        let pins = pins.collect();
-        Ok(Pinned { pins, pause })
+        Ok(self.pins.pin(&self.opened(ranges)?))
+    }
+
+    async fn hold(
+        &self,
+        ranges: &[RangeId],
+        limit: Duration,
+    ) -> Result<Box<dyn HeldRanges>, ChangeError> {
+        Ok(Box::new(self.pins.hold(self.opened(ranges)?, limit)))
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {
-        let pins = self.pins.lock();
+        let pins = self.pins.rows.lock();
         let of_range = pins.keys().filter(|(pinned, _)| *pinned == range);
         Ok(of_range.map(|(_, pin)| pin.clone()).collect())
     }
 
     async fn unpin(&self, range: RangeId, pin: &PinId) -> Result<(), ChangeError> {
-        self.pins.lock().remove(&(range, pin.clone()));
+        self.pins.rows.lock().remove(&(range, pin.clone()));
         Ok(())
     }
 
@@ -222,7 +225,7 @@ impl EngineSet for MemoryEngineSet {
         range: RangeId,
         pin: &PinId,
     ) -> Result<Arc<dyn PinnedRows>, ChangeError> {
-        let pins = self.pins.lock();
+        let pins = self.pins.rows.lock();
         let rows = pins.get(&(range, pin.clone()));
         let rows = rows.ok_or(ChangeError::NotPinned(range))?.clone();
         let faults = Arc::clone(&self.faults);
@@ -235,7 +238,7 @@ impl EngineSet for MemoryEngineSet {
         pin: Option<&PinId>,
     ) -> Result<Vec<FileUse>, ChangeError> {
         match pin {
-            Some(pin) if !self.pins.lock().contains_key(&(range, pin.clone())) => {
+            Some(pin) if !self.pins.rows.lock().contains_key(&(range, pin.clone())) => {
                 Err(ChangeError::NotPinned(range))
             }
             _ => Ok(Vec::new()),

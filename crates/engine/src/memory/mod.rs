@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
 
 use crate::health::HealthCell;
 use crate::pipeline::{BATCH_BYTES_MAX, Intake, Queued, Room};
@@ -23,6 +24,7 @@ use crate::{
 
 mod engine_set;
 mod faults;
+mod pins;
 
 pub use engine_set::MemoryEngineSet;
 pub use faults::{Fault, Faults};
@@ -59,6 +61,14 @@ struct Queue {
     /// Whether a thread is applying batches. That thread continues until the queue is empty, so that batches stay in
     /// order and completions do not nest.
     draining: bool,
+    /// Until when batches wait, because the range is held for a pin.
+    held: Option<Instant>,
+}
+
+impl Queue {
+    fn is_held(&self) -> bool {
+        self.held.is_some_and(|until| Instant::now() < until)
+    }
 }
 
 impl Default for MemoryEngine {
@@ -113,17 +123,27 @@ impl MemoryEngine {
 
 impl Intake for Core {
     fn take(&self, queued: Queued) {
+        self.queue.lock().waiting.push_back(queued);
+        self.drain();
+    }
+}
+
+impl Core {
+    /// Applies the waiting batches, unless another thread does or the range is held.
+    fn drain(&self) {
         {
             let mut queue = self.queue.lock();
-            queue.waiting.push_back(queued);
-            if std::mem::replace(&mut queue.draining, true) {
+            if queue.is_held() || std::mem::replace(&mut queue.draining, true) {
                 return;
             }
         }
         loop {
             let next = {
                 let mut queue = self.queue.lock();
-                let next = queue.waiting.pop_front();
+                let next = match queue.is_held() {
+                    true => None,
+                    false => queue.waiting.pop_front(),
+                };
                 queue.draining = next.is_some();
                 next
             };
@@ -131,9 +151,7 @@ impl Intake for Core {
             self.apply(queued);
         }
     }
-}
 
-impl Core {
     fn apply(&self, mut queued: Queued) {
         if let Some(refusal) = self.health.get().refusal() {
             self.counts.refused(1);

@@ -24,8 +24,8 @@ use super::{
 use crate::error::NotShared;
 use crate::pipeline::Room;
 use crate::{
-    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, KeyPart, LogNumber, Meter,
-    OpenError, PinId, Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges,
+    ChangeError, DamagedFile, Engine, EngineSet, FileUse, Health, HeldRanges, KeyPart, LogNumber,
+    Meter, OpenError, PinId, Pinned, PinnedRows, RangeId, Removal, ScrubPass, Stats, StoredRanges,
     WrittenBytes,
 };
 
@@ -220,6 +220,15 @@ impl EngineSet for SlateEngineSet {
 
     async fn pin(&self, ranges: &[RangeId]) -> Result<Pinned, ChangeError> {
         within_store_deadline(pin::pin(&self.core, &self.commits.queue, ranges)).await
+    }
+
+    async fn hold(
+        &self,
+        ranges: &[RangeId],
+        limit: Duration,
+    ) -> Result<Box<dyn HeldRanges>, ChangeError> {
+        let holding = pin::hold(&self.core, &self.commits.queue, ranges, limit);
+        within_store_deadline(holding).await
     }
 
     async fn pins(&self, range: RangeId) -> Result<Vec<PinId>, ChangeError> {

@@ -1,5 +1,5 @@
-//! Three servers and etcd as real processes, started by `partita cluster try`; one after the other is killed while three
-//! ranges are written.
+//! Three servers and etcd as real processes, started by `partita cluster try`: one after the other is killed while three
+//! ranges are written, and snapshots of all three are taken.
 //! `./test cluster` runs it.
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 #[path = "../it/process.rs"]
 #[allow(dead_code, reason = "the tests of single servers use the rest")]
 mod process;
+mod snapshots;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -30,7 +31,7 @@ struct Trial {
     connections: Vec<String>,
     /// The table port of the first.
     table_port: u16,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// Whether the ports that `cluster try` derives from this one are free.
@@ -45,13 +46,17 @@ fn are_free(table_port: u16) -> bool {
 
 impl Trial {
     fn start() -> Self {
+        Self::start_in(tempfile::tempdir().unwrap())
+    }
+
+    /// Starts the servers on the store of a folder, which may have data. They may write backups into the folder `out`.
+    fn start_in(folder: TempDir) -> Self {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd");
         let etcd = programs.join("etcd");
         assert!(
             etcd.exists(),
             "etcd is missing: run crates/coordinator/setup"
         );
-        let folder = tempfile::tempdir().unwrap();
         // Below the ports that the system gives to programs that want any.
         let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
         let port = (first..).step_by(20).find(|port| are_free(*port)).unwrap();
@@ -66,6 +71,7 @@ impl Trial {
             .arg(etcd)
             .arg("--folder")
             .arg(folder.path().join("cluster"))
+            .env("PARTITA_BACKUP_PLACE", folder.path().join("out"))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -82,7 +88,7 @@ impl Trial {
             child,
             connections,
             table_port: port,
-            _folder: folder,
+            folder,
         }
     }
 

@@ -6,7 +6,9 @@
 //!  balance                      the manager
 //!  flush, compact, …            the server of the range
 //!  drain, undrain               the server itself
-//!  snapshots, jobs              the manager
+//!  snapshots, backups           the manager
+//!  restored tables              the server of the catalog
+//!  jobs                         this server and all others: a job runs where its action was performed
 //! ```
 //!
 //! The port has no credentials, but takes actions on loopback only. So a server trusts what another one sends: mutual TLS
@@ -19,7 +21,8 @@ use futures::future::join_all;
 use hyper::StatusCode;
 use partita_coordinator::{RangeId, RangeState};
 use partita_peer::{self as peer, Class, Peer};
-use partita_wire::admin::{Hot, Ranges};
+use partita_service::catalog_start;
+use partita_wire::admin::{Hot, Job, JobList, Ranges};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,9 @@ use crate::status::{ClusterView, OpenStore, ServerStatus};
 
 /// How long another server may take to answer a read.
 const READ_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the manager may take to list snapshots: it asks all servers for their files.
+const LIST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long another server may take to perform an action.
 const ACT_PATIENCE: Duration = Duration::from_secs(110);
@@ -75,17 +81,49 @@ pub(super) async fn read(
     match path {
         ["ranges"] => Some(all_ranges(view, store).await),
         ["hot"] => Some(all_hot(server, view, store, query).await),
-        ["snapshots" | "jobs", ..] => {
+        ["snapshots", ..] => {
             let manager = manager(view)?;
-            let asked = Asked {
-                path: path.iter().map(|&part| part.to_owned()).collect(),
-                query: query.map(str::to_owned),
-                body: None,
-            };
-            Some(ask_one(view, &manager, &asked, READ_PATIENCE).await)
+            if manager == view.name {
+                return None;
+            }
+            let asked = page(path, query.map(str::to_owned));
+            Some(ask_one(view, &manager, &asked, LIST_PATIENCE).await)
+        }
+        ["jobs"] => Some(all_jobs(server, view).await),
+        ["jobs", id] => {
+            let here = id.parse().ok().and_then(|id| server.jobs.find(id));
+            match here {
+                Some(_) => None,
+                None => job_elsewhere(view, path).await,
+            }
         }
         _ => None,
     }
+}
+
+/// The jobs of all servers, those of each server latest first.
+async fn all_jobs(server: &ServerStatus, view: &ClusterView) -> Answered {
+    let mut jobs: Vec<_> = server
+        .jobs
+        .list()
+        .iter()
+        .map(|job| job.describe())
+        .collect();
+    let (others, silent) = others::<JobList>(view, &page(&["jobs"], None)).await;
+    for (_, other) in others {
+        jobs.extend(other.jobs);
+    }
+    for name in silent {
+        tracing::debug!(server = name, "the jobs of a server are not listed");
+    }
+    Answer::ok(&JobList { jobs })
+}
+
+/// A job of another server; `None` if no server that answers has it.
+async fn job_elsewhere(view: &ClusterView, path: &[&str]) -> Option<Answered> {
+    let (found, _) = others::<Job>(view, &page(path, None)).await;
+    let (_, job) = found.into_iter().next()?;
+    Some(Answer::ok(&job))
 }
 
 /// An action that another server has to perform; `None` if it is for this one.
@@ -94,6 +132,12 @@ pub(super) async fn act(server: &ServerStatus, path: &[&str], body: &[u8]) -> Op
     let target = match path {
         ["ranges", _, "split" | "merge" | "move" | "freeze"] | ["servers", _, "expel"] => {
             manager(view)
+        }
+        // A restore writes the records of its tables.
+        ["snapshots", _, "restore"] => {
+            let table = view.routes.current();
+            let catalog = table.range_of(&catalog_start());
+            catalog.and_then(|(id, _)| owner(view, id.0))
         }
         ["ranges", range, _] => {
             let owner = range.parse().ok().and_then(|range| owner(view, range));
@@ -104,7 +148,7 @@ pub(super) async fn act(server: &ServerStatus, path: &[&str], body: &[u8]) -> Op
         _ => manager(view),
     };
     let Some(target) = target else {
-        let message = "the cluster has no manager now";
+        let message = "the cluster has no manager now, or its catalog is not served";
         let status = StatusCode::SERVICE_UNAVAILABLE;
         return Some(Err(Answer::refused(status, "NotManager", message)));
     };
@@ -112,9 +156,8 @@ pub(super) async fn act(server: &ServerStatus, path: &[&str], body: &[u8]) -> Op
         return None;
     }
     let asked = Asked {
-        path: path.iter().map(|&part| part.to_owned()).collect(),
-        query: None,
         body: Some(String::from_utf8_lossy(body).into_owned()),
+        ..page(path, None)
     };
     Some(ask_one(view, &target, &asked, ACT_PATIENCE).await)
 }
@@ -203,9 +246,9 @@ async fn others<T: DeserializeOwned>(
     (documents, silent)
 }
 
-fn page(path: &str, query: Option<String>) -> Asked {
+fn page(path: &[&str], query: Option<String>) -> Asked {
     Asked {
-        path: vec![path.to_owned()],
+        path: path.iter().map(|&part| part.to_owned()).collect(),
         query,
         body: None,
     }
@@ -217,7 +260,7 @@ async fn all_ranges(view: &ClusterView, store: &OpenStore) -> Answered {
     for range in &mut all.ranges {
         range.server = Some(view.name.clone());
     }
-    let (others, silent) = others::<Ranges>(view, &page("ranges", None)).await;
+    let (others, silent) = others::<Ranges>(view, &page(&["ranges"], None)).await;
     for (name, other) in others {
         let ranges = other.ranges.into_iter().map(|mut range| {
             range.server = Some(name.clone());
@@ -251,7 +294,7 @@ async fn all_hot(
 ) -> Answered {
     let limit = hot::limit(&Params::new(query, &["limit"])?)?;
     let mut all = hot::hottest_of(store, limit, server.balances()).await?;
-    let (others, silent) = others::<Hot>(view, &page("hot", query.map(str::to_owned))).await;
+    let (others, silent) = others::<Hot>(view, &page(&["hot"], query.map(str::to_owned))).await;
     for (_, other) in others {
         all.partitions.extend(other.partitions);
         all.splits.extend(other.splits);

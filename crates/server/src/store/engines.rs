@@ -118,7 +118,7 @@ fn in_directory(path: &Path, objects: Option<Arc<dyn ObjectStore>>) -> Result<sl
 }
 
 /// The object stores of a place, probed.
-struct ObjectStores {
+pub(super) struct ObjectStores {
     files: Arc<dyn ObjectStore>,
     log: Arc<dyn ObjectStore>,
     remote: RemoteStore,
@@ -127,7 +127,7 @@ struct ObjectStores {
 impl ObjectStores {
     /// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
     /// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
-    async fn open(place: &ObjectStorePlace, clock: &dyn Clock) -> Result<Self, Error> {
+    pub(super) async fn open(place: &ObjectStorePlace, clock: &dyn Clock) -> Result<Self, Error> {
         let runtime = Handle::current();
         let files_client = Client::Files(runtime.clone());
         let (files, clock_ahead_seconds) = fit_store(&place.files, &files_client, clock).await?;
@@ -153,7 +153,7 @@ impl ObjectStores {
         Ok(Self { files, log, remote })
     }
 
-    fn home(&self, place: &ObjectStorePlace, sharing: Sharing) -> slate::Home {
+    pub(super) fn home(&self, place: &ObjectStorePlace, sharing: Sharing) -> slate::Home {
         let settings = slate::LogSettings {
             gap: place.log_gap,
             unflushed_bytes_max: unflushed_bytes_max(),
@@ -175,7 +175,10 @@ pub(crate) async fn examine(
     Ok(found.remote)
 }
 
-fn opened(place: &partita_rt::Place, client: &Client) -> Result<Arc<dyn ObjectStore>, Error> {
+pub(super) fn opened(
+    place: &partita_rt::Place,
+    client: &Client,
+) -> Result<Arc<dyn ObjectStore>, Error> {
     place.server_store(client).map_err(|source| Error::Place {
         place: place.url(),
         source,

@@ -9,11 +9,13 @@ mod error;
 mod identity;
 mod open;
 mod remote_store;
+mod restore;
 
 pub(crate) use engines::examine;
 pub use error::Error;
 pub(crate) use open::OpenRanges;
 pub(crate) use remote_store::RemoteStore;
+pub use restore::{RestoreError, restore_to_store};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ mod verify;
 mod write;
 
 pub use new_store::{NewStore, unpack};
-pub use read::{Backup, restore};
+pub use read::{Backup, restore, restore_into};
 pub use verify::{Finding, Verified, verify};
 pub use write::{Written, write};
 

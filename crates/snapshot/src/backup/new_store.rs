@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use partita_engine::slate::{Settings, SlateEngineSet};
+use partita_engine::slate::{Home, Settings, SlateEngineSet};
 use partita_engine::{Batch, Engine, EngineSet, WriteError};
 use partita_model::{DateTime, KeyKind, KeyReader, Stored};
 use partita_range::RangeId;
@@ -179,22 +179,12 @@ pub(super) async fn fill_directory(
     let refused = |error: &dyn std::error::Error| BackupError::Directory(error.to_string());
     let building = Building::begin(directory).map_err(|error| refused(&error))?;
     let data = Arc::new(building.open().map_err(|error| refused(&error))?);
-    let map = Arc::new(ObjectMapStore::new(data.store()));
-    let settings = Settings {
-        cache_bytes: CACHE_BYTES,
-        ..Settings::default()
-    };
-    let databases = Arc::new(SlateEngineSet::new(data, settings).await?);
-    let store = NewStore::begin(databases.clone(), map, starts).await?;
-    match fill(store, rows, note).await {
+    match fill_home(Home::in_directory(data), starts, rows, note).await {
         Ok(progress) => {
-            drop(databases);
             building.finish().map_err(|error| refused(&error))?;
             Ok(progress)
         }
         Err(why) => {
-            databases.close().await;
-            drop(databases);
             if let Err(error) = building.abandon() {
                 tracing::warn!(
                     %error, directory = %directory.display(),
@@ -204,6 +194,30 @@ pub(super) async fn fill_directory(
             Err(why)
         }
     }
+}
+
+/// Creates the databases and the map of an empty home, and fills the ranges, which begin at `starts`. After an error the
+/// home has databases, and no map.
+pub(super) async fn fill_home(
+    home: Home,
+    starts: impl Iterator<Item = Bytes>,
+    rows: impl RowSource,
+    note: Note<'_>,
+) -> Result<Progress, BackupError> {
+    let map = Arc::new(ObjectMapStore::new(Arc::clone(&home.store)));
+    let settings = Settings {
+        cache_bytes: CACHE_BYTES,
+        ..Settings::default()
+    };
+    let databases = Arc::new(SlateEngineSet::in_home(home, settings).await?);
+    let filled = match NewStore::begin(databases.clone(), map, starts).await {
+        Ok(store) => fill(store, rows, note).await,
+        Err(error) => Err(error),
+    };
+    if filled.is_err() {
+        databases.close().await;
+    }
+    filled
 }
 
 async fn fill(

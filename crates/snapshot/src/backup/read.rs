@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use object_store::ObjectStore;
+use partita_engine::slate::Home;
 use partita_rt::place;
 
 use super::manifest::{Manifest, Origin, sha256};
-use super::new_store::{RowSource, fill_directory};
+use super::new_store::{RowSource, fill_directory, fill_home};
 use super::part::Part;
 use super::{BackupError, CHECKSUMS, MANIFEST, Note, Progress};
 
@@ -46,6 +47,11 @@ impl Backup {
         &self.manifest.snapshot
     }
 
+    /// The first keys of the ranges.
+    fn starts(&self) -> impl Iterator<Item = Bytes> + '_ {
+        self.manifest.starts.iter().map(|start| start.0.clone())
+    }
+
     /// Reads a part and checks it against the manifest; `None` after the last part.
     async fn part(&self, at: usize) -> Result<Option<Part>, BackupError> {
         let Some(entry) = self.manifest.parts.get(at) else {
@@ -79,15 +85,21 @@ pub fn restore<'a>(
     note: Note<'a>,
 ) -> BoxFuture<'a, Result<Progress, BackupError>> {
     Box::pin(async move {
-        let starts = backup.manifest.starts.iter();
-        let rows = PartRows {
-            backup,
-            parts_read: 0,
-            rows_read: 0,
-            last: Bytes::new(),
-        };
-        fill_directory(directory, starts.map(|start| start.0.clone()), rows, note).await
+        fill_directory(directory, backup.starts(), PartRows::new(backup), note).await
     })
+}
+
+/// As [`restore`], into the databases of `home`, which must be empty. After an error it has a part of the rows and no
+/// partition map, so no server starts on it: delete its objects.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn restore_into<'a>(
+    backup: &'a Backup,
+    home: Home,
+    note: Note<'a>,
+) -> BoxFuture<'a, Result<Progress, BackupError>> {
+    Box::pin(async move { fill_home(home, backup.starts(), PartRows::new(backup), note).await })
 }
 
 /// The rows of a backup, part after part.
@@ -97,6 +109,17 @@ struct PartRows<'b> {
     rows_read: u64,
     /// The last key that was read.
     last: Bytes,
+}
+
+impl<'b> PartRows<'b> {
+    fn new(backup: &'b Backup) -> Self {
+        Self {
+            backup,
+            parts_read: 0,
+            rows_read: 0,
+            last: Bytes::new(),
+        }
+    }
 }
 
 impl RowSource for PartRows<'_> {

@@ -10,16 +10,18 @@ use bytes::Bytes;
 use partita_cluster::test_world::{
     CREATE_MAX, Dying, fill, ids, key, partition, pin_count, put, rows, wait_for_deletion,
 };
-use partita_cluster::{ChangeRefused, Cluster, MapStore};
+use partita_cluster::{
+    ChangeRefused, Cluster, Host, Lead, LocalCoordinator, MapStore, SharedParts,
+};
 use partita_engine::EngineSet;
 use partita_model::DateTime;
 use partita_range::RangeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
-use world::{Opened, SlowDeletion, World, open_directory};
+use world::{Deposing, Opened, SlowDeletion, World, open_directory};
 
 fn name(text: &str) -> SnapshotName {
     text.parse().unwrap()
@@ -418,4 +420,35 @@ async fn the_bytes_that_only_a_snapshot_needs_are_counted() {
     store.snapshots.read(&name("third")).await.unwrap();
     store.snapshots.delete(name("third")).await.unwrap();
     store.cluster.close().await;
+}
+
+/// A manager whose lease ends while it stores a record deletes the record: the next manager may have released its pins.
+#[tokio::test]
+async fn a_deposed_manager_leaves_no_snapshot() {
+    let world = World::new();
+    let is_lease_valid = Arc::new(AtomicBool::new(true));
+    let lease = Arc::clone(&is_lease_valid);
+    let shared = SharedParts {
+        is_lease_valid: Arc::new(move || lease.load(Ordering::SeqCst)),
+        before_serving: Arc::new(|_| {}),
+    };
+    let cluster = Cluster::join(world.disk.parts(), shared);
+    let hosts = Arc::clone(cluster.local_host()) as Arc<dyn Host>;
+    let coordinator = Arc::new(LocalCoordinator::default());
+    let lead = Lead::begin(Arc::clone(&cluster), coordinator, hosts, 1).await;
+    let lead = lead.unwrap();
+    let records = Arc::new(Deposing {
+        inner: world.records.clone(),
+        is_lease_valid: Arc::clone(&is_lease_valid),
+    });
+    let snapshots = Snapshots::start(Arc::clone(&cluster), records);
+    for already in [false, true] {
+        is_lease_valid.store(!already, Ordering::SeqCst);
+        let refused = snapshots.create(name("a"), now()).await;
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains("does not manage the ranges"), "{text}");
+        let stored = world.records.list().await.unwrap();
+        assert!(stored.records.is_empty(), "{stored:?}");
+    }
+    lead.give_up().await;
 }

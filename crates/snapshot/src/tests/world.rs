@@ -13,6 +13,7 @@ use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_rt::{DataDir, SystemClock, Tasks};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::{Semaphore, watch};
 
 /// A cluster and its snapshots.
@@ -117,6 +118,35 @@ impl SnapshotStore for SlowDeletion {
         self.asked.add_permits(1);
         let mut is_open = self.is_open.subscribe();
         is_open.wait_for(|is_open| *is_open).await.unwrap();
+        self.inner.delete(name).await
+    }
+}
+
+/// A record store whose user loses its lease while a record is stored.
+pub(crate) struct Deposing {
+    pub(crate) inner: Arc<ObjectSnapshotStore>,
+    pub(crate) is_lease_valid: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl SnapshotStore for Deposing {
+    async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError> {
+        self.inner.list().await
+    }
+
+    async fn load(
+        &self,
+        name: &SnapshotName,
+    ) -> Result<Option<SnapshotRecord>, SnapshotStoreError> {
+        self.inner.load(name).await
+    }
+
+    async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError> {
+        self.is_lease_valid.store(false, Ordering::SeqCst);
+        self.inner.save(record).await
+    }
+
+    async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError> {
         self.inner.delete(name).await
     }
 }

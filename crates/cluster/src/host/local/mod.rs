@@ -140,6 +140,11 @@ impl LocalHost {
         holds.into_iter().collect()
     }
 
+    /// Whether this process may decide for the cluster now: its lease is valid.
+    pub(crate) fn may_decide(&self) -> bool {
+        self.parts.permission.is_valid()
+    }
+
     /// Finds a range that this host serves.
     fn range(&self, id: RangeId) -> Option<Arc<Range>> {
         Some(self.map.find(id)?.range)

@@ -10,8 +10,10 @@
 //!   batches, each of them whole, and the checkpoints of several databases are consistent with each other.
 //! - The files of a pin are never collected: SlateDB's garbage collection and detaching respect all checkpoints, and
 //!   [`super::removal::remove`] keeps databases with a checkpoint.
+//! - [`hold()`] makes the loop stand still before the checkpoints begin, until other processes stand still, too.
 //! - A cancelled call may still create its pins. The caller compares [`pins`] with the pins in its records.
 
+mod held;
 mod request;
 
 use std::sync::Arc;
@@ -22,10 +24,11 @@ use slatedb::config::DbReaderOptions;
 use slatedb::{Checkpoint, CheckpointHandle, DbReader, DbReaderMode};
 use tokio::sync::oneshot;
 
-use self::request::PIN_NAME;
+use self::request::{Begun, NotBegun, PIN_NAME};
 use super::admin::admin;
 use super::commit::CommitQueue;
 use super::core::Core;
+use super::database::Database;
 use super::names::database_path;
 use super::read::Reader;
 use super::{FLUSH_DEADLINE, scan, store_error};
@@ -33,6 +36,7 @@ use crate::{
     ChangeError, FileUse, KeyRange, PinId, Pinned, PinnedRows, RangeId, ReadError, Scan, ScanHint,
 };
 
+pub(super) use self::held::hold;
 pub(super) use self::request::PinRequest;
 
 /// The deadline for flushing rows in memory to files. On a full disk the flush waits until there is space.
@@ -44,23 +48,38 @@ pub(super) async fn pin(
     queue: &CommitQueue,
     ranges: &[RangeId],
 ) -> Result<Pinned, ChangeError> {
-    let (handles, pause) = {
+    let begun = {
         // Under this lock the supervisor cannot reopen the databases during the pause. The files are written later
         // without the lock.
         let _change = core.lock_change().await;
-        let mut databases = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let open = core.open_range(*range).ok_or(ChangeError::State(*range))?;
-            databases.push(open.database().ok_or(ChangeError::Unavailable)?);
-        }
         let (begun, beginning) = oneshot::channel();
-        queue.pin(PinRequest { databases, begun });
-        let begun = beginning
-            .await
-            .map_err(|_closed| ChangeError::Unavailable)?;
-        let handles = begun.handles.ok_or(ChangeError::Late)?;
-        (handles.map_err(store_error)?, begun.pause)
+        queue.pin(PinRequest {
+            databases: databases(core, ranges)?,
+            hold: None,
+            begun,
+        });
+        beginning.await
     };
+    written(begun.map_err(|_closed| ChangeError::Unavailable)?).await
+}
+
+/// The open databases of open ranges.
+fn databases(core: &Core, ranges: &[RangeId]) -> Result<Vec<Arc<Database>>, ChangeError> {
+    let database = |range: &RangeId| {
+        let open = core.open_range(*range);
+        let open = open.ok_or(ChangeError::State(*range))?;
+        open.database().ok_or(ChangeError::Unavailable)
+    };
+    ranges.iter().map(database).collect()
+}
+
+/// Waits until the files and manifests of begun pins are written.
+async fn written(begun: Begun) -> Result<Pinned, ChangeError> {
+    let handles = begun.handles.map_err(|why| match why {
+        NotBegun::Late => ChangeError::Late,
+        NotBegun::HoldEnded => ChangeError::HoldEnded,
+        NotBegun::Failed(error) => store_error(error),
+    })?;
     let writing = futures::future::try_join_all(handles.into_iter().map(CheckpointHandle::wait));
     let written = tokio::time::timeout(FILES_DEADLINE, writing).await;
     let written = written.map_err(|_elapsed| ChangeError::Late)?;
@@ -69,7 +88,10 @@ pub(super) async fn pin(
         .iter()
         .map(|made| PinId::new(&made.id.to_string()))
         .collect();
-    Ok(Pinned { pins, pause })
+    Ok(Pinned {
+        pins,
+        pause: begun.pause,
+    })
 }
 
 /// All pins of a range.

@@ -1,0 +1,253 @@
+//! Three servers with a range each, in one process, over databases that they share. The first is the manager.
+
+use crate::cluster::{Cluster, ClusterParts, SharedParts};
+use crate::coordinator::shapes;
+use crate::host::Host;
+use crate::manager::hosts::Hosts;
+use crate::manager::{HostLink, LinkError};
+use crate::map::{Epoch, MapStore, RangeSpec};
+use crate::member::RangeServer;
+use crate::member::messages::HostRequest;
+use crate::test_world::{Disk, partition};
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use partita_coordinator::{
+    Election, LogNumber, Member, MemberParts, MemoryRegistry, Placement, Routes, Seen, ServerInfo,
+    StateDir, Term, TermError,
+};
+use partita_engine::EngineSet;
+use partita_range::{Bounds, RangeId};
+use partita_rt::{Clock, Tasks, TokioClock};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The ranges: the first server has the first one, and so on.
+pub(super) const RANGES: [RangeId; 3] = [RangeId(1), RangeId(2), RangeId(3)];
+
+/// The TTL of the leases.
+const TTL: Duration = Duration::from_secs(2);
+
+/// Longer than any wait in a test.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// What becomes of a request on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is answered.
+    Answered,
+    /// It does not arrive.
+    Lost,
+    /// It is executed, and the answer is lost.
+    AnswerLost,
+    /// It arrives after this time.
+    Late(Duration),
+    /// It is executed at once, and the answer arrives after this time.
+    AnsweredLate(Duration),
+}
+
+/// Decides about each request to a server other than the first.
+pub(super) type Chooser =
+    Box<dyn Fn(String, HostRequest) -> BoxFuture<'static, Fate> + Send + Sync>;
+
+/// The connections between the servers.
+#[derive(Default)]
+pub(super) struct Link {
+    servers: Mutex<BTreeMap<String, Arc<RangeServer>>>,
+    choose: Mutex<Option<Arc<Chooser>>>,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl HostLink for Link {
+    async fn ask(&self, server: &str, request: Vec<u8>) -> Result<Vec<u8>, LinkError> {
+        let parsed = serde_json::from_slice(&request).unwrap();
+        let choose = self.choose.lock().clone();
+        let fate = match choose {
+            Some(choose) => choose(server.to_owned(), parsed).await,
+            None => Fate::Answered,
+        };
+        let lost = || LinkError::Unknown("the connection is broken".to_owned());
+        match fate {
+            Fate::Lost => return Err(lost()),
+            Fate::Late(time) => tokio::time::sleep(time).await,
+            Fate::Answered | Fate::AnswerLost | Fate::AnsweredLate(_) => {}
+        }
+        let found = self.servers.lock()[server].clone();
+        let answer = found.answer(&request).await;
+        match fate {
+            Fate::AnswerLost => return Err(lost()),
+            Fate::AnsweredLate(time) => tokio::time::sleep(time).await,
+            Fate::Answered | Fate::Lost | Fate::Late(_) => {}
+        }
+        Ok(answer)
+    }
+}
+
+/// The servers.
+pub(super) struct World {
+    pub(super) disk: Disk,
+    pub(super) hosts: Arc<Hosts>,
+    pub(super) servers: Vec<Server>,
+    link: Arc<Link>,
+    routes: Routes,
+    term: Term,
+    _directory: TempDir,
+}
+
+/// A server.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) ranges: Arc<RangeServer>,
+    pub(super) cluster: Arc<Cluster>,
+    member: Arc<Member>,
+}
+
+impl World {
+    /// Starts the servers, and waits until each serves its range.
+    pub(super) async fn start() -> Arc<Self> {
+        let (disk, directory) = (Disk::default(), tempfile::tempdir().unwrap());
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::with_rate(1.0));
+        let registry = Arc::new(MemoryRegistry::new(Arc::clone(&clock)));
+        let routes = Routes::follow(registry.clone(), &Tasks::new());
+        let (link, mut servers) = (Arc::new(Link::default()), Vec::new());
+        for number in 1..=3 {
+            let tasks = Tasks::new();
+            let name = format!("server-{number}");
+            let member = Member::join(MemberParts {
+                registry: registry.clone(),
+                clock: Arc::clone(&clock),
+                tasks: tasks.clone(),
+                name: name.clone(),
+                info: ServerInfo {
+                    log: Some(LogNumber(number)),
+                    ..ServerInfo::default()
+                },
+                ttl: TTL,
+                state_dir: StateDir::open(directory.path().join(&name)).unwrap(),
+            });
+            let member = Arc::new(member.await.unwrap());
+            let shared = SharedParts {
+                is_lease_valid: Arc::new(|| true),
+                before_serving: Arc::new(|_| {}),
+            };
+            let cluster = Cluster::join(parts(&disk, &clock), shared);
+            let (of_server, of_member) = (Arc::clone(&cluster), Arc::clone(&member));
+            let ranges = RangeServer::start(of_server, of_member, routes.clone(), &tasks);
+            link.servers.lock().insert(name, Arc::clone(&ranges));
+            servers.push(Server {
+                ranges,
+                cluster,
+                member,
+            });
+        }
+        let Ok(Election::Elected(term)) = servers[0].member.stand().await else {
+            panic!("no other server stands");
+        };
+        let own = Arc::clone(&servers[0].ranges);
+        let hosts = Hosts::new("server-1".to_owned(), own, routes.clone(), link.clone());
+        let world = Self {
+            disk,
+            hosts: Arc::new(hosts),
+            servers,
+            link,
+            routes,
+            term,
+            _directory: directory,
+        };
+        for (at, range) in RANGES.iter().enumerate() {
+            world.assign(*range, at).await;
+        }
+        Arc::new(world)
+    }
+
+    /// Assigns a range that is new or released to a server, and waits until it is served.
+    pub(super) async fn assign(&self, range: RangeId, server: usize) {
+        let (id, owner) = (
+            shapes::id(range),
+            self.servers[server].member.owner().clone(),
+        );
+        let table = self.term.table().await.unwrap();
+        let seen = match table.ranges().get(&id) {
+            Some(stored) => Seen::Key(stored.clone()),
+            None => Seen::Absent {
+                shape: shapes::shape(&spec(range)),
+                logs: Vec::new(),
+            },
+        };
+        let placement = Placement {
+            range: id,
+            seen,
+            to: owner.clone(),
+        };
+        // A range without a key is assigned only when all earlier leases are over.
+        while let Err(error) = self.term.assign(std::slice::from_ref(&placement)).await {
+            let TermError::TooEarly(_, rest) = error else {
+                panic!("{error}");
+            };
+            tokio::time::sleep(rest).await;
+        }
+        let is_served = |table: &partita_coordinator::Table| {
+            let key = table.ranges().get(&id);
+            key.is_some_and(|key| key.record.is_served_by(&owner.name))
+        };
+        self.routes.wait_for(LONG, is_served).await.unwrap();
+    }
+
+    /// Sets what becomes of requests to the second and third server from now on.
+    pub(super) fn choose(
+        &self,
+        choose: impl Fn(String, HostRequest) -> BoxFuture<'static, Fate> + Send + Sync + 'static,
+    ) {
+        *self.link.choose.lock() = Some(Arc::new(Box::new(choose)));
+    }
+
+    /// The pins of all ranges.
+    pub(super) async fn pin_count(&self) -> usize {
+        crate::test_world::pin_count(&*self.disk.engines).await
+    }
+
+    /// Pins all ranges.
+    pub(super) async fn pin(&self) -> Result<partita_engine::Pinned, partita_engine::ChangeError> {
+        self.hosts.pin(&RANGES).await
+    }
+}
+
+/// The keys of a range: those of ten partitions, except that the first range begins at the empty key, and the last ends
+/// nowhere.
+fn spec(range: RangeId) -> RangeSpec {
+    let number = u32::try_from(range.0).unwrap();
+    RangeSpec {
+        id: range,
+        epoch: Epoch(1),
+        bounds: Bounds {
+            start: match number {
+                1 => bytes::Bytes::new(),
+                _ => partition(10 * number),
+            },
+            end: (number < 3).then(|| partition(10 * number + 10)),
+        },
+    }
+}
+
+/// The first row of a range that has the number `row`, below ten.
+pub(super) fn row(range: RangeId, row: u32) -> u32 {
+    10 * u32::try_from(range.0).unwrap() + row
+}
+
+fn parts(disk: &Disk, clock: &Arc<dyn Clock>) -> ClusterParts {
+    ClusterParts {
+        engines: Arc::clone(&disk.engines) as Arc<dyn EngineSet>,
+        map: Arc::clone(&disk.map) as Arc<dyn MapStore>,
+        clock: Arc::clone(clock),
+        ..disk.parts()
+    }
+}
