@@ -106,6 +106,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
             clock: Arc::new(SimulatedClock),
             network: Arc::new(SimulatedNetwork),
             objects: Some(store),
+            registry: None,
         },
         settings: settings::of(&scenario, directory.path())?,
     };
