@@ -1,7 +1,8 @@
 //! The machine of a server, which starts it again when it ends.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ use crate::world::clock::SimulatedClock;
 use crate::world::network::SimulatedNetwork;
 use crate::world::store::SimulatedStore;
 
+/// The file of a state directory.
+const LAST_LIFE: &str = "life.json";
+
 /// What the servers of a cluster share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
@@ -38,6 +42,8 @@ pub(super) struct Machine {
     pub(super) link: Arc<Link>,
     pub(super) failures: Arc<Failures>,
     settings: Settings,
+    /// Of all servers.
+    directory: PathBuf,
     /// Whether the process has ended by itself.
     pub(super) has_ended: Cell<bool>,
     /// How often the process was started.
@@ -68,6 +74,7 @@ impl Machine {
             link: Arc::new(Link::new(stream("registry"), scenario.registry_latency_max)),
             failures: Arc::new(Failures::new(stream("failures"))),
             settings: settings(scenario, name, directory)?,
+            directory: directory.to_owned(),
             has_ended: Cell::new(false),
             starts: Cell::new(0),
             stops: watch::Sender::new(false),
@@ -89,11 +96,9 @@ impl Machine {
         self.starts.set(start + 1);
         self.has_ended.set(false);
         self.stops.send_replace(false);
-        let starting = Server::start_in(self.environment(start), self.settings.clone());
-        let server = match starting.await {
+        let server = match self.start(start).await {
             Ok(server) => server,
             Err(error) => {
-                let error = anyhow::Error::from(error);
                 self.note(&format!("does not start: {error:#}"));
                 self.has_ended.set(true);
                 return;
@@ -118,6 +123,25 @@ impl Machine {
         let late = server.stop().await;
         self.note(&format!("stopped, without waiting for {late:?}"));
         self.has_ended.set(true);
+    }
+
+    /// Starts the server. A process that is killed leaves its state directory unlocked; a host that is stopped may still have
+    /// it locked in memory that nothing frees. So each process has a directory of its own, with the file of the last one.
+    async fn start(&self, start: u64) -> anyhow::Result<Server> {
+        let directory = |start: u64| self.directory.join(format!("{}-{start}", self.name()));
+        let own = directory(start);
+        fs::create_dir_all(&own)?;
+        let last = start.checked_sub(1).map(directory);
+        if let Some(last) = last
+            .map(|last| last.join(LAST_LIFE))
+            .filter(|last| last.exists())
+        {
+            fs::copy(last, own.join(LAST_LIFE))?;
+        }
+        let mut settings = self.settings.clone();
+        let cluster = settings.cluster.as_mut();
+        cluster.context("the server is not in a cluster")?.state_dir = Some(own);
+        Ok(Server::start_in(self.environment(start), settings).await?)
     }
 
     fn environment(&self, start: u64) -> Environment {
@@ -165,7 +189,6 @@ fn settings(scenario: &Scenario, name: &str, directory: &Path) -> anyhow::Result
         ("peer-host", "0.0.0.0".to_owned()),
         ("peer-port", PEER_PORT.to_string()),
         ("advertise", name.to_owned()),
-        ("state-dir", directory.join(name).display().to_string()),
         ("table-host", "0.0.0.0".to_owned()),
         ("table-port", TABLE_PORT.to_string()),
         ("queue-host", "0.0.0.0".to_owned()),
@@ -192,6 +215,6 @@ fn settings(scenario: &Scenario, name: &str, directory: &Path) -> anyhow::Result
 }
 
 /// The file of the cluster key.
-pub(super) fn key_file(directory: &Path) -> std::path::PathBuf {
+pub(super) fn key_file(directory: &Path) -> PathBuf {
     directory.join("cluster.key")
 }

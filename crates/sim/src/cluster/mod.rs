@@ -114,6 +114,8 @@ fn live(scenario: &Scenario, trace: &Trace) -> anyhow::Result<Outcome> {
     let _clocks = mad_turmoil::time::SimClocksGuard::init();
     watchers::watch(trace, false);
     let directory = scratch()?;
+    trace.hide(directory.path().display().to_string());
+    trace.hide(format!("process id {}", std::process::id()));
     let key = ClusterKey::create().context("creating a cluster key")?;
     key.write(&key_file(directory.path()))?;
     let mut sim = turmoil::Builder::new()
