@@ -1,7 +1,7 @@
 //! `cargo harness bugs`: activates each planted bug and shows that its test catches it: the fleet test those of fleets, the
-//! pressure test all others.
+//! simulation of a cluster those of clusters, the pressure test all others.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 20] = [
+const BUGS: [&str; 25] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -30,7 +30,15 @@ const BUGS: [&str; 20] = [
     "queue-forgets-hidden",
     "fleet-blind-commit",
     "fleet-late-follow-ups",
+    "cluster-gate-open",
+    "cluster-repeats-write",
+    "cluster-keeps-cache",
+    "cluster-no-replay",
+    "cluster-unsettled",
 ];
+
+/// How the names of the bugs of clusters begin.
+const CLUSTER: &str = "cluster-";
 
 /// Activate each planted bug in turn and check that its test catches it
 #[derive(Debug, clap::Args)]
@@ -47,37 +55,45 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let program = build()?;
+    let is_wanted =
+        |name: &&str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let (of_clusters, others): (Vec<&str>, Vec<&str>) = BUGS
+        .into_iter()
+        .filter(is_wanted)
+        .partition(|name| name.starts_with(CLUSTER));
     println!("| bug | caught after | by |");
     println!("| --- | ---: | --- |");
     let mut missed = Vec::new();
-    for name in BUGS {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
+    for (package, bugs) in [("partita", others), ("partita-sim", of_clusters)] {
+        if bugs.is_empty() {
             continue;
         }
-        let (caught, took, why) = hunt(&program, name, arguments)?;
-        if caught {
-            println!("| `{name}` | {:.0} s | {why} |", took.as_secs_f64());
-        } else {
-            println!("| `{name}` | not in {:.0} s | |", took.as_secs_f64());
-            missed.push(name);
+        let program = build(package)?;
+        for name in bugs {
+            let (caught, took, why) = hunt(&program, name, arguments)?;
+            if caught {
+                println!("| `{name}` | {:.0} s | {why} |", took.as_secs_f64());
+            } else {
+                println!("| `{name}` | not in {:.0} s | |", took.as_secs_f64());
+                missed.push(name);
+            }
         }
     }
     ensure!(missed.is_empty(), "not caught: {}", missed.join(", "));
     Ok(())
 }
 
-/// Builds the server with the planted bugs, and moves it to `target/planted`.
-fn build() -> anyhow::Result<PathBuf> {
+/// Builds a program with the planted bugs, and moves it to `target/planted`.
+fn build(package: &str) -> anyhow::Result<PathBuf> {
     let status = project::cargo()
-        .args(["build", "--release", "--package", "partita"])
+        .args(["build", "--release", "--package", package])
         .args(["--features", "planted-bugs"])
         .status()?;
-    ensure!(status.success(), "building partita with bugs failed");
-    let built = project::root().join("target/release/partita");
+    ensure!(status.success(), "building {package} with bugs failed");
+    let built = project::root().join("target/release").join(package);
     let folder = project::root().join("target/planted");
     std::fs::create_dir_all(&folder)?;
-    let program = folder.join("partita");
+    let program = folder.join(package);
     // Moved, because other tests run the program in the build's folder, and must not run one with bugs.
     std::fs::rename(built, &program)?;
     Ok(program)
@@ -85,7 +101,7 @@ fn build() -> anyhow::Result<PathBuf> {
 
 /// Runs the test of a bug while the bug is active: whether it was caught, when, and by what.
 fn hunt(
-    program: &PathBuf,
+    program: &Path,
     bug: &str,
     arguments: &Arguments,
 ) -> anyhow::Result<(bool, Duration, String)> {
@@ -95,22 +111,37 @@ fn hunt(
     );
     let mut seed = arguments.seed;
     loop {
-        let mut test = Command::new(std::env::current_exe()?);
-        let is_fleet = bug.starts_with("fleet-");
-        match is_fleet {
-            true => test.arg("fleet"),
-            false => test.args(["pressure", "--minutes", &arguments.minutes.to_string()]),
-        };
-        test.args(["--seed", &seed.to_string(), "--program"])
-            .arg(program)
-            .env("FAILPOINTS", format!("{bug}=return"));
+        let (mut test, is_repeated) = test_of(bug, program, seed, arguments)?;
+        test.env("FAILPOINTS", format!("{bug}=return"));
         let (caught, why) = outcome(&mut test)?;
-        // The fleet test has no duration, so it is repeated.
-        if caught || !is_fleet || began.elapsed() >= time {
+        if caught || !is_repeated || began.elapsed() >= time {
             return Ok((caught, began.elapsed(), why));
         }
         seed += 1;
     }
+}
+
+/// The test of a bug with a seed, and whether it is repeated with others, because it has no duration.
+fn test_of(
+    bug: &str,
+    program: &Path,
+    seed: u64,
+    arguments: &Arguments,
+) -> anyhow::Result<(Command, bool)> {
+    let seed = seed.to_string();
+    if bug.starts_with(CLUSTER) {
+        let mut test = Command::new(program);
+        test.args(["--servers", "3", "--operations", "4000", "--seed", &seed]);
+        return Ok((test, true));
+    }
+    let is_fleet = bug.starts_with("fleet-");
+    let mut test = Command::new(std::env::current_exe()?);
+    match is_fleet {
+        true => test.arg("fleet"),
+        false => test.args(["pressure", "--minutes", &arguments.minutes.to_string()]),
+    };
+    test.args(["--seed", &seed, "--program"]).arg(program);
+    Ok((test, is_fleet))
 }
 
 /// Whether a test has failed, and why.

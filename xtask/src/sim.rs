@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// Operations of each seed
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     operations: u64,
+    /// Simulate a cluster of this many servers, from 2 to 5, with faults
+    #[arg(long, value_name = "N")]
+    servers: Option<u64>,
     /// Build with all optimisations, which pays off from some hundred seeds on
     #[arg(long)]
     release: bool,
@@ -37,6 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let simulation = Simulation {
         program: build(arguments.release)?,
         operations: arguments.operations,
+        servers: arguments.servers,
     };
     match arguments.seed {
         Some(seed) => simulation.twice(seed),
@@ -61,6 +65,8 @@ fn build(release: bool) -> anyhow::Result<PathBuf> {
 struct Simulation {
     program: PathBuf,
     operations: u64,
+    /// `None` for a server without a cluster.
+    servers: Option<u64>,
 }
 
 impl Simulation {
@@ -133,15 +139,19 @@ impl Simulation {
         let mut command = Command::new(&self.program);
         command.args(["--seed", &seed.to_string()]);
         command.args(["--operations", &self.operations.to_string()]);
+        let mut repeat = format!("--seed {seed} --operations {}", self.operations);
+        if let Some(servers) = self.servers {
+            command.args(["--servers", &servers.to_string()]);
+            repeat += &format!(" --servers {servers}");
+        }
         if let Some(trace) = trace {
             command.arg("--trace").arg(trace);
         }
         let output = command.output().context("starting partita-sim")?;
         ensure!(
             output.status.success(),
-            "sim: {}\nto repeat: cargo xtask sim --seed {seed} --operations {}",
-            String::from_utf8_lossy(&output.stderr).trim(),
-            self.operations
+            "sim: {}\nto repeat: cargo xtask sim {repeat}",
+            String::from_utf8_lossy(&output.stderr).trim()
         );
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }

@@ -14,9 +14,12 @@
 //! - [`Run::work`] and [`LatencyHistogram::record`] neither allocate nor lock, so that the benchmark's client uses
 //!   little CPU.
 //!
+//! [`history`] checks that the answers of a test's clients are those of one correct store.
+//!
 //! Callers implement [`Sender`] and [`Clock`], start the threads or tasks, and write the reports.
 
 mod counts;
+pub mod history;
 mod latency;
 mod number;
 mod pattern;

@@ -120,6 +120,7 @@ impl Server {
             clock,
             network,
             objects,
+            registry: _,
         }: Environment,
         settings: Settings,
         member: Option<MemberParts>,
@@ -333,7 +334,8 @@ impl Opening {
             before_serving: Arc::new(move |range| before_serving(&before, range)),
         };
         let (store, tasks) = (&self.settings.store, self.tasks.clone());
-        let ranges = OpenRanges::join(store, &self.clock, tasks, shared).await?;
+        let ranges =
+            OpenRanges::join(store, self.objects.clone(), &self.clock, tasks, shared).await?;
         let rows = Arc::clone(&far) as Arc<dyn FarRows>;
         let storage = Arc::new(self.storage(&ranges.cluster).with_far_rows(rows));
         far.set_own(&storage);

@@ -43,6 +43,8 @@ impl Answer {
 pub(crate) struct Client {
     host: &'static str,
     port: u16,
+    /// How often it tries to connect again.
+    tries: u32,
     connection: Option<SendRequest<Full<Bytes>>>,
 }
 
@@ -52,8 +54,28 @@ impl Client {
         Self {
             host,
             port,
+            tries: 1_000,
             connection: None,
         }
+    }
+
+    /// A client that tries to connect once.
+    pub(crate) fn impatient(host: &'static str, port: u16) -> Self {
+        Self {
+            tries: 0,
+            ..Self::new(host, port)
+        }
+    }
+
+    /// Connects, unless it is connected.
+    ///
+    /// # Errors
+    /// Those of connecting.
+    pub(crate) async fn open(&mut self) -> anyhow::Result<()> {
+        if self.connection.as_ref().is_none_or(SendRequest::is_closed) {
+            self.connection = Some(self.connect().await?);
+        }
+        Ok(())
     }
 
     /// Closes the connection; the next request opens another.
@@ -99,12 +121,11 @@ impl Client {
 
     /// Connects, and retries until the server listens.
     async fn connect(&self) -> anyhow::Result<SendRequest<Full<Bytes>>> {
-        const TRIES: u32 = 1_000;
         let mut tries = 0;
         let stream = loop {
             match TcpStream::connect((self.host, self.port)).await {
                 Ok(stream) => break stream,
-                Err(error) if tries == TRIES => return Err(error).context("cannot connect"),
+                Err(error) if tries == self.tries => return Err(error).context("cannot connect"),
                 Err(_not_listening) => tries += 1,
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

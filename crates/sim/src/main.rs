@@ -18,6 +18,7 @@
 )]
 
 mod client;
+mod cluster;
 mod model;
 mod operator;
 mod queue_model;
@@ -33,6 +34,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Parser as _;
 
+use crate::cluster::Plan;
 use crate::scenario::Scenario;
 use crate::seed::Seed;
 use crate::trace::Trace;
@@ -54,23 +56,40 @@ struct Arguments {
     /// Cause this fault, to test that the simulation finds it
     #[arg(long)]
     plant: Option<Plant>,
+    /// Simulate a cluster of this many servers, from 2 to 5
+    #[arg(long, conflicts_with = "plant")]
+    servers: Option<usize>,
+    /// Nothing fails in the cluster
+    #[arg(long, requires = "servers")]
+    calm: bool,
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let seed = arguments.seed;
     let trace = Trace::new(arguments.trace.as_deref()).context("cannot write the trace")?;
-    let scenario = Scenario::of(Seed(seed), arguments.operations);
-    let outcome = world::run(&scenario, &trace, arguments.plant);
+    let outcome = match arguments.servers {
+        None => {
+            let scenario = Scenario::of(Seed(seed), arguments.operations);
+            let outcome = world::run(&scenario, &trace, arguments.plant);
+            outcome.map(|outcome| outcome.to_string())
+        }
+        Some(servers) => {
+            let plan = Plan {
+                seed,
+                servers,
+                operations: arguments.operations,
+                has_faults: !arguments.calm,
+            };
+            let outcome = cluster::run(&plan, &trace);
+            outcome.map(|outcome| outcome.to_string())
+        }
+    };
     let summary = trace.finish().context("cannot write the trace")?;
     let outcome = outcome.with_context(|| format!("seed {seed} failed"))?;
     println!(
-        "seed {seed}: {}; {}; {:.1} s of virtual time; trace {:016x} of {} lines",
-        outcome.work,
-        outcome.changes,
-        outcome.elapsed.as_secs_f64(),
-        summary.digest,
-        summary.lines,
+        "seed {seed}: {outcome}; trace {:016x} of {} lines",
+        summary.digest, summary.lines,
     );
     Ok(())
 }

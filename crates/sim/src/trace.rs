@@ -21,6 +21,8 @@ pub(crate) struct Trace {
 }
 
 struct Inner {
+    /// Texts that differ between runs.
+    hidden: Vec<String>,
     lines: u64,
     digest: Context,
     file: Option<BufWriter<File>>,
@@ -49,6 +51,7 @@ impl Trace {
     pub(crate) fn new(file: Option<&Path>) -> std::io::Result<Self> {
         let file = file.map(File::create).transpose()?.map(BufWriter::new);
         let inner = Inner {
+            hidden: Vec::new(),
             lines: 0,
             digest: Context::new(&SHA256),
             file,
@@ -59,6 +62,12 @@ impl Trace {
         })
     }
 
+    /// Shows `~` instead of this text from now on, because it differs between runs.
+    pub(crate) fn hide(&self, text: String) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.hidden.push(text);
+    }
+
     /// Adds a line: an event of `source` now.
     pub(crate) fn note(&self, source: &str, event: &str) {
         let now = turmoil::sim_elapsed().unwrap_or(Duration::ZERO);
@@ -67,8 +76,13 @@ impl Trace {
 
     /// Adds a line for an event that no host causes.
     pub(crate) fn note_at(&self, now: Duration, source: &str, event: &str) {
-        let line = format!("{:.6} {source} {event}\n", now.as_secs_f64());
+        let mut line = format!("{:.6} {source} {event}\n", now.as_secs_f64());
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        for hidden in &inner.hidden {
+            if line.contains(hidden) {
+                line = line.replace(hidden, "~");
+            }
+        }
         inner.lines += 1;
         inner.digest.update(line.as_bytes());
         if let Some(file) = &mut inner.file

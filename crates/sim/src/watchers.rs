@@ -20,8 +20,9 @@ static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The maximum number of faults in `SEEN`.
 const SEEN_MAX: usize = 5;
 
-/// From now on, writes the warnings of the server and of SlateDB to the trace, and collects panics and errors.
-pub(crate) fn watch(trace: &Trace) {
+/// From now on, writes the warnings of the server and of SlateDB to the trace, and collects panics and, if
+/// `errors_are_faults`, errors.
+pub(crate) fn watch(trace: &Trace, errors_are_faults: bool) {
     let trace = trace.clone();
     let lines = fmt::layer()
         .without_time()
@@ -36,7 +37,10 @@ pub(crate) fn watch(trace: &Trace) {
     // Fails only in a second simulation of the process, and `mad_turmoil::rand::set_rng` refuses that earlier.
     let _ = tracing_subscriber::registry()
         .with(lines.with_filter(shown))
-        .with(Errors.with_filter(LevelFilter::ERROR))
+        .with(Errors.with_filter(match errors_are_faults {
+            true => LevelFilter::ERROR,
+            false => LevelFilter::OFF,
+        }))
         .try_init();
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panicked| {

@@ -41,6 +41,23 @@ fn a_seed_gives_the_same_trace_twice_and_another_seed_another() {
 }
 
 #[test]
+fn a_seed_of_a_cluster_gives_the_same_trace_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |name| {
+        let path = directory.path().join(name);
+        let more = ["--servers", "3", "--trace", path.to_str().unwrap()];
+        let ran = simulate("3", &more);
+        let error = String::from_utf8(ran.stderr).unwrap();
+        assert!(ran.status.success(), "{error}");
+        let line = String::from_utf8(ran.stdout).unwrap();
+        (line, std::fs::read(path).unwrap())
+    };
+    let (first, again) = (run("a"), run("b"));
+    assert!(!first.0.contains("; 0 faults"), "{}", first.0);
+    assert!(first == again, "two runs give the same line and trace");
+}
+
+#[test]
 fn a_lost_write_and_a_lost_message_are_found() {
     for plant in ["lost-write", "lost-message"] {
         let ran = simulate("5", &["--plant", plant]);

@@ -2,7 +2,7 @@
 //! servers record what they asked and were answered.
 //!
 //! Meanwhile ranges are split, merged, flushed and compacted. Checked at the end of each round:
-//! - the history of each entity is linearizable ([`history`]); a request without an answer may happen at any later time;
+//! - the history of each entity is linearizable ([`partita_load::history`]); a request without an answer may happen at any later time;
 //! - so is that of each group of entities that batches change, and no batch is executed in part;
 //! - a scan over the failures is in order, and has every row that nothing changes;
 //! - the queue, as in [`crate::checkers::queue`];
@@ -12,7 +12,6 @@
 
 mod changes;
 mod faults;
-mod history;
 mod load;
 mod programs;
 mod proxy;

@@ -35,7 +35,9 @@ pub(super) fn leaf(name: &ServerName, now: SystemTime) -> Result<CertificatePara
         ExtendedKeyUsagePurpose::ServerAuth,
         ExtendedKeyUsagePurpose::ClientAuth,
     ];
-    params.not_before = (now - BACKDATED).into();
+    // Verifiers refuse times before 1970, where the clock of a machine without a battery begins.
+    let from = now.checked_sub(BACKDATED).unwrap_or(SystemTime::UNIX_EPOCH);
+    params.not_before = from.max(SystemTime::UNIX_EPOCH).into();
     params.not_after = (now + VALIDITY).into();
     Ok(params)
 }

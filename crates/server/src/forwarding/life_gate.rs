@@ -25,12 +25,20 @@ impl LifeGate {
 
 impl AnswerGate for LifeGate {
     fn is_open(&self) -> bool {
+        #[cfg(feature = "planted-bugs")]
+        if partita_engine::planted::is_active("cluster-gate-open") {
+            return true;
+        }
         self.0.read().as_ref().is_some_and(Gate::is_open)
     }
 
     fn opened(&self, patience: Duration) -> BoxFuture<'_, bool> {
         let current = self.current();
         Box::pin(async move {
+            #[cfg(feature = "planted-bugs")]
+            if self.is_open() {
+                return true;
+            }
             match current {
                 Some(gate) => gate.opened(patience).await,
                 None => false,

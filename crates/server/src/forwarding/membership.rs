@@ -244,6 +244,12 @@ impl Membership {
             tracing::debug!(peer = %peer.name(), %error, "a request was not answered by its owner");
             match error {
                 SendError::NotProcessed(_) => Event::NotProcessed,
+                #[cfg(feature = "planted-bugs")]
+                SendError::Unknown(_)
+                    if partita_engine::planted::is_active("cluster-repeats-write") =>
+                {
+                    Event::NotProcessed
+                }
                 SendError::Unknown(_) => Event::Broken,
             }
         })?;

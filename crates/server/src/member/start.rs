@@ -42,9 +42,15 @@ pub(crate) fn start(
         drop(StateDir::open(&state_dir).map_err(JoinError::from)?);
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
-        let examined = store::examine(&place, &*environment.clock).await?;
-        let registry = EtcdRegistry::new(cluster.etcd.with_store(&examined.id));
-        let registry: Arc<dyn Registry> = Arc::new(registry.map_err(JoinError::Etcd)?);
+        let given = environment.objects.clone();
+        let examined = store::examine(&place, given, &*environment.clock).await?;
+        let registry: Arc<dyn Registry> = match &environment.registry {
+            Some(registry) => Arc::clone(registry),
+            None => {
+                let registry = EtcdRegistry::new(cluster.etcd.with_store(&examined.id));
+                Arc::new(registry.map_err(JoinError::Etcd)?)
+            }
+        };
 
         let links = Tasks::new();
         let of_peers = partita_peer::Settings::default();

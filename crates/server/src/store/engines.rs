@@ -48,7 +48,8 @@ fn pipeline_bytes(available: u64) -> u32 {
 }
 
 impl Engines {
-    /// Opens the databases of the settings. `objects` are those of a data directory, if they are not files in it.
+    /// Opens the databases of the settings. `objects` are those of a data directory, if they are not files in it, or are
+    /// used for the object store of the settings.
     pub(super) async fn open(
         store: &Store,
         objects: Option<Arc<dyn ObjectStore>>,
@@ -59,7 +60,7 @@ impl Engines {
             Place::Memory => return Ok(Self::in_memory()),
             Place::Directory(path) => (in_directory(path, objects)?, None),
             Place::ObjectStore(place) => {
-                let found = ObjectStores::open(place, &**clock).await?;
+                let found = ObjectStores::open(place, objects, &**clock).await?;
                 (found.home(place, sharing), Some(found.remote))
             }
         };
@@ -127,13 +128,27 @@ pub(super) struct ObjectStores {
 impl ObjectStores {
     /// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
     /// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
-    pub(super) async fn open(place: &ObjectStorePlace, clock: &dyn Clock) -> Result<Self, Error> {
+    /// `given` is used for all of them.
+    pub(super) async fn open(
+        place: &ObjectStorePlace,
+        given: Option<Arc<dyn ObjectStore>>,
+        clock: &dyn Clock,
+    ) -> Result<Self, Error> {
         let runtime = Handle::current();
         let files_client = Client::Files(runtime.clone());
-        let (files, clock_ahead_seconds) = fit_store(&place.files, &files_client, clock).await?;
+        let opened = |place, client: &Client| match &given {
+            Some(given) => Ok(Arc::clone(given)),
+            None => opened(place, client),
+        };
+        let files = opened(&place.files, &files_client)?;
+        let clock_ahead_seconds = fit(&place.files, &*files, clock).await?;
         // The log repeats its requests itself, the probe and the record need a client that does.
         let separate = match &place.log {
-            Some(log) => Some(fit_store(log, &files_client, clock).await?.0),
+            Some(log) => {
+                let store = opened(log, &files_client)?;
+                fit(log, &*store, clock).await?;
+                Some(store)
+            }
             None => None,
         };
         let identified = identify(&*files, separate.as_deref()).await;
@@ -166,12 +181,14 @@ impl ObjectStores {
     }
 }
 
-/// Probes an object store and reads its identity, for a server that may open it later.
+/// Probes an object store and reads its identity, for a server that may open it later. `given` is used for the store of
+/// `place`.
 pub(crate) async fn examine(
     place: &ObjectStorePlace,
+    given: Option<Arc<dyn ObjectStore>>,
     clock: &dyn Clock,
 ) -> Result<RemoteStore, Error> {
-    let found = ObjectStores::open(place, clock).await?;
+    let found = ObjectStores::open(place, given, clock).await?;
     Ok(found.remote)
 }
 
@@ -185,17 +202,16 @@ pub(super) fn opened(
     })
 }
 
-/// Opens a store, and refuses it if its probe fails. Also returns how far the clock is ahead of the store's.
-async fn fit_store(
+/// Probes a store: refuses it, or returns how far the clock is ahead of the store's, in seconds.
+async fn fit(
     place: &partita_rt::Place,
-    client: &Client,
+    store: &dyn ObjectStore,
     clock: &dyn Clock,
-) -> Result<(Arc<dyn ObjectStore>, i64), Error> {
-    let store = opened(place, client)?;
-    let probed = probe(&*store, clock).await;
+) -> Result<i64, Error> {
+    let probed = probe(store, clock).await;
     let probed = probed.map_err(|source| Error::Probe {
         place: place.url(),
         source,
     })?;
-    Ok((store, probed.clock_ahead_seconds))
+    Ok(probed.clock_ahead_seconds)
 }

@@ -68,14 +68,15 @@ impl OpenRanges {
         })
     }
 
-    /// Opens the store as one of several processes: without a range.
+    /// Opens the store as one of several processes: without a range. `objects` are used for the store of the settings.
     pub(crate) async fn join(
         store: &Store,
+        objects: Option<Arc<dyn ObjectStore>>,
         clock: &Arc<dyn Clock>,
         tasks: Tasks,
         shared: SharedParts,
     ) -> Result<Self, Error> {
-        let parts = Parts::open(store, None, clock, tasks, Sharing::Shared).await?;
+        let parts = Parts::open(store, objects, clock, tasks, Sharing::Shared).await?;
         let cluster = Cluster::join(parts.cluster, shared);
         // A hot range is split, because its halves can be served by two servers.
         let balance = store.balance.map(|settings| BalanceSettings {

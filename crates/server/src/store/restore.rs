@@ -61,7 +61,7 @@ pub async fn restore_to_store(
         check_empty(log).await?;
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let stores = ObjectStores::open(place, &*clock).await?;
+    let stores = ObjectStores::open(place, None, &*clock).await?;
     let home = stores.home(place, Sharing::Alone);
     let restored = restore_into(backup, home, note).await;
     restored.map_err(|source| RestoreError::Copy {

@@ -9,14 +9,14 @@ use crate::model::{Refusal, Write};
 
 /// The answer to one write of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) status: u16,
-    pub(super) etag: Option<String>,
-    body: String,
+pub(crate) struct Part {
+    pub(crate) status: u16,
+    pub(crate) etag: Option<String>,
+    pub(crate) body: String,
 }
 
 /// The request for these writes.
-pub(super) fn request(writes: &[Write]) -> TableRequest {
+pub(crate) fn request(writes: &[Write]) -> TableRequest {
     let mut body =
         "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n".to_owned();
     for write in writes {
@@ -50,7 +50,7 @@ pub(super) fn request(writes: &[Write]) -> TableRequest {
 }
 
 /// Parses the answer to a batch: one part for each write, or a single part for a refused batch.
-pub(super) fn parts(answer: &Answer) -> anyhow::Result<Vec<Part>> {
+pub(crate) fn parts(answer: &Answer) -> anyhow::Result<Vec<Part>> {
     let text = answer.text();
     text.split("HTTP/1.1 ").skip(1).map(part).collect()
 }
@@ -72,7 +72,7 @@ fn part(text: &str) -> anyhow::Result<Part> {
 }
 
 /// Checks the answer to a batch of `count` writes that must be refused because of the write at `index`.
-pub(super) fn check_refused(
+pub(crate) fn check_refused(
     parts: &[Part],
     count: usize,
     index: usize,

@@ -18,7 +18,7 @@ use crate::trace::Trace;
 const TRIES: u32 = 100;
 
 /// A request of one of the protocols.
-pub(super) trait Call: Debug {
+pub(crate) trait Call: Debug {
     /// The request, with this signature.
     fn sign(&self, signature: &str) -> anyhow::Result<Request<Full<Bytes>>>;
 
@@ -30,18 +30,18 @@ pub(super) trait Call: Debug {
 }
 
 /// A connection; its name identifies it in the trace.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     name: String,
     client: Client,
     signature: String,
     trace: Trace,
     /// The counts of the requests over this connection.
-    pub(super) work: Work,
+    pub(crate) work: Work,
 }
 
 impl Connection {
     /// A connection to a port, whose requests are signed with this SAS.
-    pub(super) fn new(name: &str, port: u16, signature: String, trace: &Trace) -> Self {
+    pub(crate) fn new(name: &str, port: u16, signature: String, trace: &Trace) -> Self {
         Self {
             name: name.to_owned(),
             client: Client::new(SERVER, port),
@@ -52,12 +52,12 @@ impl Connection {
     }
 
     /// Closes the connection; the next request opens another.
-    pub(super) fn disconnect(&mut self) {
+    pub(crate) fn disconnect(&mut self) {
         self.client.disconnect();
     }
 
     /// Sends a request, and retries while the server is too busy to execute it.
-    pub(super) async fn send(&mut self, request: &impl Call) -> anyhow::Result<Answer> {
+    pub(crate) async fn send(&mut self, request: &impl Call) -> anyhow::Result<Answer> {
         for attempt in 1..=TRIES {
             let answer = self.client.send(request.sign(&self.signature)?).await?;
             self.work.requests += 1;
@@ -74,7 +74,7 @@ impl Connection {
 
     /// Like [`Self::send`], but gives up after `limit`, also when the connection breaks. Returns `None` then: the
     /// request may have been executed, or may still be.
-    pub(super) async fn send_within(
+    pub(crate) async fn send_within(
         &mut self,
         request: &impl Call,
         limit: Duration,

@@ -4,10 +4,10 @@
 //! Every answer is compared with the session's [`Model`](crate::model::Model) immediately. At the end, the rows of all
 //! tables are compared with all models.
 
-mod batch;
-mod connection;
+pub(crate) mod batch;
+pub(crate) mod connection;
 mod counters;
-mod protocol;
+pub(crate) mod protocol;
 mod query;
 mod queue;
 mod session;

@@ -17,19 +17,19 @@ use crate::model::{Key, Refusal, Row, RowChange, Values, Write};
 
 /// A request before it is signed.
 #[derive(Clone, Debug)]
-pub(super) struct TableRequest {
-    pub(super) method: &'static str,
+pub(crate) struct TableRequest {
+    pub(crate) method: &'static str,
     /// The path, without the account.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// The query, without the signature.
-    pub(super) query: String,
-    pub(super) if_match: Option<String>,
-    pub(super) content_type: &'static str,
-    pub(super) body: String,
+    pub(crate) query: String,
+    pub(crate) if_match: Option<String>,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
 }
 
 impl TableRequest {
-    pub(super) fn new(method: &'static str, path: impl Into<String>) -> Self {
+    pub(crate) fn new(method: &'static str, path: impl Into<String>) -> Self {
         Self {
             method,
             path: path.into(),
@@ -40,14 +40,14 @@ impl TableRequest {
         }
     }
 
-    pub(super) fn json(mut self, body: &Value) -> Self {
+    pub(crate) fn json(mut self, body: &Value) -> Self {
         self.content_type = "application/json";
         self.body = body.to_string();
         self
     }
 
     /// A write of one row.
-    pub(super) fn write(write: &Write) -> Self {
+    pub(crate) fn write(write: &Write) -> Self {
         let Write {
             key,
             change,
@@ -80,12 +80,12 @@ impl TableRequest {
     }
 
     /// A read of one row.
-    pub(super) fn get(key: &Key) -> Self {
+    pub(crate) fn get(key: &Key) -> Self {
         Self::new("GET", path_of(key))
     }
 
     /// The creation of a table.
-    pub(super) fn create_table(name: &str) -> Self {
+    pub(crate) fn create_table(name: &str) -> Self {
         Self::new("POST", "/Tables").json(&json!({ "TableName": name }))
     }
 }
@@ -133,7 +133,7 @@ fn path_of(key: &Key) -> String {
 }
 
 /// An account SAS with all permissions for a service that does not expire before the year 9999.
-pub(super) fn signature(service: ServiceKind) -> anyhow::Result<String> {
+pub(crate) fn signature(service: ServiceKind) -> anyhow::Result<String> {
     let terms = AccountSasTerms {
         permissions: "rwdlacup".to_owned(),
         resource_types: "sco".to_owned(),
@@ -147,12 +147,12 @@ pub(super) fn signature(service: ServiceKind) -> anyhow::Result<String> {
 }
 
 /// Percent-encodes a text for a query string.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
 
 /// Checks that an answer, or a part of the answer to a batch, is this refusal.
-pub(super) fn expect_refusal(status: u16, body: &[u8], refusal: Refusal) -> anyhow::Result<()> {
+pub(crate) fn expect_refusal(status: u16, body: &[u8], refusal: Refusal) -> anyhow::Result<()> {
     let text = || String::from_utf8_lossy(body);
     let error: Value = serde_json::from_slice(body).with_context(|| text().into_owned())?;
     let code = error["odata.error"]["code"].as_str();
@@ -200,20 +200,20 @@ impl JsonRow {
 }
 
 /// The row of an answer.
-pub(super) fn row(table: &str, answer: &Answer) -> anyhow::Result<(Key, Row)> {
+pub(crate) fn row(table: &str, answer: &Answer) -> anyhow::Result<(Key, Row)> {
     let row: JsonRow = serde_json::from_slice(&answer.body).with_context(|| answer.text())?;
     Ok(row.of(table))
 }
 
 /// A page of a query's answer.
-pub(super) struct Page {
-    pub(super) rows: Vec<(Key, Row)>,
+pub(crate) struct Page {
+    pub(crate) rows: Vec<(Key, Row)>,
     /// The query options of the next page, if there is one.
-    pub(super) next: Option<String>,
+    pub(crate) next: Option<String>,
 }
 
 /// Reads a page.
-pub(super) fn page(table: &str, answer: &Answer) -> anyhow::Result<Page> {
+pub(crate) fn page(table: &str, answer: &Answer) -> anyhow::Result<Page> {
     let page: JsonPage = serde_json::from_slice(&answer.body).with_context(|| answer.text())?;
     let rows = page.value.into_iter().map(|row| row.of(table)).collect();
     let mut next = String::new();

@@ -7,7 +7,7 @@ use partita_rt::{Clock, SystemClock};
 /// The system's clock, which is virtual in this program. Processor time is always zero, because the machine's processor
 /// time differs between runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SimulatedClock;
+pub(crate) struct SimulatedClock;
 
 impl Clock for SimulatedClock {
     fn now(&self) -> SystemTime {
@@ -19,7 +19,8 @@ impl Clock for SimulatedClock {
     }
 
     fn boot(&self) -> Duration {
-        SystemClock.boot()
+        // mad-turmoil does not answer for this clock.
+        turmoil::sim_elapsed().unwrap_or_default()
     }
 
     fn processor(&self) -> Duration {

@@ -4,12 +4,13 @@
 //! `clock_gettime` and `getrandom` in this program, so that the clocks, the hash seeds and the ids of the server and of
 //! all its libraries follow the virtual time and the seed. `docs/design/0003-simulation.md` has the reasons and limits.
 
-mod clock;
-mod network;
+pub(crate) mod clock;
+pub(crate) mod network;
 mod settings;
-mod store;
+pub(crate) mod store;
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -34,21 +35,33 @@ use crate::watchers;
 use crate::workload::{self, Plant, Progress, Work};
 
 /// The virtual time of one step, which is the precision of messages and timers.
-const TICK: Duration = Duration::from_millis(5);
+pub(crate) const TICK: Duration = Duration::from_millis(5);
 
 /// The virtual time after which a simulation fails, because it seems to hang.
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// The stack size of the world's thread in bytes: large, because the futures of a debug build are large.
-const STACK_BYTES: usize = 32 << 20;
+pub(crate) const STACK_BYTES: usize = 32 << 20;
 
 /// The outcome of a simulation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
-    pub(crate) work: Work,
-    pub(crate) changes: Changes,
+    work: Work,
+    changes: Changes,
     /// The virtual time that has passed.
-    pub(crate) elapsed: Duration,
+    elapsed: Duration,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; {}; {:.1} s of virtual time",
+            self.work,
+            self.changes,
+            self.elapsed.as_secs_f64()
+        )
+    }
 }
 
 /// Runs the world of a scenario until its clients have finished, the server has stopped, and all checks are done.
@@ -79,7 +92,7 @@ pub(crate) fn run(
 fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Result<Outcome> {
     let _simulated = partita_rt::world::simulate();
     let _clocks = mad_turmoil::time::SimClocksGuard::init();
-    watchers::watch(&trace);
+    watchers::watch(&trace, true);
     let directory = scratch()?;
     let mut sim = turmoil::Builder::new()
         .rng_seed(scenario.seed.number("network"))
@@ -90,6 +103,8 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
         .max_message_latency(scenario.message_latency_max)
         .build();
     let store: Arc<dyn ObjectStore> = Arc::new(Layered(SimulatedStore::new(
+        "store".to_owned(),
+        Arc::default(),
         trace.clone(),
         scenario.seed.stream("store"),
         scenario.store_latency_max,
@@ -106,6 +121,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
             clock: Arc::new(SimulatedClock),
             network: Arc::new(SimulatedNetwork),
             objects: Some(store),
+            registry: None,
         },
         settings: settings::of(&scenario, directory.path())?,
     };
@@ -174,7 +190,7 @@ impl Killer {
 }
 
 /// The text of an error with its causes, because turmoil keeps only a text.
-fn in_full(error: anyhow::Error) -> String {
+pub(crate) fn in_full(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
 
@@ -206,7 +222,7 @@ impl Host {
 
 /// A folder for the WAL: in memory if the system has such a folder, because syncs to a disk take real time without
 /// virtual time.
-fn scratch() -> anyhow::Result<TempDir> {
+pub(crate) fn scratch() -> anyhow::Result<TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let parent = if memory.is_dir() {
         memory.to_owned()

@@ -8,7 +8,7 @@ use turmoil::net::{TcpListener, TcpStream};
 
 /// The network of the host that is running.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SimulatedNetwork;
+pub(crate) struct SimulatedNetwork;
 
 struct SimulatedListener(TcpListener);
 

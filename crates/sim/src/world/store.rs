@@ -17,31 +17,40 @@ use partita_rt::store_layer::{Layer, Listing, Paths, Put};
 
 use crate::trace::Trace;
 
-/// The store.
+/// The store, as one server reaches it.
 #[derive(Debug)]
-pub(super) struct SimulatedStore {
-    objects: InMemory,
+pub(crate) struct SimulatedStore {
+    objects: Arc<InMemory>,
     calls: Arc<Calls>,
 }
 
 /// The trace and the latency of all calls.
 #[derive(Debug)]
 struct Calls {
+    /// The store in the trace.
+    name: String,
     trace: Trace,
     random: Mutex<fastrand::Rng>,
     latency_max: Duration,
 }
 
 impl SimulatedStore {
-    /// An empty store; each call takes up to `latency_max` of virtual time.
-    pub(super) fn new(trace: Trace, random: fastrand::Rng, latency_max: Duration) -> Self {
+    /// A store with these objects; each call takes up to `latency_max` of virtual time.
+    pub(crate) fn new(
+        name: String,
+        objects: Arc<InMemory>,
+        trace: Trace,
+        random: fastrand::Rng,
+        latency_max: Duration,
+    ) -> Self {
         let calls = Calls {
+            name,
             trace,
             random: Mutex::new(random),
             latency_max,
         };
         Self {
-            objects: InMemory::new(),
+            objects,
             calls: Arc::new(calls),
         }
     }
@@ -49,7 +58,7 @@ impl SimulatedStore {
 
 impl Calls {
     async fn begin(&self, call: &str) {
-        self.trace.note("store", call);
+        self.trace.note(&self.name, call);
         let micros = u64::try_from(self.latency_max.as_micros()).unwrap_or(u64::MAX);
         let micros = {
             let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +71,7 @@ impl Calls {
 #[async_trait]
 impl Layer for SimulatedStore {
     fn below(&self) -> &dyn ObjectStore {
-        &self.objects
+        &*self.objects
     }
 
     async fn get(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
@@ -112,7 +121,7 @@ impl Layer for SimulatedStore {
 
     fn list(&self, prefix: Option<&Path>, after: Option<&Path>) -> Listing {
         let call = format!("list {prefix:?} after {after:?}");
-        self.calls.trace.note("store", &call);
+        self.calls.trace.note(&self.calls.name, &call);
         match after {
             None => self.objects.list(prefix),
             Some(after) => self.objects.list_with_offset(prefix, after),

@@ -4,8 +4,8 @@ use anyhow::{Context, bail};
 use partita_bench::client::{Request, Response};
 use serde_json::Value as Json;
 
-use super::super::history::{Action, Outcome, Register, Value};
 use super::{Answer, Connection, Load, TABLE, json};
+use partita_load::history::{Action, Outcome, Register, Value};
 
 /// One request for a random entity.
 pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<()> {

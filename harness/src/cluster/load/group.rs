@@ -6,9 +6,9 @@ use anyhow::{Context, bail, ensure};
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Request, percent_encode};
 
-use super::super::history::{Action, Outcome, Register};
 use super::entity::value;
 use super::{Answer, Connection, Load, QUERY, TABLE, json};
+use partita_load::history::{Action, Outcome, Register};
 
 const ROWS: [&str; 4] = ["a", "b", "c", "d"];
 

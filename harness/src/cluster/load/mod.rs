@@ -17,7 +17,7 @@ use partita_bench::client::Request;
 use partita_bench::{Account, park_for};
 use partita_load::{Random, mix};
 
-use super::history::{Outcome, Register, Value, check};
+use partita_load::history::{Outcome, Register, Value, check};
 
 use connection::Answer;
 

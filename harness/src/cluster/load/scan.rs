@@ -8,9 +8,9 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use partita_bench::client::{Request, Response};
 
-use super::super::history::{Outcome, Register, Value};
 use super::entity::value;
 use super::{Connection, Load, QUERY, STABLE_ROWS, lock, stable_partition};
+use partita_load::history::{Outcome, Register, Value};
 
 /// PartitionKey and RowKey.
 type Key = (String, String);

@@ -16,7 +16,7 @@ const TRIES_MAX: usize = 1_000_000;
 ///
 /// # Errors
 /// The history, and the operations for which no moment was found in the longest part that is right.
-pub(in super::super) fn check(operations: &[Operation]) -> Result<(), String> {
+pub fn check(operations: &[Operation]) -> Result<(), String> {
     let required = required(operations);
     let classes = classes(operations);
     let mut tried: HashSet<(u128, State)> = HashSet::new();
@@ -166,7 +166,7 @@ fn explain(operations: &[Operation], left: u128, state: State) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_load::Random;
+    use crate::Random;
 
     fn operation(action: Action, outcome: Outcome, start: u64, end: u64) -> Operation {
         Operation {

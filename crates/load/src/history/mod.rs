@@ -5,20 +5,25 @@ mod checker;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(super) use checker::check;
+pub use checker::check;
 
 /// What an entity contains. Each write of a test has another.
-pub(super) type Value = u64;
+pub type Value = u64;
 
 /// What a client asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub enum Action {
     /// Create the entity, unless it exists.
     Insert(Value),
     /// Create or replace it.
     Upsert(Value),
     /// Replace it if it contains `expected`, as an ETag says.
-    Swap { expected: Value, to: Value },
+    Swap {
+        /// What the ETag stands for.
+        expected: Value,
+        /// The new content.
+        to: Value,
+    },
     /// Delete it.
     Delete,
     /// Read it by its key.
@@ -35,7 +40,7 @@ impl Action {
 
 /// What a client was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub enum Outcome {
     /// Done as asked.
     Done,
     /// 409: it exists.
@@ -54,12 +59,15 @@ pub(super) enum Outcome {
 
 /// A request of a client.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
-    pub(super) action: Action,
-    pub(super) outcome: Outcome,
-    /// When it was sent, and when the answer came.
-    pub(super) start: Duration,
-    pub(super) end: Duration,
+pub struct Operation {
+    /// What was asked.
+    pub action: Action,
+    /// What was answered.
+    pub outcome: Outcome,
+    /// When it was sent, since the begin of the history.
+    pub start: Duration,
+    /// When the answer came.
+    pub end: Duration,
 }
 
 /// A history with so many operations takes no more writes, so that reads have room.
@@ -69,9 +77,9 @@ const READS_MAX: usize = 112;
 
 /// An entity, or several that batches change together, with its history.
 #[derive(Debug)]
-pub(super) struct Register {
+pub struct Register {
     /// Its PartitionKey, which no other register has.
-    pub(super) name: String,
+    pub name: String,
     began: Instant,
     operations: Mutex<Vec<Operation>>,
     /// A value that a client saw last, with its ETag.
@@ -80,10 +88,12 @@ pub(super) struct Register {
 
 /// An operation under way.
 #[derive(Debug)]
-pub(super) struct Ticket(usize);
+pub struct Ticket(usize);
 
 impl Register {
-    pub(super) fn new(name: String, began: Instant) -> Self {
+    /// An entity that is missing at `began`.
+    #[must_use]
+    pub fn new(name: String, began: Instant) -> Self {
         Self {
             name,
             began,
@@ -93,7 +103,7 @@ impl Register {
     }
 
     /// Records that an operation is about to be sent. `None`: the history is full.
-    pub(super) fn begin(&self, action: Action) -> Option<Ticket> {
+    pub fn begin(&self, action: Action) -> Option<Ticket> {
         let mut operations = lock(&self.operations);
         let most = match action {
             Action::Read => READS_MAX,
@@ -112,12 +122,12 @@ impl Register {
     }
 
     /// Records what a scan that was sent at `start` says of it. A full history leaves it out.
-    pub(super) fn add_scan(&self, start: Instant, outcome: Outcome) {
+    pub fn add_scan(&self, start: Instant, outcome: Outcome) {
         self.push_read(Action::Scan, start, outcome, READS_MAX);
     }
 
     /// Records the last read of a test, for which a full history has room.
-    pub(super) fn add_last_read(&self, start: Instant, outcome: Outcome) {
+    pub fn add_last_read(&self, start: Instant, outcome: Outcome) {
         self.push_read(Action::Read, start, outcome, u128::BITS as usize);
     }
 
@@ -134,7 +144,7 @@ impl Register {
     }
 
     /// Records the answer.
-    pub(super) fn end(&self, ticket: &Ticket, outcome: Outcome) {
+    pub fn end(&self, ticket: &Ticket, outcome: Outcome) {
         if outcome == Outcome::Unknown {
             return;
         }
@@ -145,21 +155,25 @@ impl Register {
     }
 
     /// Whether it takes no more writes.
-    pub(super) fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         lock(&self.operations).len() >= WRITES_MAX
     }
 
     /// Remembers the ETag of a value.
-    pub(super) fn saw(&self, value: Value, etag: &str) {
+    pub fn saw(&self, value: Value, etag: &str) {
         *lock(&self.seen) = Some((value, etag.to_owned()));
     }
 
-    pub(super) fn seen(&self) -> Option<(Value, String)> {
+    /// The value that a client saw last, with its ETag.
+    #[must_use]
+    pub fn seen(&self) -> Option<(Value, String)> {
         lock(&self.seen).clone()
     }
 
     /// The operations that may have happened. Reads without an answer say nothing.
-    pub(super) fn history(&self) -> Vec<Operation> {
+    #[must_use]
+    pub fn history(&self) -> Vec<Operation> {
         let says_nothing = |operation: &Operation| match operation.outcome {
             Outcome::Refused => true,
             Outcome::Unknown => operation.action.is_read(),
