@@ -25,6 +25,8 @@ pub struct Range {
     pub id: u64,
     /// Number of older databases that the range still shares files with.
     pub sources: u64,
+    /// The server of the cluster that serves it.
+    pub server: Option<String>,
     /// Size of the files with the rows of the range, compressed, in bytes.
     pub bytes: u64,
 }

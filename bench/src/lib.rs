@@ -17,6 +17,7 @@ pub mod canned;
 pub mod ceiling;
 pub mod client;
 mod clock;
+pub mod cluster;
 pub mod compare;
 mod data_set;
 pub mod entity;

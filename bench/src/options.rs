@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 
+use crate::cluster::ClusterOptions;
 use crate::fleet::FleetOptions;
 use crate::{WorkloadKind, entity, project};
 
@@ -101,6 +102,9 @@ pub struct Options {
     /// The measurement of fleets
     #[command(flatten)]
     pub fleet: FleetOptions,
+    /// The measurement of a cluster
+    #[command(flatten)]
+    pub cluster: ClusterOptions,
     /// Threads of the load driver
     #[arg(long, default_value_t = 1)]
     pub(crate) threads: usize,

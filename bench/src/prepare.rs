@@ -69,7 +69,10 @@ pub(crate) fn split(admin: SocketAddr, account: &Account) -> anyhow::Result<()> 
 }
 
 /// Splits the range that contains a key. Tries all ranges, as the others refuse the split.
-fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
+///
+/// # Errors
+/// When no range is split.
+pub(crate) fn cut_at(admin: SocketAddr, body: &serde_json::Value) -> anyhow::Result<()> {
     let mut refused = serde_json::Value::Null;
     for range in admin::ranges(admin)?.ranges {
         let (status, answer) = admin::act(admin, range.id, "split", &body.to_string())?;

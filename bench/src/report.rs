@@ -241,7 +241,7 @@ impl Report {
 }
 
 /// The machine in a few words.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let field = |path: &str, name: &str| {
         std::fs::read_to_string(path).ok().and_then(|text| {
             let line = text.lines().find(|line| line.starts_with(name))?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use partita_bench::{Options, compare, fleet, json, queues};
+use partita_bench::{Options, cluster, compare, fleet, json, queues};
 
 /// Compare this server with a bare hyper server and Azurite under the same load
 #[derive(Debug, clap::Args)]
@@ -26,6 +26,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.options.fleet.fleet {
         let figures = fleet::run(&arguments.options, |line| println!("{line}"))?;
         return write_json(arguments, &json(&figures)?);
+    }
+    if arguments.options.cluster.cluster {
+        let figures = cluster::run(&arguments.options, |line| eprintln!("{line}"))?;
+        write_json(arguments, &figures.json()?)?;
+        let text = match arguments.markdown {
+            true => figures.markdown(),
+            false => figures.text(),
+        };
+        println!("{text}");
+        return Ok(());
     }
     let report = compare::run(&arguments.options, |line| eprintln!("{line}"))?;
     write_json(arguments, &report.json()?)?;

@@ -106,7 +106,7 @@ impl Fault {
         let victim = &cluster.servers[self.victim];
         let program = match self.kind {
             Kind::KillEtcd | Kind::StopEtcd => &cluster.etcd,
-            _ => &victim.program,
+            _ => &victim.own.program,
         };
         match self.kind {
             Kind::Restart | Kind::Kill | Kind::KillEtcd => {

@@ -13,7 +13,6 @@
 mod changes;
 mod faults;
 mod load;
-mod programs;
 mod proxy;
 mod report;
 mod servers;
@@ -25,11 +24,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use partita_bench::client::Request;
+use partita_bench::cluster::{self, Connection, Probe};
 use partita_bench::{Account, park_for};
 use partita_load::Random;
 
 use self::faults::Fault;
-use self::load::{Connection, Load, Probe, STABLE_ROWS, TABLE, json, stable_partition};
+use self::load::{Load, STABLE_ROWS, TABLE, json, stable_partition};
 use self::report::{Report, Tried};
 use self::servers::Cluster;
 use crate::checkers::fail_on;
@@ -38,6 +38,9 @@ use crate::setup::SeededTest;
 
 /// The load before a fault and after it.
 const CALM: Duration = Duration::from_secs(1);
+
+/// The pause of a probe between two writes, and so the resolution of what it measures.
+const PROBE_PAUSE: Duration = Duration::from_millis(10);
 
 /// The percentage of rounds with two faults.
 const SECOND_FAULT: u64 = 25;
@@ -64,13 +67,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let deadline = Duration::from_secs(minutes.saturating_mul(60));
     eprintln!("cluster: --seed {}", arguments.test.seed());
     arguments.test.in_scratch("cluster", |folder, random| {
-        let cluster = Cluster::start(&program, folder)?;
+        let servers = Cluster::start(&program, folder)?;
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let programs = cluster.programs();
+            let programs = servers.programs();
             let stop = &stop;
-            let supervisor = scope.spawn(move || programs::supervise(&programs, stop));
-            let mut test = Test::new(&cluster, folder, random);
+            let supervisor = scope.spawn(move || cluster::supervise(&programs, stop));
+            let mut test = Test::new(&servers, folder, random);
             let outcome = test.rounds(arguments.rounds, deadline);
             stop.store(true, Ordering::Relaxed);
             let supervised = supervisor.join();
@@ -101,8 +104,8 @@ impl<'a> Test<'a> {
             folder,
             messages: QueueCheckers::new(&account, &mut random),
             account,
-            tables: servers.clone().map(|server| server.table).collect(),
-            queues: servers.map(|server| server.queue).collect(),
+            tables: servers.clone().map(|server| server.own.table).collect(),
+            queues: servers.map(|server| server.own.queue).collect(),
             random,
             report: Report::default(),
         }
@@ -125,7 +128,7 @@ impl<'a> Test<'a> {
             .cluster
             .servers
             .iter()
-            .map(|server| server.program.ended())
+            .map(|server| server.own.program.ended())
             .sum();
         self.report.print();
         Ok(())
@@ -168,12 +171,12 @@ impl<'a> Test<'a> {
         let cluster = self.cluster;
         let fronts = self.tables.iter().enumerate();
         let probes: Vec<Probe> = fronts
-            .map(|(number, front)| Probe::new(*front, number))
+            .map(|(number, front)| probe(*front, number))
             .collect();
         let fault = Fault::random(&mut self.random, cluster.serving());
         let adds = self.random.chance(SECOND_FAULT);
         let second = adds.then(|| fault.second(&mut self.random));
-        let serves = cluster.servers[fault.victim].serves();
+        let serves = cluster.servers[fault.victim].own.serves();
         let mut of_changes = Random::new(self.random.next_u64());
         let changes = std::thread::scope(|scope| {
             load.start(scope, &mut self.random);
@@ -182,8 +185,11 @@ impl<'a> Test<'a> {
             for probe in &probes {
                 scope.spawn(|| probe.run(&self.account, &load.stop));
             }
-            let admins: Vec<SocketAddr> =
-                cluster.servers.iter().map(|server| server.admin).collect();
+            let admins: Vec<SocketAddr> = cluster
+                .servers
+                .iter()
+                .map(|server| server.own.admin)
+                .collect();
             let changing = scope.spawn(move || changes::run(&admins, &mut of_changes, &load.stop));
             let disturbed = disturb(cluster, &fault, second.as_ref(), &probes);
             load.stop.store(true, Ordering::Relaxed);
@@ -209,6 +215,13 @@ impl<'a> Test<'a> {
             changes,
         })
     }
+}
+
+/// A client of a server, which writes its own row.
+fn probe(front: SocketAddr, number: usize) -> Probe {
+    let row = format!("probe{number}");
+    let path = format!("{TABLE}(PartitionKey='{row}',RowKey='r')");
+    Probe::new(front, path, json(&row, "r", 0), PROBE_PAUSE)
 }
 
 /// Inserts a table or an entity. After an unknown outcome, it may exist.

@@ -2,10 +2,11 @@
 
 use anyhow::{Context, bail};
 use partita_bench::client::{Request, Response};
+use partita_bench::cluster::{Answer, Connection};
+use partita_load::history::{Action, Outcome, Register, Value};
 use serde_json::Value as Json;
 
-use super::{Answer, Connection, Load, TABLE, json};
-use partita_load::history::{Action, Outcome, Register, Value};
+use super::{Load, TABLE, json};
 
 /// One request for a random entity.
 pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<()> {

@@ -5,10 +5,11 @@ use std::time::Instant;
 use anyhow::{Context, bail, ensure};
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Request, percent_encode};
+use partita_bench::cluster::{Answer, Connection};
+use partita_load::history::{Action, Outcome, Register};
 
 use super::entity::value;
-use super::{Answer, Connection, Load, QUERY, TABLE, json};
-use partita_load::history::{Action, Outcome, Register};
+use super::{Load, QUERY, TABLE, json};
 
 const ROWS: [&str; 4] = ["a", "b", "c", "d"];
 

@@ -1,9 +1,7 @@
 //! The clients of a round, which write their histories.
 
-mod connection;
 mod entity;
 mod group;
-mod probe;
 mod scan;
 
 use std::net::SocketAddr;
@@ -14,15 +12,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use partita_bench::client::Request;
+use partita_bench::cluster::Connection;
 use partita_bench::{Account, park_for};
 use partita_load::{Random, mix};
 
 use partita_load::history::{Outcome, Register, Value, check};
-
-use connection::Answer;
-
-pub(super) use connection::Connection;
-pub(super) use probe::Probe;
 
 /// The table of the test.
 pub(super) const TABLE: &str = "/chaos";

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use partita_bench::client::{Request, Response};
+use partita_bench::cluster::Connection;
+use partita_load::history::{Outcome, Register, Value};
 
 use super::entity::value;
-use super::{Connection, Load, QUERY, STABLE_ROWS, lock, stable_partition};
-use partita_load::history::{Outcome, Register, Value};
+use super::{Load, QUERY, STABLE_ROWS, lock, stable_partition};
 
 /// PartitionKey and RowKey.
 type Key = (String, String);

@@ -9,11 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::{park_for, project};
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{park_for, process, project};
 
 /// How long etcd may take to listen.
 const ETCD_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a server may take to hand its ranges over and end.
+const END_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The pause between two looks at a process, and the time after which one that ended is started again: as systemd's
 /// `RestartSec=100ms`.
@@ -21,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A process whose lines go to a file. Killed when dropped.
 #[derive(Debug)]
-pub(super) struct Process(Child);
+struct Process(Child);
 
 impl Process {
     fn start(command: &mut Command, log: &Path) -> anyhow::Result<Self> {
@@ -57,8 +61,9 @@ impl Drop for Process {
 
 /// A program that is kept running, unless it is to be down.
 #[derive(Debug)]
-pub(super) struct Program {
-    pub(super) name: String,
+pub struct Program {
+    /// Its name, and that of its log.
+    pub name: String,
     file: PathBuf,
     arguments: Vec<String>,
     log: PathBuf,
@@ -83,7 +88,10 @@ impl Program {
     }
 
     /// Starts it, and keeps it running from now on.
-    pub(super) fn up(&self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn up(&self) -> anyhow::Result<()> {
         let mut process = self.process();
         *process = Some(Process::start(
             Command::new(&self.file).args(&self.arguments),
@@ -94,24 +102,60 @@ impl Program {
     }
 
     /// Kills it as `kill -9` does. It stays down.
-    pub(super) fn kill(&self) {
+    pub fn kill(&self) {
         let mut process = self.process();
         self.is_down.store(true, Ordering::Relaxed);
         *process = None;
     }
 
     /// Stops it, so that it stands still.
-    pub(super) fn stop(&self) {
+    pub fn stop(&self) {
         if let Some(process) = &*self.process() {
             process.signal(Signal::STOP);
         }
     }
 
     /// Continues it after [`Self::stop`].
-    pub(super) fn go_on(&self) {
+    pub fn go_on(&self) {
         if let Some(process) = &*self.process() {
             process.signal(Signal::CONT);
         }
+    }
+
+    /// Ends it as a supervisor does, by SIGTERM, and waits until it has ended. It stays down.
+    ///
+    /// # Errors
+    /// When it still runs after a minute.
+    pub fn terminate(&self) -> anyhow::Result<()> {
+        let mut process = self.process();
+        self.is_down.store(true, Ordering::Relaxed);
+        if let Some(process) = &mut *process {
+            process.signal(Signal::TERM);
+            let began = Instant::now();
+            while !process.has_ended() {
+                let waited = began.elapsed();
+                ensure!(waited < END_PATIENCE, "{} still runs", self.name);
+                park_for(Duration::from_millis(1));
+            }
+        }
+        *process = None;
+        Ok(())
+    }
+
+    /// The processor time of its present process, in seconds; 0 while it is down.
+    ///
+    /// # Errors
+    /// When the process has ended by itself.
+    pub fn cpu_s(&self) -> anyhow::Result<f64> {
+        match &*self.process() {
+            Some(process) => process::cpu_s(&process.0.id().to_string()),
+            None => Ok(0.0),
+        }
+    }
+
+    /// Whether it is to run.
+    pub fn is_up(&self) -> bool {
+        !self.is_down.load(Ordering::Relaxed)
     }
 
     /// Starts it again if it ended by itself, as a supervisor does.
@@ -125,12 +169,15 @@ impl Program {
     }
 
     /// How often it ended by itself.
-    pub(super) fn ended(&self) -> u64 {
+    pub fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
 
     /// Lines of its log that report a panic.
-    pub(super) fn panics(&self) -> anyhow::Result<Vec<String>> {
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn panics(&self) -> anyhow::Result<Vec<String>> {
         let log = std::fs::read_to_string(&self.log)?;
         let panics = log.lines().filter(|line| line.contains("panicked"));
         Ok(panics
@@ -147,7 +194,7 @@ impl Program {
 ///
 /// # Errors
 /// When one cannot be started.
-pub(super) fn supervise(programs: &[Arc<Program>], stop: &AtomicBool) -> anyhow::Result<()> {
+pub fn supervise(programs: &[Arc<Program>], stop: &AtomicBool) -> anyhow::Result<()> {
     while !stop.load(Ordering::Relaxed) {
         for program in programs {
             program.keep()?;
@@ -161,7 +208,7 @@ pub(super) fn supervise(programs: &[Arc<Program>], stop: &AtomicBool) -> anyhow:
 ///
 /// # Errors
 /// When it is missing.
-pub(super) fn etcd_file(name: &str) -> anyhow::Result<PathBuf> {
+pub fn etcd_file(name: &str) -> anyhow::Result<PathBuf> {
     let file = project::root().join(".deps/etcd").join(name);
     ensure!(
         file.exists(),
@@ -174,11 +221,7 @@ pub(super) fn etcd_file(name: &str) -> anyhow::Result<PathBuf> {
 ///
 /// # Errors
 /// When it does not listen.
-pub(super) fn etcd(
-    folder: &Path,
-    client: SocketAddr,
-    peer: SocketAddr,
-) -> anyhow::Result<Arc<Program>> {
+pub fn etcd(folder: &Path, client: SocketAddr, peer: SocketAddr) -> anyhow::Result<Arc<Program>> {
     let file = etcd_file("etcd")?;
     let (client_url, peer_url) = (format!("http://{client}"), format!("http://{peer}"));
     let data = folder.join("etcd").display().to_string();

@@ -3,16 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use partita_bench::client::{Client, Request, Response};
-use partita_bench::{Account, park_for};
 use partita_load::Random;
+
+use crate::client::{Client, Request, Response};
+use crate::{Account, park_for};
 
 /// How long a client waits for an answer. A server holds a request at most 2.5 s.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// What became of a request.
 #[derive(Debug)]
-pub(in super::super) enum Answer {
+pub enum Answer {
     /// It was answered.
     Got(Response),
     /// It was not executed.
@@ -23,15 +24,17 @@ pub(in super::super) enum Answer {
 
 /// A connection to one of the servers at a time.
 #[derive(Debug)]
-pub(in super::super) struct Connection {
+pub struct Connection {
     fronts: Vec<SocketAddr>,
     account: Account,
-    pub(in super::super) random: Random,
+    /// The random numbers of the client.
+    pub random: Random,
     client: Option<Client>,
 }
 
 impl Connection {
-    pub(in super::super) fn new(fronts: &[SocketAddr], account: &Account, random: Random) -> Self {
+    /// A client of these servers, which connects with its first request.
+    pub fn new(fronts: &[SocketAddr], account: &Account, random: Random) -> Self {
         Self {
             fronts: fronts.to_vec(),
             account: account.clone(),
@@ -41,7 +44,7 @@ impl Connection {
     }
 
     /// Sends a request to the server of the last one, or to another.
-    pub(in super::super) fn send(&mut self, request: &Request<'_>) -> Answer {
+    pub fn send(&mut self, request: &Request<'_>) -> Answer {
         if self.random.chance(5) {
             self.client = None;
         }
@@ -72,7 +75,7 @@ impl Connection {
     }
 
     /// Repeats a request until it is answered, or `gives_up`: one that changes nothing, or may be executed twice.
-    pub(in super::super) fn send_until_answered(
+    pub fn send_until_answered(
         &mut self,
         request: &Request<'_>,
         gives_up: impl Fn() -> bool,
@@ -87,11 +90,12 @@ impl Connection {
     }
 
     /// The address of the server that the next request probably uses, for the URLs in batches.
-    pub(in super::super) fn front(&self) -> SocketAddr {
+    pub fn front(&self) -> SocketAddr {
         self.fronts[0]
     }
 
-    pub(in super::super) fn account(&self) -> &Account {
+    /// The account whose key signs the requests.
+    pub fn account(&self) -> &Account {
         &self.account
     }
 }

@@ -1,24 +1,24 @@
 //! A client of one server that writes a row again and again, and measures the longest time without an answer.
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use partita_bench::client::Request;
-use partita_bench::{Account, park_for};
 use partita_load::Random;
 
-use super::{Answer, Connection, TABLE, json, lock};
-
-/// The pause between two writes, and so the resolution.
-const PAUSE: Duration = Duration::from_millis(10);
+use super::connection::{Answer, Connection};
+use crate::client::Request;
+use crate::{Account, park_for};
 
 /// The writes of one server.
 #[derive(Debug)]
-pub(in super::super) struct Probe {
+pub struct Probe {
     front: SocketAddr,
-    row: String,
+    path: String,
+    body: String,
+    /// The pause between two writes, and so the resolution.
+    pause: Duration,
     seen: Mutex<Seen>,
 }
 
@@ -29,10 +29,13 @@ struct Seen {
 }
 
 impl Probe {
-    pub(in super::super) fn new(front: SocketAddr, number: usize) -> Self {
+    /// A client of `front` that puts `body` at `path` and pauses after each answer.
+    pub fn new(front: SocketAddr, path: String, body: String, pause: Duration) -> Self {
         Self {
             front,
-            row: format!("probe{number}"),
+            path,
+            body,
+            pause,
             seen: Mutex::new(Seen {
                 last: Instant::now(),
                 longest: Duration::ZERO,
@@ -41,38 +44,40 @@ impl Probe {
     }
 
     /// Writes until `stop` is set.
-    pub(in super::super) fn run(&self, account: &Account, stop: &AtomicBool) {
+    pub fn run(&self, account: &Account, stop: &AtomicBool) {
         let mut connection = Connection::new(&[self.front], account, Random::new(0));
-        let path = format!("{TABLE}(PartitionKey='{}',RowKey='r')", self.row);
-        let body = json(&self.row, "r", 0);
         while !stop.load(Ordering::Relaxed) {
             let answer = connection.send(&Request {
                 content_type: "application/json",
-                body: body.as_bytes(),
-                ..Request::new("PUT", &path)
+                body: self.body.as_bytes(),
+                ..Request::new("PUT", &self.path)
             });
             if matches!(answer, Answer::Got(answer) if answer.status == 204) {
-                let mut seen = lock(&self.seen);
+                let mut seen = self.seen();
                 seen.longest = seen.longest.max(seen.last.elapsed());
                 seen.last = Instant::now();
             }
-            park_for(PAUSE);
+            park_for(self.pause);
         }
     }
 
     /// Forgets the longest time.
-    pub(in super::super) fn reset(&self) {
-        let mut seen = lock(&self.seen);
+    pub fn reset(&self) {
+        let mut seen = self.seen();
         seen.longest = Duration::ZERO;
     }
 
     /// The longest time between two answers.
-    pub(in super::super) fn longest(&self) -> Duration {
-        lock(&self.seen).longest
+    pub fn longest(&self) -> Duration {
+        self.seen().longest
     }
 
     /// Whether a write was answered since a moment.
-    pub(in super::super) fn has_answered_since(&self, moment: Instant) -> bool {
-        lock(&self.seen).last > moment
+    pub fn has_answered_since(&self, moment: Instant) -> bool {
+        self.seen().last > moment
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
