@@ -156,7 +156,8 @@ impl Servers {
             let servers = status["servers"].as_array().map_or(0, Vec::len);
             servers == SERVERS && status["unserved"] == 0 && status["manager"].is_string()
         };
-        while !self.all.iter().all(have_all) {
+        // Before the first range exists, none is unserved.
+        while !self.all.iter().all(have_all) || !self.all.iter().any(Server::serves) {
             ensure!(began.elapsed() < PATIENCE, "not all servers are back");
             park_for(LOOK);
         }
