@@ -13,13 +13,19 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::connect_error::{ConnectError, Target};
+use super::gather::{Gathered, Outlet, gather};
 use super::greeting::{Greeting, read_greeting};
 use super::settings::{
     ANSWER_WINDOW_BYTES, CONNECTION_WINDOW_BYTES, FRAME_BYTES_MAX, READ_BUFFER_BYTES, Settings,
 };
 
-/// A connection, which must be polled for its requests to progress.
-pub(super) type Driver = Connection<TlsStream<BufReader<Stream>>, Bytes>;
+type Verified = TlsStream<BufReader<Stream>>;
+
+/// A connection, which must be polled for its requests to progress. After each poll, the outlet passes on what it wrote.
+pub(super) struct Driver {
+    pub(super) connection: Connection<Gathered<Verified>, Bytes>,
+    pub(super) outlet: Outlet<Verified>,
+}
 
 /// Connects to the peer.
 pub(super) async fn connect(
@@ -57,6 +63,7 @@ async fn open(
             return Err(target.not_a_peer(other));
         }
     }
+    let (gathered, outlet) = gather(stream);
     let opened = Builder::new()
         .initial_window_size(ANSWER_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -64,7 +71,8 @@ async fn open(
         // Before the server has said so itself: all servers have the same limit.
         .initial_max_send_streams(settings.streams_max as usize)
         .enable_push(false)
-        .handshake(stream)
+        .handshake(gathered)
         .await;
-    opened.map_err(|error| target.not_a_peer(std::io::Error::other(error)))
+    let opened = opened.map_err(|error| target.not_a_peer(std::io::Error::other(error)));
+    opened.map(|(sender, connection)| (sender, Driver { connection, outlet }))
 }

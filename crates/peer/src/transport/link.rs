@@ -1,6 +1,9 @@
 //! An open connection to a peer: its driver, and the places of its requests.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
@@ -12,6 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::connect::Driver;
+use super::gather::Turn;
 use super::heartbeat::heartbeat;
 use super::{NotProcessed, Settings};
 
@@ -70,8 +74,8 @@ impl Usage {
         Ok(InFlight(Arc::clone(self)))
     }
 
-    fn is_used(&self) -> bool {
-        self.state.lock().in_flight > 0
+    fn in_flight(&self) -> u32 {
+        self.state.lock().in_flight
     }
 
     fn close(&self) {
@@ -130,7 +134,7 @@ impl Link {
             }),
             is_unused: Notify::new(),
         });
-        let pings = driver.ping_pong();
+        let pings = driver.connection.ping_pong();
         let driving = Driving {
             usage: Arc::clone(&usage),
             settings: settings.clone(),
@@ -183,12 +187,13 @@ struct Driving {
 
 impl Driving {
     /// Drives a connection until it ends, is idle, or the peer is dead. Requests without an answer then fail.
-    async fn drive(self, driver: Driver, pings: Option<PingPong>) {
+    async fn drive(self, mut driver: Driver, pings: Option<PingPong>) {
         let (usage, settings) = (&self.usage, &self.settings);
         let (interval, patience) = (settings.ping_interval, settings.ping_timeout);
-        let dead = heartbeat(pings, interval, patience, || usage.is_used());
+        let dead = heartbeat(pings, interval, patience, || usage.in_flight() > 0);
+        let mut turn = Turn::default();
         tokio::select! {
-            ended = driver => {
+            ended = poll_fn(|context| poll(&mut driver, &mut turn, usage, context)) => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection to a peer broke");
                 }
@@ -199,4 +204,20 @@ impl Driving {
         }
         usage.close();
     }
+}
+
+/// Runs a connection once the other ready tasks have run, and passes on what it wrote.
+fn poll(
+    driver: &mut Driver,
+    turn: &mut Turn,
+    usage: &Usage,
+    context: &mut Context<'_>,
+) -> Poll<Result<(), h2::Error>> {
+    if turn.waits(usage.in_flight() as usize, context) {
+        return Poll::Pending;
+    }
+    turn.end();
+    let ended = Pin::new(&mut driver.connection).poll(context);
+    driver.outlet.pass_on(context);
+    ended
 }

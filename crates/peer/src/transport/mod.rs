@@ -20,6 +20,7 @@ mod body;
 mod connect;
 mod connect_error;
 mod framing;
+mod gather;
 mod greeting;
 mod heartbeat;
 mod link;

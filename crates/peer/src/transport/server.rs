@@ -1,13 +1,17 @@
 //! Accepts the connections of peers.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use h2::server::{Builder, Connection};
+use h2::RecvStream;
+use h2::server::{Builder, Connection, SendResponse};
+use http::Request;
 use partita_rt::Tasks;
 use partita_rt::net::{Listener, Stream};
 use tokio::io::BufReader;
@@ -15,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::gather::{Gathered, Outlet, Turn, gather};
 use super::greeting::greet;
 use super::heartbeat::heartbeat;
 use super::serve::{Handler, serve};
@@ -40,8 +45,42 @@ impl fmt::Debug for Server {
     }
 }
 
-/// A verified connection.
-type PeerConnection = Connection<TlsStream<BufReader<Stream>>, Bytes>;
+type Verified = TlsStream<BufReader<Stream>>;
+
+/// A verified connection. When it has nothing more to do, the outlet passes on what it wrote.
+struct PeerConnection {
+    connection: Connection<Gathered<Verified>, Bytes>,
+    outlet: Outlet<Verified>,
+    turn: Turn,
+    /// One clone for each request under way.
+    under_way: Arc<()>,
+}
+
+/// A request, and where its answer goes.
+type Accepted = (Request<RecvStream>, SendResponse<Bytes>);
+
+impl PeerConnection {
+    /// The next request; `None` at the end of the connection. Cancel safe.
+    async fn accept(&mut self) -> Option<Result<Accepted, h2::Error>> {
+        poll_fn(|context| self.poll_accept(context)).await
+    }
+
+    fn poll_accept(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Accepted, h2::Error>>> {
+        let under_way = Arc::strong_count(&self.under_way) - 1;
+        if self.turn.waits(under_way, context) {
+            return Poll::Pending;
+        }
+        let accepted = self.connection.poll_accept(context);
+        if accepted.is_pending() {
+            self.turn.end();
+            self.outlet.pass_on(context);
+        }
+        accepted
+    }
+}
 
 /// Counts a connection until it ends.
 struct Place(Arc<AtomicUsize>);
@@ -125,6 +164,7 @@ impl Server {
         let name = certificates.and_then(|chain| name_of(chain.first()?));
         let name = name.ok_or_else(|| io::Error::other("the certificate has no server name"))?;
         greet(&mut stream).await?;
+        let (gathered, outlet) = gather(stream);
         let connection = Builder::new()
             .initial_window_size(REQUEST_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
@@ -133,9 +173,15 @@ impl Server {
             // A front that loses many clients gives up many requests at once: no attack.
             .max_pending_accept_reset_streams(self.settings.streams_max as usize)
             .max_concurrent_reset_streams(self.settings.streams_max as usize)
-            .handshake(stream)
+            .handshake(gathered)
             .await
             .map_err(io::Error::other)?;
+        let connection = PeerConnection {
+            connection,
+            outlet,
+            turn: Turn::default(),
+            under_way: Arc::default(),
+        };
         Ok((connection, name))
     }
 
@@ -147,7 +193,8 @@ impl Server {
         tasks: &Tasks,
     ) {
         let every = self.settings.server_ping;
-        let mut dead = std::pin::pin!(heartbeat(connection.ping_pong(), every, every, || true));
+        let pings = connection.connection.ping_pong();
+        let mut dead = std::pin::pin!(heartbeat(pings, every, every, || true));
         let shutdown = tasks.shutdown();
         let mut requested = std::pin::pin!(shutdown.requested());
         let mut is_draining = false;
@@ -160,7 +207,7 @@ impl Server {
                 }
                 () = &mut requested, if !is_draining => {
                     is_draining = true;
-                    connection.graceful_shutdown();
+                    connection.connection.graceful_shutdown();
                     continue;
                 }
             };
@@ -171,7 +218,11 @@ impl Server {
             let head_max = self.settings.head_bytes_max;
             let handler = Arc::clone(handler);
             let serving = serve(handler, peer.clone(), request, respond, head_max);
-            tasks.spawn("request of a peer", serving);
+            let place = Arc::clone(&connection.under_way);
+            tasks.spawn("request of a peer", async move {
+                serving.await;
+                drop(place);
+            });
         }
     }
 }

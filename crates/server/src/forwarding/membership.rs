@@ -185,9 +185,11 @@ impl Membership {
         is_sent: &mut bool,
     ) -> Result<Done, NotForwarded> {
         let mut held = HeldRequest::new(self, outgoing);
+        // Most requests are sent at once. Only one that must wait watches for changes.
+        let mut watches = false;
         loop {
             // Before the look at the map, so that no change is missed.
-            let changed = self.changed();
+            let changed = watches.then(|| self.changed());
             let found = self.find(&outgoing.key);
             if let Found::Here(hosted) = found {
                 held.outcome = Some(ForwardOutcome::Here);
@@ -209,7 +211,10 @@ impl Membership {
                 *is_sent = action == Action::Unknown;
             }
             match action {
-                Action::Wait(until) => held.wait(until, changed).await,
+                Action::Wait(until) => match changed {
+                    Some(changed) => held.wait(until, changed).await,
+                    None => watches = true,
+                },
                 Action::Unknown => {
                     held.outcome = Some(ForwardOutcome::Unknown);
                     return Err(NotForwarded::Unknown);

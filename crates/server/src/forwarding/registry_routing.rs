@@ -1,6 +1,10 @@
 //! Who serves which range, as the coordinator says.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use partita_coordinator::{self as coordinator, RangeRecord, RangeState, Routes, Stored, Table};
 use partita_peer::forward::{RangeId, Tenure};
 use partita_peer::{Peer, Peers, ServerName};
@@ -17,6 +21,8 @@ pub struct RegistryRouting {
     /// The name of this server.
     name: String,
     peers: Peers,
+    /// The peers by name, each with the text of its address: requests find them without reading it again.
+    known: Arc<Mutex<HashMap<String, (String, Peer)>>>,
 }
 
 impl RegistryRouting {
@@ -27,6 +33,7 @@ impl RegistryRouting {
             routes,
             name,
             peers,
+            known: Arc::default(),
         }
     }
 
@@ -52,18 +59,27 @@ impl RegistryRouting {
 
     fn peer_in(&self, table: &Table, name: &str) -> Option<Peer> {
         let server = table.servers().get(name)?;
-        let address = server.record.info.addresses.get(PEER_ADDRESS);
-        let parsed = address.and_then(|address| address.parse().ok());
-        let (Some(address), Ok(name)) = (parsed, ServerName::new(name)) else {
+        let text = server.record.info.addresses.get(PEER_ADDRESS);
+        let text = text.map(String::as_str).unwrap_or_default();
+        if let Some((address, peer)) = self.known.lock().get(name)
+            && address == text
+        {
+            return Some(peer.clone());
+        }
+        let (Ok(address), Ok(server)) = (text.parse(), ServerName::new(name)) else {
             tracing::warn!(
                 server = name,
-                ?address,
+                address = text,
                 "a server has no valid address for its peers"
             );
             return None;
         };
-        match self.peers.peer(&name, &address) {
-            Ok(peer) => Some(peer),
+        match self.peers.peer(&server, &address) {
+            Ok(peer) => {
+                let entry = (text.to_owned(), peer.clone());
+                self.known.lock().insert(name.to_owned(), entry);
+                Some(peer)
+            }
             Err(error) => {
                 tracing::error!(%error, "cannot connect to peers");
                 None
