@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 25] = [
+const BUGS: [&str; 23] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -32,9 +32,7 @@ const BUGS: [&str; 25] = [
     "fleet-late-follow-ups",
     "cluster-gate-open",
     "cluster-repeats-write",
-    "cluster-keeps-cache",
     "cluster-no-replay",
-    "cluster-unsettled",
 ];
 
 /// How the names of the bugs of clusters begin.

@@ -51,11 +51,6 @@ pub(crate) struct CachedRows {
 impl CachedRows {
     /// Begins a tenure, without rows.
     pub(crate) fn begin(memory: Arc<RowMemory>) -> Self {
-        #[cfg(feature = "planted-bugs")]
-        if partita_engine::planted::is_active("cluster-keeps-cache") {
-            let tenure = Tenure(1);
-            return Self { memory, tenure };
-        }
         let tenure = Tenure(memory.last_tenure.fetch_add(1, Ordering::Relaxed) + 1);
         Self { memory, tenure }
     }

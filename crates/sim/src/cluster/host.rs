@@ -125,8 +125,9 @@ impl Machine {
         self.has_ended.set(true);
     }
 
-    /// Starts the server. A process that is killed leaves its state directory unlocked; a host that is stopped may still have
-    /// it locked in memory that nothing frees. So each process has a directory of its own, with the file of the last one.
+    /// Starts the server. A process that is killed leaves its state directory unlocked; a host that is stopped may still
+    /// have it locked, in memory that nothing frees. So each process has a directory of its own, with the file of the last
+    /// one.
     async fn start(&self, start: u64) -> anyhow::Result<Server> {
         let directory = |start: u64| self.directory.join(format!("{}-{start}", self.name()));
         let own = directory(start);

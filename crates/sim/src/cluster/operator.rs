@@ -1,5 +1,5 @@
-//! The operator of a server: splits, merges, moves and drains through its admin port. During a fault they may fail in any
-//! way: only what clients see counts.
+//! The operator of a server: splits, merges, moves and drains through its admin port. During a fault they may fail in
+//! any way: only what clients see counts.
 
 use std::cell::Cell;
 use std::convert::Infallible;

@@ -207,10 +207,7 @@ impl LocalHost {
             ));
         }
         let store = &*self.parts.store;
-        let is_shared = self.parts.permission.is_shared();
-        #[cfg(feature = "planted-bugs")]
-        let is_shared = is_shared && !partita_engine::planted::is_active("cluster-unsettled");
-        let decided = match is_shared {
+        let decided = match self.parts.permission.is_shared() {
             true => {
                 let new = opened.iter().map(|new| new.served.range.id());
                 save_and_settle(store, decision, &new.collect::<Vec<_>>()).await

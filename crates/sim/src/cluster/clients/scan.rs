@@ -83,9 +83,9 @@ fn check_order(last: Option<&Keys>, rows: &[(Keys, Value)]) -> anyhow::Result<()
     Ok(())
 }
 
-/// Records what a page says of the entities that existed for the clients before it was asked for: those between its first
-/// and its last row. Of rows before the first one, the page before told: a page begins with the key in the token, not after
-/// the last row of the page before.
+/// Records what a page says of the entities that existed for the clients before it was asked for: those between its
+/// first and its last row. Of rows before the first one, the page before told: a page begins with the key in the token,
+/// not after the last row of the page before.
 fn note(
     registers: &[Arc<Register>],
     rows: &[(Keys, Value)],
