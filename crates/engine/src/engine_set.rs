@@ -177,7 +177,7 @@ pub trait EngineSet: Send + Sync + 'static {
     /// are held at one instant, and then pinned, have pins of that instant: if a batch is in the pin of one, all batches
     /// that any of them acknowledged before it was submitted are in their pins.
     ///
-    /// A durable engine lets writes go on after `limit` in any case, and does not pin after that. An [`Engine::flush`]
+    /// A durable engine continues the writes after `limit` in any case, and does not pin after that. An [`Engine::flush`]
     /// before the call makes the pin short. Cancel safe.
     ///
     /// # Errors

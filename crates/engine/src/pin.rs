@@ -39,10 +39,10 @@ pub struct Pinned {
     pub pause: Duration,
 }
 
-/// Ranges whose writes are held between two commit groups. Dropping it lets the writes go on.
+/// Ranges whose writes are held between two commit groups. Dropping it continues the writes.
 #[async_trait]
 pub trait HeldRanges: Send + 'static {
-    /// Pins the ranges, and lets their writes go on. The pins have exactly the batches that were durable when the hold
+    /// Pins the ranges, and continues their writes. The pins have exactly the batches that were durable when the hold
     /// began. Not cancel safe: some pins may exist after a cancel.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use partita_range::RangeId;
 
 pub use local::LocalCoordinator;
-pub(crate) use servers::{has_living_owner, takes_ranges};
+pub(crate) use servers::{has_living_owner, serving_owner, takes_ranges};
 pub(crate) use shapes::id as registry_id;
 
 /// An instruction to a host to open and serve a range.

@@ -17,10 +17,10 @@
 //! - A second attempt begins when all ranges are served.
 
 use super::hosts::Hosts;
-use crate::coordinator::registry_id;
+use crate::coordinator::serving_owner;
 use crate::member::messages::{HostAnswer, HostRequest, Refusal, numbers};
 use futures::future::{join_all, try_join_all};
-use partita_coordinator::{RangeState, Table};
+use partita_coordinator::Table;
 use partita_engine::{ChangeError, PinId, Pinned};
 use partita_range::RangeId;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ const HOLD_PATIENCE: Duration = Duration::from_millis(800);
 /// How long the servers may take to pin: until the rows in memory are in files. Longer than the deadline of the engine.
 const CUT_PATIENCE: Duration = Duration::from_secs(75);
 
-/// How long a server may take to let go. It does so by itself after [`HOLD_MAX`].
-const LET_GO_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a server may take to end a hold. It does so by itself after [`HOLD_MAX`].
+const END_HOLD_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How long ranges that are being moved or taken over are waited for: longer than a failover.
 const SERVED_PATIENCE: Duration = Duration::from_secs(10);
@@ -67,7 +67,7 @@ impl Hosts {
         let shares = self.shares(ranges).await?;
         let cut = partita_rt::random::u64();
         if let Err(error) = self.hold(&shares, cut).await {
-            self.let_go(&shares, cut).await;
+            self.end_hold(&shares, cut).await;
             return Err(error);
         }
         let cutting = shares.iter().map(|share| self.cut(share, cut));
@@ -94,7 +94,7 @@ impl Hosts {
 
     /// The ranges by their servers, as soon as all are served.
     async fn shares(&self, ranges: &[RangeId]) -> Result<Vec<Share>, ChangeError> {
-        let is_served = |table: &Table, range: &RangeId| owner(table, *range).is_some();
+        let is_served = |table: &Table, range: &RangeId| serving_owner(table, *range).is_some();
         let all = |table: &Table| ranges.iter().all(|range| is_served(table, range));
         let Some(table) = self.routes.wait_for(SERVED_PATIENCE, all).await else {
             let table = self.routes.current();
@@ -105,7 +105,7 @@ impl Hosts {
         };
         let mut shares: BTreeMap<String, Vec<RangeId>> = BTreeMap::new();
         for range in ranges {
-            if let Some(owner) = owner(&table, *range) {
+            if let Some(owner) = serving_owner(&table, *range) {
                 shares.entry(owner).or_default().push(*range);
             }
         }
@@ -141,12 +141,12 @@ impl Hosts {
         }
     }
 
-    async fn let_go(&self, shares: &[Share], cut: u64) {
-        let request = &HostRequest::LetGo { cut };
+    async fn end_hold(&self, shares: &[Share], cut: u64) {
+        let request = &HostRequest::EndHold { cut };
         let asking = shares.iter().map(|share| async move {
-            let asked = self.ask_within(LET_GO_PATIENCE, share, request).await;
+            let asked = self.ask_within(END_HOLD_PATIENCE, share, request).await;
             if let Err(error) = asked {
-                tracing::debug!(%error, "a server lets its writes go on by itself");
+                tracing::debug!(%error, "a server did not end its hold; it does so by itself");
             }
         });
         join_all(asking).await;
@@ -175,15 +175,6 @@ impl Hosts {
             Ok(Err(error)) => Err(of_server(server, error)),
             Err(_elapsed) => Err(of_server(server, "it did not answer in time")),
         }
-    }
-}
-
-/// The server that serves a range.
-pub(super) fn owner(table: &Table, range: RangeId) -> Option<String> {
-    let key = table.ranges().get(&registry_id(range))?;
-    match &key.record.state {
-        RangeState::Serving { owner, .. } => Some(owner.name.clone()),
-        RangeState::Opening { .. } | RangeState::Released => None,
     }
 }
 

@@ -1,9 +1,8 @@
 //! The hosts of all processes, as one host for the controller.
 
-use super::cut::owner;
 use super::link::{HostLink, LinkError};
 use crate::balance::Observed;
-use crate::coordinator::{Assignment, registry_id};
+use crate::coordinator::{Assignment, registry_id, serving_owner};
 use crate::error::{ChangeRefused, HostError};
 use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange};
 use crate::map::MapRecord;
@@ -54,8 +53,8 @@ impl Hosts {
     }
 
     /// The server that serves a range.
-    fn owner(&self, range: RangeId) -> Option<String> {
-        owner(&self.routes.current(), range)
+    fn serving_owner(&self, range: RangeId) -> Option<String> {
+        serving_owner(&self.routes.current(), range)
     }
 
     /// The databases of this process, which can release the pins of all.

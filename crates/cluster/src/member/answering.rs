@@ -69,22 +69,16 @@ impl RangeServer {
                 cut,
                 ranges,
                 limit_ms,
-            } => {
-                let limit = Duration::from_millis(limit_ms);
-                match self.hold(cut, &ids(ranges), limit).await {
-                    Ok(()) => HostAnswer::Done,
-                    Err(error) => refused(&error),
-                }
-            }
-            HostRequest::Cut { cut } => match self.cut(cut).await {
-                Ok(pinned) => HostAnswer::Pins {
-                    pins: pinned.pins.iter().map(ToString::to_string).collect(),
-                    pause_us: micros(pinned.pause),
-                },
+            } => match self
+                .hold(cut, &ids(ranges), Duration::from_millis(limit_ms))
+                .await
+            {
+                Ok(()) => HostAnswer::Done,
                 Err(error) => refused(&error),
             },
-            HostRequest::LetGo { cut } => {
-                self.let_go(cut);
+            HostRequest::Cut { cut } => self.answer_cut(cut).await,
+            HostRequest::EndHold { cut } => {
+                self.end_hold(cut);
                 HostAnswer::Done
             }
             HostRequest::Loads => HostAnswer::Loads {
@@ -98,6 +92,16 @@ impl RangeServer {
             HostRequest::Holds => HostAnswer::Ranges {
                 ranges: numbers(&host.holds()),
             },
+        }
+    }
+
+    async fn answer_cut(&self, cut: u64) -> HostAnswer {
+        match self.cut(cut).await {
+            Ok(pinned) => HostAnswer::Pins {
+                pins: pinned.pins.iter().map(ToString::to_string).collect(),
+                pause_us: micros(pinned.pause),
+            },
+            Err(error) => refused(&error),
         }
     }
 

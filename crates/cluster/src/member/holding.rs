@@ -71,7 +71,7 @@ impl RangeServer {
         Ok(())
     }
 
-    /// Pins the ranges that are held for `cut`, and lets writes go on.
+    /// Pins the ranges that are held for `cut`, and continues the writes.
     ///
     /// # Errors
     /// [`ChangeError`]; some pins may exist, now or later.
@@ -80,8 +80,8 @@ impl RangeServer {
         held.pin().await
     }
 
-    /// Lets writes go on that are held for `cut`.
-    pub(super) fn let_go(&self, cut: u64) {
+    /// Continues the writes that are held for `cut`.
+    pub(super) fn end_hold(&self, cut: u64) {
         drop(self.holding.take(cut));
     }
 }

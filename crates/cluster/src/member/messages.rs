@@ -42,7 +42,7 @@ pub(crate) enum HostRequest {
     /// Pin the ranges that are held for `cut`, and let writes go on. `Pins`.
     Cut { cut: u64 },
     /// Let writes go on that are held for `cut`. `Done`.
-    LetGo { cut: u64 },
+    EndHold { cut: u64 },
     /// The load of the ranges in the last window. `Loads`.
     Loads,
     /// The ranges that the host serves or is about to serve. `Ranges`.

@@ -19,7 +19,7 @@ struct Held {
     core: Arc<Core>,
     ranges: Vec<RangeId>,
     databases: Vec<Arc<Database>>,
-    go: oneshot::Sender<()>,
+    pin_now: oneshot::Sender<()>,
     begun: oneshot::Receiver<Begun>,
 }
 
@@ -32,13 +32,13 @@ pub(in crate::slate) async fn hold(
 ) -> Result<Box<dyn HeldRanges>, ChangeError> {
     let (begun, beginning) = oneshot::channel();
     let (held, standing) = oneshot::channel();
-    let (go, told) = oneshot::channel();
+    let (pin_now, told) = oneshot::channel();
     let databases = databases(core, ranges)?;
     queue.pin(PinRequest {
         databases: databases.clone(),
         hold: Some(Hold {
             held,
-            go: told,
+            pin_now: told,
             limit,
         }),
         begun,
@@ -48,7 +48,7 @@ pub(in crate::slate) async fn hold(
         core: Arc::clone(core),
         ranges: ranges.to_vec(),
         databases,
-        go,
+        pin_now,
         begun: beginning,
     }))
 }
@@ -60,7 +60,7 @@ impl HeldRanges for Held {
             core,
             ranges,
             databases: held,
-            go,
+            pin_now,
             begun,
         } = *self;
         within_store_deadline(async {
@@ -75,7 +75,7 @@ impl HeldRanges for Held {
                 {
                     return Err(ChangeError::Unavailable);
                 }
-                go.send(()).map_err(|()| ChangeError::HoldEnded)?;
+                pin_now.send(()).map_err(|()| ChangeError::HoldEnded)?;
                 begun.await
             };
             written(begun.map_err(|_closed| ChangeError::Unavailable)?).await

@@ -29,7 +29,7 @@ pub(super) struct Hold {
     /// Told when the loop stands still.
     pub(super) held: oneshot::Sender<()>,
     /// Says when to pin. The loop continues without a pin if the sender is dropped.
-    pub(super) go: oneshot::Receiver<()>,
+    pub(super) pin_now: oneshot::Receiver<()>,
     /// How long the loop waits.
     pub(super) limit: Duration,
 }
@@ -74,7 +74,7 @@ impl Hold {
         if self.held.send(()).is_err() {
             return false;
         }
-        let told = tokio::time::timeout(self.limit, self.go).await;
+        let told = tokio::time::timeout(self.limit, self.pin_now).await;
         matches!(told, Ok(Ok(())))
     }
 }
