@@ -53,7 +53,7 @@ impl Hosts {
     }
 
     /// The server that serves a range.
-    fn serving_owner(&self, range: RangeId) -> Option<String> {
+    fn owner(&self, range: RangeId) -> Option<String> {
         serving_owner(&self.routes.current(), range)
     }
 
