@@ -67,7 +67,7 @@ pub(super) async fn answer(
     let segments: Vec<&str> = path.splitn(6, '/').skip(1).collect();
     let is_action = matches!(
         segments[..],
-        ["admin", "v1", "ranges" | "snapshots" | "servers", _, _]
+        ["admin", "v1", "ranges" | "snapshots" | "servers", _, _] | ["admin", "v1", "balance", _]
     );
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match is_action {
@@ -85,13 +85,7 @@ pub(super) async fn answer(
             }
             Err(busy) => Err(busy),
         },
-        [
-            "admin",
-            "v1",
-            section @ ("ranges" | "snapshots" | "servers"),
-            id,
-            action,
-        ] => act(request, context, [section, id, action]).await,
+        ["admin", "v1", ref path @ ..] if is_action => act(request, context, path).await,
         ["admin", "v1", ref path @ ..] => {
             let query = request.uri().query();
             read_page(path, query, context).await
@@ -111,15 +105,15 @@ async fn read_page(path: &[&str], query: Option<&str>, context: PageContext<'_>)
 }
 
 /// Performs an action, which begins when its whole body has arrived.
-async fn act(request: Request<Incoming>, context: PageContext<'_>, path: [&str; 3]) -> Answered {
+async fn act(request: Request<Incoming>, context: PageContext<'_>, path: &[&str]) -> Answered {
     let server = context.server;
     open_store(server)?;
     let body = action_body(request, context).await?;
     let _running = context.begin()?;
-    if let Some(answered) = elsewhere::act(server, &path, &body).await {
+    if let Some(answered) = elsewhere::act(server, path, &body).await {
         return answered;
     }
-    act_here(server, &path, &body).await
+    act_here(server, path, &body).await
 }
 
 /// The body of an action, if this caller may send one.
