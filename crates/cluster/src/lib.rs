@@ -19,8 +19,8 @@
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
 //! - [`Placer`]: which server of a cluster serves which range.
 //!
-//! Currently the controller and a single host share one process. They communicate only through the traits, so that
-//! hosts can move to other processes: callers must not assume that a range is local, and a write may find its range in
+//! In a single server, the controller and its host share one process. In a cluster, the controller is in the manager's
+//! process, and each process is a host. They communicate only through the traits: callers must not assume that a range is local, and a write may find its range in
 //! transit (being split or merged).
 
 mod balance;

@@ -46,8 +46,8 @@ pub trait HeldRanges: Send + 'static {
     /// began. Not cancel safe: some pins may exist after a cancel.
     ///
     /// # Errors
-    /// [`ChangeError::HoldEnded`]: the limit has passed, and there is no pin. After another [`ChangeError`] some of the
-    /// pins may exist, now or later.
+    /// [`ChangeError::HoldEnded`] after the limit: the writes have continued, and nothing is pinned. After another
+    /// [`ChangeError`] some of the ranges may be pinned, now or later.
     async fn pin(self: Box<Self>) -> Result<Pinned, ChangeError>;
 }
 

@@ -27,9 +27,10 @@ use partita_bench::client::Request;
 use partita_bench::cluster::{self, Connection, Probe};
 use partita_bench::{Account, park_for};
 use partita_load::Random;
+use partita_load::history::stable_partition;
 
 use self::faults::Fault;
-use self::load::{Load, STABLE_ROWS, TABLE, json, stable_partition};
+use self::load::{Load, STABLE_ROWS, TABLE, json};
 use self::report::{Report, Tried};
 use self::servers::Cluster;
 use crate::checkers::fail_on;

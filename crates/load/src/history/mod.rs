@@ -1,11 +1,13 @@
 //! What clients asked of an entity and what they were answered, with times.
 
 mod checker;
+mod scan;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use checker::check;
+pub use scan::{Keys, ScanCheck, stable_partition};
 
 /// What an entity contains. Each write of a test has another.
 pub type Value = u64;

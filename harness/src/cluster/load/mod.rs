@@ -16,7 +16,7 @@ use partita_bench::cluster::Connection;
 use partita_bench::{Account, park_for};
 use partita_load::{Random, mix};
 
-use partita_load::history::{Outcome, Register, Value, check};
+use partita_load::history::{Outcome, Register, Value, check, stable_partition};
 
 /// The table of the test.
 pub(super) const TABLE: &str = "/chaos";
@@ -205,11 +205,6 @@ impl Slots {
         all.push(Arc::clone(&register));
         register
     }
-}
-
-/// The partition of a row that never changes.
-pub(super) fn stable_partition(number: u64) -> String {
-    format!("s{number:03}")
 }
 
 /// The JSON of an entity.

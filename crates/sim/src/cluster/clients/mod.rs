@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use futures::future::{LocalBoxFuture, try_join_all};
-use partita_load::history::{Outcome, Register, Value, check};
+use partita_load::history::{Outcome, Register, Value, check, stable_partition};
 
 use self::connection::{Answered, Connection};
 use super::scenario::{Scenario, up_to};
@@ -297,11 +297,6 @@ impl Slots {
         all.push(Arc::clone(&register));
         register
     }
-}
-
-/// The partition of a row that never changes.
-fn stable_partition(number: u64) -> String {
-    format!("s{number:03}")
 }
 
 fn key(partition: &str, row: &str) -> Key {
