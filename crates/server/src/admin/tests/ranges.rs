@@ -37,6 +37,13 @@ async fn ranges_are_shown_and_changed() {
         let (status, body) = send(address, "POST /admin/v1/ranges/1/split", headers, "").await;
         assert!(status == 403 && body.contains(code), "{body}");
     }
+    for (path, status, code) in [
+        ("balance/off", 409, "NotManager"),
+        ("balance/half", 404, "NoSuchAction"),
+    ] {
+        let (found, body) = act(address, path, "").await;
+        assert_eq!((found, &body["error"]["code"]), (status, &code.into()));
+    }
     for page in ["hot", "ranges", "status", "snapshots"] {
         let path = format!("GET /admin/v1/{page}");
         let (status, body) = send(address, &path, "Host: evil.example\r\n", "").await;
