@@ -10,7 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 /// The key that every emulator shares; public knowledge, never a secret.
-const WELL_KNOWN_KEY: &str =
+pub const WELL_KNOWN_KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 /// Bytes of a base64 signature in an `Authorization` header.

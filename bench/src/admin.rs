@@ -121,6 +121,20 @@ pub fn act(
     send(admin, "POST", &format!("ranges/{range}/{action}"), body)
 }
 
+/// The names of all snapshots.
+///
+/// # Errors
+/// When the port does not answer, or not as documented.
+pub fn snapshots(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
+    let (status, body) = send(admin, "GET", "snapshots", "")?;
+    ensure!(status == 200, "cannot list the snapshots: {status}: {body}");
+    let listed = body["snapshots"].as_array().context("there is no list")?;
+    let names = listed
+        .iter()
+        .filter_map(|snapshot| snapshot["name"].as_str());
+    Ok(names.map(str::to_owned).collect())
+}
+
 /// Runs an action on a snapshot; returns the body of the answer.
 ///
 /// # Errors
@@ -132,6 +146,14 @@ pub fn act_on_snapshot(admin: SocketAddr, name: &str, action: &str) -> anyhow::R
         "{action} of snapshot {name}: {status} {body}"
     );
     Ok(body)
+}
+
+/// Runs an action on a server of a cluster; returns status and body.
+///
+/// # Errors
+/// When the port does not answer.
+pub fn act_on_server(admin: SocketAddr, name: &str, action: &str) -> anyhow::Result<(u16, Value)> {
+    send(admin, "POST", &format!("servers/{name}/{action}"), "")
 }
 
 fn send(admin: SocketAddr, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, Value)> {

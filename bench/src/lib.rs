@@ -35,7 +35,7 @@ pub mod report;
 mod target;
 mod workload;
 
-pub use account::Account;
+pub use account::{Account, WELL_KNOWN_KEY};
 pub(crate) use clock::rfc1123_now;
 pub use clock::{park_for, shift_dates};
 pub use load::{LoadResult, LoadRun};

@@ -26,6 +26,30 @@ pub(crate) struct Preload {
     control: PathBuf,
 }
 
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// It fails.
+    Whole,
+    /// A write of more than 512 bytes succeeds after half of its bytes. A shorter one fails.
+    Half,
+    /// A rename or link is made, and then fails.
+    After,
+    /// It waits while the fault lasts, and does not fail.
+    Hold,
+}
+
+impl Extent {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Half => "half",
+            Self::After => "after",
+            Self::Hold => "hold",
+        }
+    }
+}
+
 /// Calls that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -34,8 +58,8 @@ pub(crate) struct Fault {
     pub(crate) errno: i32,
     /// The share of the calls that fail.
     pub(crate) permille: u64,
-    /// Whether a write of more than 512 bytes succeeds after half of its bytes, instead of failing.
-    pub(crate) half: bool,
+    /// What happens to such a call.
+    pub(crate) extent: Extent,
     /// Only calls whose path contains this text fail.
     pub(crate) part: &'static str,
 }
@@ -81,10 +105,29 @@ impl Preload {
 
     /// As [`Preload::load_into`], without a journal: for tests that need faults or another clock only.
     pub(crate) fn load_without_journal(&self, command: &mut Command) {
-        command
-            .env("LD_PRELOAD", &self.library)
-            .env("PRELOAD_ROOT", &self.root)
-            .env("PRELOAD_CONTROL", &self.control);
+        command.envs(self.variables());
+    }
+
+    /// The environment variables that load the library without a journal.
+    pub(crate) fn variables(&self) -> [(&'static str, PathBuf); 3] {
+        [
+            ("LD_PRELOAD", self.library.clone()),
+            ("PRELOAD_ROOT", self.root.clone()),
+            ("PRELOAD_CONTROL", self.control.clone()),
+        ]
+    }
+
+    /// The same library for another program that has data below the same root, with a control file of its own in
+    /// `scratch`.
+    pub(crate) fn another(&self, scratch: &Path) -> anyhow::Result<Self> {
+        let preload = Self {
+            library: self.library.clone(),
+            root: self.root.clone(),
+            journal: scratch.join("journal"),
+            control: scratch.join("control"),
+        };
+        preload.set(0, &[])?;
+        Ok(preload)
     }
 
     /// The journal of the program that ended last.
@@ -96,7 +139,7 @@ impl Preload {
     pub(crate) fn set(&self, clock_seconds: i64, faults: &[Fault]) -> anyhow::Result<()> {
         let mut text = format!("clock {clock_seconds}\n");
         for fault in faults {
-            let extent = if fault.half { "half" } else { "whole" };
+            let extent = fault.extent.word();
             text += &format!(
                 "fault {} {} {} {extent} {}\n",
                 fault.operations, fault.errno, fault.permille, fault.part

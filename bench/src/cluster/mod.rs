@@ -19,7 +19,7 @@ pub use figures::{ClusterFigures, HopFigures, PauseFigures, RestFigures, RouteFi
 pub use options::ClusterOptions;
 pub use probe::Probe;
 pub use programs::{Program, etcd, etcd_file, supervise};
-pub use servers::{SERVERS, Server, create_key, name};
+pub use servers::{Extra, SERVERS, Server, create_key, name};
 
 use std::time::{Duration, Instant};
 

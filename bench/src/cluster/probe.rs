@@ -1,4 +1,5 @@
-//! A client of one server that writes a row again and again, and measures the longest time without an answer.
+//! A client of one server that writes a row again and again, and measures the longest time without an answer. The
+//! Timestamps of the row, which are in its ETags, must increase.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,26 @@ pub struct Probe {
 struct Seen {
     last: Instant,
     longest: Duration,
+    /// The ETag of the last answer.
+    etag: String,
+    /// Two answers whose ETags do not increase.
+    went_back: Option<String>,
+}
+
+impl Seen {
+    fn answered(&mut self, etag: &str) {
+        self.longest = self.longest.max(self.last.elapsed());
+        self.last = Instant::now();
+        if time(etag) <= time(&self.etag) && self.went_back.is_none() {
+            self.went_back = Some(format!("the ETag {etag} follows {}", self.etag));
+        }
+        etag.clone_into(&mut self.etag);
+    }
+}
+
+/// The time in an ETag, as text that sorts as the time does: without the zone after the fraction.
+fn time(etag: &str) -> &str {
+    etag.trim_end_matches(['"', '\'', 'Z'])
 }
 
 impl Probe {
@@ -39,6 +60,8 @@ impl Probe {
             seen: Mutex::new(Seen {
                 last: Instant::now(),
                 longest: Duration::ZERO,
+                etag: String::new(),
+                went_back: None,
             }),
         }
     }
@@ -52,10 +75,11 @@ impl Probe {
                 body: self.body.as_bytes(),
                 ..Request::new("PUT", &self.path)
             });
-            if matches!(answer, Answer::Got(answer) if answer.status == 204) {
-                let mut seen = self.seen();
-                seen.longest = seen.longest.max(seen.last.elapsed());
-                seen.last = Instant::now();
+            if let Answer::Got(answer) = answer
+                && answer.status == 204
+            {
+                let etag = answer.header("etag").unwrap_or_default();
+                self.seen().answered(etag);
             }
             park_for(self.pause);
         }
@@ -72,6 +96,11 @@ impl Probe {
         self.seen().longest
     }
 
+    /// Two successive answers with Timestamps that do not increase.
+    pub fn went_back(&self) -> Option<String> {
+        self.seen().went_back.clone()
+    }
+
     /// Whether a write was answered since a moment.
     pub fn has_answered_since(&self, moment: Instant) -> bool {
         self.seen().last > moment
@@ -79,5 +108,27 @@ impl Probe {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_timestamp_is_noticed() {
+        let addr = SocketAddr::from(([127, 0, 0, 1], 1));
+        let probe = Probe::new(addr, String::new(), String::new(), Duration::ZERO);
+        let etag = |fraction: &str| format!("W/\"datetime'2026-11-27T04%3A25%3A01.{fraction}Z'\"");
+        for fraction in ["1", "12", "1200001", "2"] {
+            probe.seen().answered(&etag(fraction));
+            assert_eq!(probe.went_back(), None, "{fraction}");
+        }
+        probe.seen().answered(&etag("1999999"));
+        let went_back = probe.went_back().unwrap();
+        assert!(
+            went_back.contains("1999999") && went_back.contains("01.2Z"),
+            "{went_back}"
+        );
     }
 }

@@ -66,6 +66,7 @@ pub struct Program {
     pub name: String,
     file: PathBuf,
     arguments: Vec<String>,
+    environment: Vec<(&'static str, PathBuf)>,
     log: PathBuf,
     process: Mutex<Option<Process>>,
     /// Whether it is not to be started again.
@@ -75,11 +76,18 @@ pub struct Program {
 }
 
 impl Program {
-    fn new(name: &str, file: &Path, arguments: Vec<String>, folder: &Path) -> Arc<Self> {
+    fn new(
+        name: &str,
+        file: &Path,
+        arguments: Vec<String>,
+        environment: &[(&'static str, PathBuf)],
+        folder: &Path,
+    ) -> Arc<Self> {
         Arc::new(Self {
             name: name.to_owned(),
             file: file.to_owned(),
             arguments,
+            environment: environment.to_vec(),
             log: folder.join(format!("{name}.log")),
             process: Mutex::new(None),
             is_down: AtomicBool::new(true),
@@ -93,8 +101,11 @@ impl Program {
     /// When it cannot be started.
     pub fn up(&self) -> anyhow::Result<()> {
         let mut process = self.process();
+        let variables = self.environment.iter().map(|(name, value)| (*name, value));
         *process = Some(Process::start(
-            Command::new(&self.file).args(&self.arguments),
+            Command::new(&self.file)
+                .args(&self.arguments)
+                .envs(variables),
             &self.log,
         )?);
         self.is_down.store(false, Ordering::Relaxed);
@@ -173,11 +184,14 @@ impl Program {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Lines of its log that report a panic.
+    /// Lines of its log that report a panic. A program that was never started has no log.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn panics(&self) -> anyhow::Result<Vec<String>> {
+        if !self.log.exists() {
+            return Ok(Vec::new());
+        }
         let log = std::fs::read_to_string(&self.log)?;
         let panics = log.lines().filter(|line| line.contains("panicked"));
         Ok(panics
@@ -234,7 +248,7 @@ pub fn etcd(folder: &Path, client: SocketAddr, peer: SocketAddr) -> anyhow::Resu
         ("initial-advertise-peer-urls", &peer_url),
         ("initial-cluster", &cluster),
     ];
-    let program = Program::new("etcd", &file, flags(&arguments), folder);
+    let program = Program::new("etcd", &file, flags(&arguments), &[], folder);
     program.up()?;
     let began = Instant::now();
     while TcpStream::connect(client).is_err() {
@@ -244,16 +258,17 @@ pub fn etcd(folder: &Path, client: SocketAddr, peer: SocketAddr) -> anyhow::Resu
     Ok(program)
 }
 
-/// A server with these flags, which is not started yet.
+/// A server with these flags and environment variables, which is not started yet.
 pub(super) fn server(
     file: &Path,
     name: &str,
     folder: &Path,
     arguments: &[(&str, &String)],
+    environment: &[(&'static str, PathBuf)],
 ) -> Arc<Program> {
     let mut all = vec!["serve".to_owned()];
     all.extend(flags(arguments));
-    Program::new(name, file, all, folder)
+    Program::new(name, file, all, environment, folder)
 }
 
 fn flags(arguments: &[(&str, &String)]) -> Vec<String> {

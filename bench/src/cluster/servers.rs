@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The pause between two looks at the cluster.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// What a server gets besides its own flags.
+#[derive(Debug, Default)]
+pub struct Extra<'a> {
+    /// Flags.
+    pub flags: &'a [(&'a str, &'a String)],
+    /// Environment variables.
+    pub environment: &'a [(&'static str, PathBuf)],
+}
 
 /// A server of the cluster, which is started with [`Program::up`].
 #[derive(Debug)]
@@ -62,7 +71,7 @@ pub fn name(server: usize) -> String {
 
 impl Server {
     /// A server over the folder, whose key [`create_key`] has created. It joins by the etcd at `etcd`, and tells the
-    /// others that they reach it at `advertised`. `flags` are further flags.
+    /// others that they reach it at `advertised`. `extra` are further flags and environment variables.
     ///
     /// # Errors
     /// When the machine has no free port.
@@ -72,7 +81,7 @@ impl Server {
         number: usize,
         etcd: SocketAddr,
         advertised: IpAddr,
-        flags: &[(&str, &String)],
+        extra: &Extra<'_>,
     ) -> anyhow::Result<Self> {
         let name = name(number);
         let [peer, table, queue, admin] = [(); 4].map(|()| admin::free_port());
@@ -92,7 +101,13 @@ impl Server {
             ("advertise", &advertised.to_string()),
         ];
         Ok(Self {
-            program: programs::server(program, &name, folder, &[&own[..], flags].concat()),
+            program: programs::server(
+                program,
+                &name,
+                folder,
+                &[&own[..], extra.flags].concat(),
+                extra.environment,
+            ),
             peer,
             table,
             queue,
@@ -101,7 +116,8 @@ impl Server {
     }
 
     /// The member `cluster` of its status; null if it does not answer.
-    fn status(&self) -> Value {
+    #[must_use]
+    pub fn status(&self) -> Value {
         let status = admin::status(self.admin).ok();
         let status: Option<Value> = status.and_then(|text| serde_json::from_str(&text).ok());
         status.map_or(Value::Null, |status| status["cluster"].clone())
@@ -133,8 +149,12 @@ impl Servers {
         let etcd_addr = admin::free_port()?;
         let etcd = programs::etcd(folder, etcd_addr, admin::free_port()?)?;
         let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let extra = Extra {
+            flags,
+            environment: &[],
+        };
         let all = (0..SERVERS)
-            .map(|number| Server::new(program, folder, number, etcd_addr, own, flags))
+            .map(|number| Server::new(program, folder, number, etcd_addr, own, &extra))
             .collect::<Result<Vec<_>, _>>()?;
         for server in &all {
             server.program.up()?;

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! clock SECONDS
-//! fault OPERATION,OPERATION… ERRNO PERMILLE whole|half PART
+//! fault OPERATION,OPERATION… ERRNO PERMILLE whole|half|after|hold PART
 //! ```
 //!
 //! The first fault that names the operation of a call, and whose PART occurs in the path, makes PERMILLE of 1,000 such
 //! calls fail with ERRNO. With `half`, a write of more than 512 bytes writes half of them and succeeds; a shorter write
-//! fails. The tests replace the file by a rename, so each call reads one whole version.
+//! fails. With `after`, a rename or link is made and then fails. With `hold`, a call waits until the file no longer says so,
+//! and does not fail. The tests replace the file by a rename, so each call reads one whole version.
 
 use std::ffi::c_int;
 
@@ -45,11 +46,17 @@ impl Operation {
     }
 }
 
-/// Whether a write with a fault fails, or writes half of its bytes.
+/// What a fault does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
+    /// The call fails.
     Whole,
+    /// A write writes half of its bytes.
     Half,
+    /// A rename or link is made, and fails.
+    After,
+    /// The call waits while the fault lasts.
+    Hold,
 }
 
 /// A fault that applies to a call.
@@ -77,6 +84,8 @@ pub(crate) fn fault(text: &[u8], operation: Operation, path: &[u8]) -> Option<Fa
         let permille = words.next()?.parse().ok()?;
         let extent = match words.next()? {
             "half" => Extent::Half,
+            "after" => Extent::After,
+            "hold" => Extent::Hold,
             _ => Extent::Whole,
         };
         let part = words.next()?.as_bytes();

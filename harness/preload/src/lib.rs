@@ -432,7 +432,7 @@ fn fails_read(fd: c_int) -> bool {
 /// The setup, and the absolute path of a call inside the watched folder.
 type Watched = (&'static Setup, Vec<u8>);
 
-/// Makes and records a call with two paths. It fails if the setup says so for the second one.
+/// Makes and records a call with two paths. It fails, before or after it is made, if the setup says so for the second one.
 fn change_two(
     paths: (Option<Watched>, Option<Watched>),
     operation: Operation,
@@ -442,10 +442,19 @@ fn change_two(
     let (Some((setup, from)), Some((_, to))) = paths else {
         return call();
     };
-    if setup.fails_at(operation, &to) {
+    let fault = setup.matches(operation, || Some(to.clone()));
+    if let Some(fault) = fault.filter(|fault| fault.extent != Extent::After) {
+        fail(fault.errno);
         return -1;
     }
-    setup.change(call, |_| record(from, to))
+    let result = setup.change(call, |_| record(from, to));
+    match fault {
+        Some(fault) if result == 0 => {
+            fail(fault.errno);
+            -1
+        }
+        _ => result,
+    }
 }
 
 /// The absolute path of `path`, if files there are watched.

@@ -4,10 +4,14 @@ use std::ffi::{CStr, CString, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use crate::control::{self, Fault, Operation};
+use crate::control::{self, Extent, Fault, Operation};
 use crate::fail;
 use crate::journal::Record;
+
+/// The pause between two looks at the control file while it holds a call.
+const HOLD_PAUSE: Duration = Duration::from_millis(20);
 
 /// Set at the first call.
 static SETUP: OnceLock<Option<Setup>> = OnceLock::new();
@@ -114,6 +118,10 @@ impl Setup {
         let text = read_raw(control)?;
         let path = path().filter(|path| self.contains(path))?;
         let fault = control::fault(&text, operation, &path)?;
+        if fault.extent == Extent::Hold {
+            wait_while_held(control, operation, &path);
+            return None;
+        }
         if self.draw() >= fault.permille {
             return None;
         }
@@ -182,6 +190,17 @@ impl Setup {
         draw = (draw ^ (draw >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         draw = (draw ^ (draw >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (draw ^ (draw >> 31)) % 1_000
+    }
+}
+
+/// Waits until the control file no longer holds an operation on a path.
+fn wait_while_held(control: &CStr, operation: Operation, path: &[u8]) {
+    let is_held = || {
+        let fault = read_raw(control).and_then(|text| control::fault(&text, operation, path));
+        fault.is_some_and(|fault| fault.extent == Extent::Hold)
+    };
+    while is_held() {
+        std::thread::park_timeout(HOLD_PAUSE);
     }
 }
 

@@ -1,13 +1,16 @@
-//! Faults of a cluster: what a seed chooses, how long it lasts, and how it is healed.
+//! Faults of a cluster: what a seed chooses, how long it lasts, and how it is healed. Planned changes count as faults here.
 
 use std::fmt;
 use std::time::Duration;
 
+use anyhow::ensure;
 use partita_bench::park_for;
 use partita_load::Random;
 
+use super::members;
 use super::proxy::Behaviour;
 use super::servers::{Cluster, SERVERS};
+use crate::preload::{self, EIO, Extent};
 
 /// What happens to a server, or to etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,52 @@ pub(super) enum Kind {
     StopEtcd,
     /// All keys of etcd are deleted.
     WipeEtcd,
+    /// The history of etcd's keys is forgotten while the server's link to it is cut.
+    CompactEtcd,
+    /// Its calls to the store behave so.
+    Store(StoreFault),
+    /// Its wall clock is so many seconds wrong.
+    Clock(i64),
+    /// As [`Self::Kill`], and it starts with such a clock.
+    KillAndClock(i64),
+    /// It is drained, and gets ranges again later.
+    Drain,
+    /// It is ended by SIGTERM, and started again later.
+    Terminate,
+    /// All others are ended by SIGTERM, one after the other, and started again later.
+    TerminateOthers,
+    /// One more server joins, gets a range, and is ended by SIGTERM.
+    Join,
+}
+
+/// How calls to the store behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StoreFault {
+    /// They wait until the fault is over.
+    Held,
+    /// A share of them fails.
+    Failing,
+    /// Half of those that create an object fail after they have created it.
+    FailingAfter,
+}
+
+impl StoreFault {
+    /// As the library for the server wants it.
+    fn calls(self) -> preload::Fault {
+        let all = "open,create,read,write,truncate,sync,rename,link,unlink";
+        let (operations, permille, extent) = match self {
+            Self::Held => (all, 1_000, Extent::Hold),
+            Self::Failing => (all, 300, Extent::Whole),
+            Self::FailingAfter => ("rename,link", 500, Extent::After),
+        };
+        preload::Fault {
+            operations,
+            errno: EIO,
+            permille,
+            extent,
+            part: "store",
+        }
+    }
 }
 
 /// A fault of a round.
@@ -39,8 +88,8 @@ pub(super) struct Fault {
     pub(super) lasts: Duration,
 }
 
-/// All kinds of faults; those that are listed twice are chosen more often.
-const KINDS: [Kind; 17] = [
+/// All kinds of faults; those that are listed twice occur more often.
+const KINDS: [Kind; 31] = [
     Kind::Restart,
     Kind::Kill,
     Kind::Kill,
@@ -58,20 +107,67 @@ const KINDS: [Kind; 17] = [
     Kind::KillEtcd,
     Kind::StopEtcd,
     Kind::WipeEtcd,
+    Kind::CompactEtcd,
+    Kind::Store(StoreFault::Held),
+    Kind::Store(StoreFault::Held),
+    Kind::Store(StoreFault::Failing),
+    Kind::Store(StoreFault::FailingAfter),
+    Kind::Clock(30),
+    Kind::Clock(-30),
+    Kind::KillAndClock(30),
+    Kind::KillAndClock(-30),
+    Kind::Drain,
+    Kind::Drain,
+    Kind::Terminate,
+    Kind::TerminateOthers,
+    Kind::Join,
 ];
 
+/// The kinds in random order. When each has occurred, all come again in another order.
+#[derive(Debug)]
+pub(super) struct Deck {
+    all: Vec<Kind>,
+    left: Vec<Kind>,
+}
+
+impl Deck {
+    /// The kinds whose names contain `part`.
+    pub(super) fn new(part: &str) -> anyhow::Result<Self> {
+        let all = KINDS.into_iter();
+        let all: Vec<Kind> = all.filter(|kind| kind.to_string().contains(part)).collect();
+        ensure!(!all.is_empty(), "no fault is called {part}");
+        Ok(Self {
+            all,
+            left: Vec::new(),
+        })
+    }
+
+    fn draw(&mut self, random: &mut Random) -> Kind {
+        if self.left.is_empty() {
+            self.left = self.all.clone();
+        }
+        let chosen = random.below(self.left.len() as u64) as usize;
+        self.left.swap_remove(chosen)
+    }
+}
+
 impl Fault {
-    /// A random fault. It mostly strikes a server that serves ranges.
-    pub(super) fn random(random: &mut Random, serving: Option<usize>) -> Self {
-        let kind = KINDS[random.below(KINDS.len() as u64) as usize];
+    /// A random fault. It mostly strikes a server that serves ranges, or the manager.
+    pub(super) fn random(random: &mut Random, deck: &mut Deck, cluster: &Cluster) -> Self {
+        let kind = deck.draw(random);
         let any = random.below(SERVERS as u64) as usize;
-        let aims = random.chance(60);
+        let aimed = match random.below(100) {
+            0..45 => cluster.serving(),
+            45..70 => cluster.manager(),
+            _ => None,
+        };
         Self {
             kind,
-            victim: serving.filter(|_| aims).unwrap_or(any),
+            victim: aimed.unwrap_or(any),
             lasts: Duration::from_millis(match kind {
                 Kind::Restart => 0,
                 Kind::Stop | Kind::StopEtcd => 3_000 + random.below(7_000),
+                Kind::Store(StoreFault::Held) => 10_000,
                 _ => 2_000 + random.below(5_000),
             }),
         }
@@ -80,7 +176,8 @@ impl Fault {
     /// Whether clients of this server are struck in any case.
     pub(super) fn strikes(&self, server: usize) -> bool {
         match self.kind {
-            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd => false,
+            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd | Kind::Join => false,
+            Kind::TerminateOthers => server != self.victim,
             _ => server == self.victim,
         }
     }
@@ -131,10 +228,37 @@ impl Fault {
                 victim.from_peers.set(behaviour);
                 park_for(self.lasts);
             }
+            Kind::CompactEtcd => {
+                victim.to_etcd.set(Behaviour::Cut);
+                park_for(self.lasts);
+                cluster.compact_etcd()?;
+            }
+            Kind::Store(fault) => {
+                victim.preload.set(0, &[fault.calls()])?;
+                park_for(self.lasts);
+            }
+            Kind::Clock(shift) => {
+                victim.preload.set(shift, &[])?;
+                park_for(self.lasts);
+            }
+            Kind::KillAndClock(shift) => {
+                program.kill();
+                victim.preload.set(shift, &[])?;
+                program.up()?;
+                park_for(self.lasts);
+            }
+            Kind::Drain => members::drain(cluster, self.victim, self.lasts)?,
+            Kind::Terminate => members::terminate(cluster, &[self.victim], self.lasts)?,
+            Kind::TerminateOthers => {
+                let others = (0..SERVERS).filter(|server| *server != self.victim);
+                let others: Vec<usize> = others.collect();
+                members::terminate(cluster, &others, self.lasts)?;
+            }
+            Kind::Join => members::join(cluster, self.lasts)?,
         }
         victim.to_etcd.set(Behaviour::Open);
         victim.from_peers.set(Behaviour::Open);
-        Ok(())
+        victim.preload.set(0, &[])
     }
 }
 
@@ -142,7 +266,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, seconds) = (self.kind, self.lasts.as_secs_f64());
         match self.kind {
-            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd => {
+            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd | Kind::Join => {
                 write!(f, "{kind} for {seconds:.1} s")
             }
             _ => write!(f, "{kind} of server {} for {seconds:.1} s", self.victim + 1),
@@ -159,6 +283,16 @@ impl fmt::Display for Kind {
             Self::KillEtcd => return f.write_str("kill etcd"),
             Self::StopEtcd => return f.write_str("stop etcd"),
             Self::WipeEtcd => return f.write_str("wipe etcd"),
+            Self::CompactEtcd => return f.write_str("compact etcd behind a cut link"),
+            Self::Store(StoreFault::Held) => return f.write_str("store held"),
+            Self::Store(StoreFault::Failing) => return f.write_str("store failing"),
+            Self::Store(StoreFault::FailingAfter) => return f.write_str("store failing after it"),
+            Self::Clock(shift) => return write!(f, "clock {shift:+} s"),
+            Self::KillAndClock(shift) => return write!(f, "kill, and clock {shift:+} s"),
+            Self::Drain => return f.write_str("drain"),
+            Self::Terminate => return f.write_str("SIGTERM"),
+            Self::TerminateOthers => return f.write_str("SIGTERM of all others"),
+            Self::Join => return f.write_str("join of a server"),
             Self::ToEtcd(behaviour) => ("to etcd", behaviour),
             Self::FromPeers(behaviour) => ("from peers", behaviour),
         };

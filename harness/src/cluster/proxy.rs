@@ -58,7 +58,7 @@ impl Behaviour {
     }
 }
 
-/// A link. Its threads end with the process.
+/// A link to a target, or to the first of several that accepts. Its threads end with the process.
 #[derive(Debug)]
 pub(super) struct Link {
     behaviour: Mutex<Behaviour>,
@@ -68,6 +68,15 @@ pub(super) struct Link {
 impl Link {
     /// A link from an address to a target.
     pub(super) fn start(listen: SocketAddr, target: SocketAddr) -> anyhow::Result<Arc<Self>> {
+        Self::start_to_any(listen, vec![target])
+    }
+
+    /// A balancer: each connection goes to the first target that accepts it.
+    pub(super) fn start_to_any(
+        listen: SocketAddr,
+        targets: Vec<SocketAddr>,
+    ) -> anyhow::Result<Arc<Self>> {
+        let targets: Arc<[SocketAddr]> = targets.into();
         let listener =
             TcpListener::bind(listen).with_context(|| format!("listening at {listen}"))?;
         let link = Arc::new(Self {
@@ -77,8 +86,8 @@ impl Link {
         let accepting = Arc::clone(&link);
         std::thread::spawn(move || {
             for stream in listener.incoming().filter_map(Result::ok) {
-                let link = Arc::clone(&accepting);
-                std::thread::spawn(move || link.connect(stream, target));
+                let (link, targets) = (Arc::clone(&accepting), Arc::clone(&targets));
+                std::thread::spawn(move || link.connect(stream, &targets));
             }
         });
         Ok(link)
@@ -95,12 +104,15 @@ impl Link {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connects a client with the target. A refused connection is closed at once.
-    fn connect(self: &Arc<Self>, client: TcpStream, target: SocketAddr) {
+    /// Connects a client with a target. A connection that all refuse is closed at once.
+    fn connect(self: &Arc<Self>, client: TcpStream, targets: &[SocketAddr]) {
         if self.pass(Way::Request).is_none() {
             return;
         }
-        let Ok(server) = TcpStream::connect(target) else {
+        let mut accepted = targets
+            .iter()
+            .filter_map(|target| TcpStream::connect(target).ok());
+        let Some(server) = accepted.next() else {
             return;
         };
         let _ = client.set_nodelay(true);
@@ -176,6 +188,15 @@ mod tests {
         stream.write_all(&[byte]).ok()?;
         let mut answer = [0];
         stream.read_exact(&mut answer).ok().map(|()| answer[0])
+    }
+
+    #[test]
+    fn a_balancer_uses_the_first_target_that_accepts() {
+        let (_link, echo) = echo();
+        let [refusing, listen] = [(); 2].map(|()| partita_bench::admin::free_port().unwrap());
+        let _balancer = Link::start_to_any(listen, vec![refusing, echo]).unwrap();
+        let mut stream = TcpStream::connect(listen).unwrap();
+        assert_eq!(ask(&mut stream, 1), Some(2));
     }
 
     #[test]

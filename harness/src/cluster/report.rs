@@ -16,7 +16,7 @@ pub(super) struct Tried {
     /// The longest time in which clients of a server got no answer: of those that no fault struck, and of the others.
     pub(super) others: Duration,
     pub(super) struck: Duration,
-    /// Splits and merges.
+    /// Splits, merges and moves.
     pub(super) changes: u64,
 }
 
@@ -33,6 +33,13 @@ pub(super) struct Report {
     pub(super) messages: u64,
     /// How often servers ended by themselves.
     pub(super) ended: u64,
+    /// Snapshots whose rows were checked.
+    pub(super) snapshots: usize,
+    /// Rows of the backup.
+    pub(super) backup_rows: usize,
+    /// What the programs of users did, and errors after outages that their retries do not cover.
+    pub(super) users: Vec<String>,
+    pub(super) excused: u64,
 }
 
 impl Report {
@@ -43,7 +50,7 @@ impl Report {
         let role = if tried.serves { "serving" } else { "other" };
         eprintln!(
             "round {round}: {fault} ({role}){second}: longest pause of other servers {:.2} s, of the struck one {:.2} s; \
-             {} operations, {} unknown, {} splits and merges",
+             {} operations, {} unknown, {} splits, merges and moves",
             tried.others.as_secs_f64(),
             tried.struck.as_secs_f64(),
             checked.operations,
@@ -66,8 +73,20 @@ impl Report {
     pub(super) fn print(&mut self) {
         println!(
             "cluster: {} rounds, {} operations in checked histories, {} of them without an answer, {} messages put or deleted, \
-             {} splits and merges, {} ends of servers by themselves",
-            self.rounds, self.operations, self.unknown, self.messages, self.changes, self.ended
+             {} splits, merges and moves, {} snapshots, {} rows in a backup, {} ends of servers by themselves",
+            self.rounds,
+            self.operations,
+            self.unknown,
+            self.messages,
+            self.changes,
+            self.snapshots,
+            self.backup_rows,
+            self.ended
+        );
+        println!(
+            "official clients: {}; {} errors in outages that retries do not cover",
+            self.users.join(", "),
+            self.excused
         );
         println!("| fault | struck | rounds | pause, median | longest |");
         println!("| --- | --- | --- | --- | --- |");

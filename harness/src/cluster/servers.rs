@@ -1,16 +1,18 @@
 //! The cluster under test: etcd, three servers on one folder, and a link on each way between them.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
-use partita_bench::cluster::{self, Program};
+use anyhow::{Context, ensure};
+use partita_bench::cluster::{self, Extra, Program};
 use partita_bench::{admin, park_for};
+use serde_json::Value;
 
 use super::proxy::Link;
+use crate::preload::Preload;
 
 /// The number of servers.
 pub(super) const SERVERS: usize = cluster::SERVERS;
@@ -26,6 +28,8 @@ pub(super) struct Server {
     pub(super) to_etcd: Arc<Link>,
     /// From the other servers to it.
     pub(super) from_peers: Arc<Link>,
+    /// Its calls to the store, and its clock.
+    pub(super) preload: Preload,
 }
 
 /// The cluster. Its processes end with it.
@@ -34,6 +38,8 @@ pub(super) struct Cluster {
     pub(super) etcd: Arc<Program>,
     etcd_addr: SocketAddr,
     pub(super) servers: Vec<Server>,
+    /// One more server, which runs only while it is a member.
+    pub(super) spare: Server,
 }
 
 impl Cluster {
@@ -42,9 +48,12 @@ impl Cluster {
         cluster::create_key(program, folder)?;
         let etcd_addr = admin::free_port()?;
         let etcd = cluster::etcd(folder, etcd_addr, admin::free_port()?)?;
-        let servers = (0..SERVERS)
-            .map(|number| server(program, folder, number, etcd_addr))
+        let store = folder.join("store");
+        let preload = Preload::new(folder, &store)?;
+        let mut servers = (0..=SERVERS)
+            .map(|number| server(program, folder, number, etcd_addr, &preload))
             .collect::<Result<Vec<_>, _>>()?;
+        let spare = servers.pop().context("there is no server")?;
         for server in &servers {
             server.own.program.up()?;
         }
@@ -52,6 +61,7 @@ impl Cluster {
             etcd,
             etcd_addr,
             servers,
+            spare,
         };
         let began = Instant::now();
         while cluster.serving().is_none() {
@@ -66,23 +76,57 @@ impl Cluster {
         self.servers.iter().position(|server| server.own.serves())
     }
 
+    /// The server that is elected, counted from 0.
+    pub(super) fn manager(&self) -> Option<usize> {
+        let status = self.status()?;
+        let manager = status["manager"].as_str()?;
+        (0..SERVERS).find(|server| cluster::name(*server) == manager)
+    }
+
+    /// The number of ranges of a server; `None` if it is not a member.
+    pub(super) fn ranges_of(&self, name: &str) -> Option<u64> {
+        let status = self.status()?;
+        let mut members = status["servers"].as_array()?.iter();
+        let member = members.find(|member| member["name"] == name)?;
+        member["ranges"].as_u64()
+    }
+
+    /// The cluster as a server sees it that has a lease.
+    fn status(&self) -> Option<Value> {
+        let all = self.servers.iter().map(|server| server.own.status());
+        all.into_iter().find(|status| status["manager"].is_string())
+    }
+
     /// All programs.
     pub(super) fn programs(&self) -> Vec<Arc<Program>> {
-        let servers = self.servers.iter().map(|server| &server.own.program);
+        let servers = self.servers.iter().chain([&self.spare]);
+        let servers = servers.map(|server| &server.own.program);
         servers.chain([&self.etcd]).map(Arc::clone).collect()
     }
 
     /// Deletes all keys of etcd.
     pub(super) fn wipe_etcd(&self) -> anyhow::Result<()> {
+        self.etcdctl(&["del", "", "--prefix"]).map(|_| ())
+    }
+
+    /// Forgets the history of all keys of etcd: a watch of an older revision ends with an error.
+    pub(super) fn compact_etcd(&self) -> anyhow::Result<()> {
+        let found = self.etcdctl(&["get", "none", "--write-out", "json"])?;
+        let found: Value = serde_json::from_str(&found).context("reading an answer of etcd")?;
+        let revision = found["header"]["revision"].to_string();
+        self.etcdctl(&["compact", &revision]).map(|_| ())
+    }
+
+    fn etcdctl(&self, words: &[&str]) -> anyhow::Result<String> {
         let program = cluster::etcd_file("etcdctl")?;
-        let wiped = Command::new(program)
+        let output = Command::new(program)
             .env("ETCDCTL_API", "3")
             .args(["--endpoints", &self.etcd_addr.to_string()])
-            .args(["del", "", "--prefix"])
+            .args(words)
             .output()?;
-        let errors = String::from_utf8_lossy(&wiped.stderr);
-        ensure!(wiped.status.success(), "cannot wipe etcd: {errors}");
-        Ok(())
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "etcdctl {words:?}: {errors}");
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
@@ -92,14 +136,36 @@ fn server(
     folder: &Path,
     number: usize,
     etcd: SocketAddr,
+    preload: &Preload,
 ) -> anyhow::Result<Server> {
     let etcd_link = admin::free_port()?;
     let advertised = Ipv4Addr::new(127, 0, 0, 2);
-    let own = cluster::Server::new(program, folder, number, etcd_link, advertised.into(), &[])?;
+    let scratch = folder.join(format!("preload-{number}"));
+    std::fs::create_dir_all(&scratch)?;
+    let preload = preload.another(&scratch)?;
+    let place = ("backup-place", &backups(folder).display().to_string());
+    let extra = Extra {
+        flags: &[place],
+        environment: &preload.variables(),
+    };
+    let own = cluster::Server::new(
+        program,
+        folder,
+        number,
+        etcd_link,
+        advertised.into(),
+        &extra,
+    )?;
     let from_peers = Link::start((advertised, own.peer.port()).into(), own.peer)?;
     Ok(Server {
         own,
         to_etcd: Link::start(etcd_link, etcd)?,
         from_peers,
+        preload,
     })
+}
+
+/// Where the servers may write backups.
+pub(super) fn backups(folder: &Path) -> PathBuf {
+    folder.join("backups")
 }

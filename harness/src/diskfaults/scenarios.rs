@@ -2,14 +2,14 @@
 
 use partita_load::Random;
 
-use crate::preload::{EDQUOT, EIO, EMFILE, ENOSPC, Fault};
+use crate::preload::{EDQUOT, EIO, EMFILE, ENOSPC, Extent, Fault};
 
 /// One kind of disk failure: which calls fail, for which files and with which error.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     operations: &'static str,
     errno: i32,
-    half: bool,
+    extent: Extent,
     part: &'static str,
 }
 
@@ -23,7 +23,7 @@ const fn scenario(
         name,
         operations,
         errno,
-        half: false,
+        extent: Extent::Whole,
         part,
     }
 }
@@ -31,7 +31,7 @@ const fn scenario(
 /// Writes that end after half of their bytes.
 const fn half(name: &'static str, errno: i32, part: &'static str) -> Scenario {
     Scenario {
-        half: true,
+        extent: Extent::Half,
         ..scenario(name, "write", errno, part)
     }
 }
@@ -75,7 +75,7 @@ impl Scenario {
             operations: self.operations,
             errno: self.errno,
             permille: [1_000, 1_000, 300, 30][random.below(4) as usize],
-            half: self.half,
+            extent: self.extent,
             part: self.part,
         }
     }

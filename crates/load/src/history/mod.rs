@@ -133,14 +133,30 @@ impl Register {
         self.push_read(Action::Read, start, outcome, u128::BITS as usize);
     }
 
+    /// Records what a snapshot has that was taken between two moments. A full history leaves it out.
+    pub fn add_snapshot(&self, [start, end]: [Instant; 2], outcome: Outcome) {
+        self.push_read_between(Action::Scan, [start, end], outcome, READS_MAX);
+    }
+
     fn push_read(&self, action: Action, start: Instant, outcome: Outcome, most: usize) {
+        self.push_read_between(action, [start, Instant::now()], outcome, most);
+    }
+
+    fn push_read_between(
+        &self,
+        action: Action,
+        times: [Instant; 2],
+        outcome: Outcome,
+        most: usize,
+    ) {
+        let [start, end] = times.map(|time| time.saturating_duration_since(self.began));
         let mut operations = lock(&self.operations);
         if operations.len() < most {
             operations.push(Operation {
                 action,
                 outcome,
-                start: start.saturating_duration_since(self.began),
-                end: self.began.elapsed(),
+                start,
+                end,
             });
         }
     }

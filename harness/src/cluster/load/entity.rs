@@ -1,9 +1,11 @@
 //! A client of single entities: inserts, upserts, updates with an ETag, deletes and gets.
 
+use std::time::Instant;
+
 use anyhow::{Context, bail};
 use partita_bench::client::{Request, Response};
 use partita_bench::cluster::{Answer, Connection};
-use partita_load::history::{Action, Outcome, Register, Value};
+use partita_load::history::{Action, Keys, Outcome, Register, Value};
 use serde_json::Value as Json;
 
 use super::{Load, TABLE, json};
@@ -110,6 +112,15 @@ pub(super) fn read_outcome(answer: &Response) -> anyhow::Result<(Outcome, Option
     let row: Json = serde_json::from_slice(&answer.body).context("reading an entity")?;
     let value = value(&row)?;
     Ok((Outcome::Found(value), Some(value)))
+}
+
+/// Adds what a snapshot has.
+pub(super) fn add_snapshot(register: &Register, rows: &[(Keys, Value)], taken: [Instant; 2]) {
+    let row = rows
+        .iter()
+        .find(|((partition, _), _)| *partition == register.name);
+    let outcome = row.map_or(Outcome::Missing, |(_, value)| Outcome::Found(*value));
+    register.add_snapshot(taken, outcome);
 }
 
 /// The value of a row.

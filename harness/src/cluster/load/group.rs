@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Request, percent_encode};
 use partita_bench::cluster::{Answer, Connection};
-use partita_load::history::{Action, Outcome, Register};
+use partita_load::history::{Action, Keys, Outcome, Register, Value};
 
 use super::entity::value;
 use super::{Load, QUERY, TABLE, json};
@@ -101,6 +101,27 @@ pub(super) fn read(
     }
     let rows = answer.entities()?;
     let values = rows.iter().map(value).collect::<Result<Vec<_>, _>>()?;
+    Ok(Some((start, outcome(register, &values)?)))
+}
+
+/// Adds what a snapshot has.
+///
+/// # Errors
+/// It has a part of a batch.
+pub(super) fn add_snapshot(
+    register: &Register,
+    rows: &[(Keys, Value)],
+    taken: [Instant; 2],
+) -> anyhow::Result<()> {
+    let rows = rows.iter();
+    let own = rows.filter(|((partition, _), _)| *partition == register.name);
+    let values: Vec<Value> = own.map(|(_, value)| *value).collect();
+    register.add_snapshot(taken, outcome(register, &values)?);
+    Ok(())
+}
+
+/// What the values of a group say.
+fn outcome(register: &Register, values: &[Value]) -> anyhow::Result<Outcome> {
     let is_whole = values.is_empty() || values.len() == ROWS.len();
     let is_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
     ensure!(
@@ -108,8 +129,6 @@ pub(super) fn read(
         "a batch was executed in part: {}: {values:?}",
         register.name
     );
-    let outcome = values
-        .first()
-        .map_or(Outcome::Missing, |value| Outcome::Found(*value));
-    Ok(Some((start, outcome)))
+    let first = values.first();
+    Ok(first.map_or(Outcome::Missing, |value| Outcome::Found(*value)))
 }

@@ -1,22 +1,26 @@
 //! The clients of a round, which write their histories.
 
+mod chain;
 mod entity;
 mod group;
 mod scan;
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Error, ensure};
 use partita_bench::client::Request;
 use partita_bench::cluster::Connection;
 use partita_bench::{Account, park_for};
 use partita_load::{Random, mix};
 
-use partita_load::history::{Outcome, Register, Value, check, stable_partition};
+use partita_load::history::{Keys, Outcome, Register, ScanCheck, Value, check, stable_partition};
+
+pub(super) use self::scan::rows;
 
 /// The table of the test.
 pub(super) const TABLE: &str = "/chaos";
@@ -49,6 +53,9 @@ pub(super) struct Load {
     entities: Slots,
     groups: Slots,
     next_value: AtomicU64,
+    round: u64,
+    /// When each row of the chain was in all its places.
+    chain: Mutex<Vec<Instant>>,
     pub(super) stop: AtomicBool,
     faults: Mutex<Vec<String>>,
 }
@@ -78,6 +85,8 @@ impl Load {
             entities: Slots::new('e', round, ENTITIES),
             groups: Slots::new('g', round, GROUPS),
             next_value: AtomicU64::new(1),
+            round,
+            chain: Mutex::default(),
             stop: AtomicBool::new(false),
             faults: Mutex::default(),
         }
@@ -99,6 +108,13 @@ impl Load {
         }
         let connection = self.connect(random);
         scope.spawn(move || self.repeat(connection, scan::step));
+        let connection = self.connect(random);
+        scope.spawn(move || self.repeat(connection, chain::step));
+    }
+
+    /// How the names of things of this round begin.
+    pub(super) fn prefix(&self) -> String {
+        format!("r{}-", self.round)
     }
 
     pub(super) fn connect(&self, random: &mut Random) -> Connection {
@@ -138,6 +154,25 @@ impl Load {
             *register = slots.add();
         }
         Arc::clone(&register)
+    }
+
+    /// Checks the rows of a snapshot that was taken between two moments, and adds them to the histories.
+    pub(super) fn check_snapshot(
+        &self,
+        rows: Vec<(Keys, Value)>,
+        taken: [Instant; 2],
+    ) -> anyhow::Result<()> {
+        let keys: HashSet<&Keys> = rows.iter().map(|(keys, _)| keys).collect();
+        chain::check(self, &keys, taken[0])?;
+        for register in lock(&self.entities.all).iter() {
+            entity::add_snapshot(register, &rows, taken);
+        }
+        for register in lock(&self.groups.all).iter() {
+            group::add_snapshot(register, &rows, taken)?;
+        }
+        let mut scan = ScanCheck::default();
+        scan.page(&[], rows, true, taken[0]).map_err(Error::msg)?;
+        scan.end(STABLE_ROWS).map_err(Error::msg)
     }
 
     /// Reads each register once more, and checks all histories. No client may run.

@@ -40,7 +40,8 @@ pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<(
     scan.end(STABLE_ROWS).map_err(Error::msg)
 }
 
-fn rows(page: &Response) -> anyhow::Result<Vec<(Keys, Value)>> {
+/// The rows of a page.
+pub(in super::super) fn rows(page: &Response) -> anyhow::Result<Vec<(Keys, Value)>> {
     let rows = page.entities()?;
     let row = |row: &serde_json::Value| {
         let key = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
