@@ -49,8 +49,8 @@ pub trait MapStore: Send + Sync + 'static {
     /// Stores a version, durably, if it is absent.
     ///
     /// # Errors
-    /// [`MapError::Conflict`]: the version exists, from another process or an earlier attempt. [`MapError::Store`]: it
-    /// may be stored or not.
+    /// [`MapError::Conflict`]: the version exists, from another process or an earlier attempt, or a later one does.
+    /// [`MapError::Store`]: it may be stored or not.
     async fn save(&self, record: &MapRecord) -> Result<(), MapError>;
 
     /// Stores the serving record of a range, durably. Replaces an older one.
@@ -250,12 +250,11 @@ impl ObjectMapStore {
         }))
     }
 
-    /// Deletes old versions. The next save retries a failed deletion.
-    async fn prune(&self, newest: u64) -> Result<(), MapError> {
-        let versions = self.versions().await?;
+    /// Deletes old ones of these versions. The next save retries a failed deletion.
+    async fn prune(&self, versions: &[u64], newest: u64) -> Result<(), MapError> {
         for version in versions {
             if version + VERSIONS_KEPT < newest {
-                self.store.delete(&version_path(version)).await?;
+                self.store.delete(&version_path(*version)).await?;
             }
         }
         Ok(())
@@ -317,10 +316,17 @@ impl MapStore for ObjectMapStore {
             }
             Err(error) => return Err(error.into()),
         }
-        if let Err(error) = self.prune(record.version).await {
+        // A process that stood still while others stored more versions than are kept has created a number that was
+        // deleted before (rule I6). The newest version decides.
+        let versions = self.versions().await?;
+        let newest = versions.last().copied().unwrap_or(record.version);
+        if let Err(error) = self.prune(&versions, newest).await {
             tracing::debug!(%error, "cannot delete old versions of the partition map");
         }
-        Ok(())
+        match newest > record.version {
+            true => Err(MapError::Conflict(record.version)),
+            false => Ok(()),
+        }
     }
 
     async fn save_serving(&self, record: &ServingRecord) -> Result<(), MapError> {
@@ -340,8 +346,9 @@ impl MapStore for ObjectMapStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{ChangeRecord, Epoch};
+    use crate::map::{ChangeRecord, Epoch, RangeSpec};
     use object_store::memory::InMemory;
+    use partita_range::Bounds;
 
     fn store() -> ObjectMapStore {
         ObjectMapStore::new(Arc::new(InMemory::new()))
@@ -362,6 +369,29 @@ mod tests {
             store.versions().await.unwrap().len() as u64,
             VERSIONS_KEPT + 1
         );
+    }
+
+    /// A manager that slept meanwhile has the number of a version that was deleted.
+    #[tokio::test]
+    async fn a_version_that_was_pruned_is_not_saved_again() {
+        let store = store();
+        let first = MapRecord::first();
+        store.save(&first).await.unwrap();
+        let late = MapRecord {
+            next_range: 9,
+            ..first.next()
+        };
+        let mut record = first;
+        for _ in 0..VERSIONS_KEPT + 20 {
+            record = record.next();
+            store.save(&record).await.unwrap();
+        }
+        let refused = save_and_confirm(&store, &late).await;
+        assert!(matches!(refused, Err(MapError::Conflict(2))), "{refused:?}");
+        assert_eq!(store.load().await.unwrap().unwrap(), record);
+        // Nothing of it is left, so no version seems to be missing before the next ones.
+        let versions = store.versions().await.unwrap();
+        assert_eq!(versions[0], record.version - VERSIONS_KEPT);
     }
 
     #[tokio::test]
@@ -386,6 +416,61 @@ mod tests {
         };
         let refused = save_and_confirm(&store, &other).await;
         assert!(matches!(refused, Err(MapError::Conflict(1))), "{refused:?}");
+    }
+
+    /// Two managers can want the same change: only the one that stored it may take it for its own.
+    #[tokio::test]
+    async fn an_equal_record_of_another_manager_is_not_ones_own() {
+        let of_manager = |writer| MapRecord {
+            writer: Some(writer),
+            ..MapRecord::first()
+        };
+        let store = store();
+        save_and_confirm(&store, &of_manager(7)).await.unwrap();
+        save_and_confirm(&store, &of_manager(7)).await.unwrap();
+        let refused = save_and_confirm(&store, &of_manager(8)).await;
+        assert!(matches!(refused, Err(MapError::Conflict(1))), "{refused:?}");
+    }
+
+    /// The host decides a change, or a manager rolls it back: the record that is stored first counts for both, and for a
+    /// host that slept while many versions were stored.
+    #[tokio::test]
+    async fn a_change_is_decided_once() {
+        let first = MapRecord::first();
+        let begun = first.begin(split());
+        let middle = Bytes::from_static(b" a\0");
+        let spec = |id, start: &Bytes, end: Option<&Bytes>| RangeSpec {
+            id,
+            epoch: first.next_epoch,
+            bounds: Bounds {
+                start: start.clone(),
+                end: end.cloned(),
+            },
+        };
+        let new = begun.created();
+        let decided = begun.decide(&[
+            spec(new[0], &Bytes::new(), Some(&middle)),
+            spec(new[1], &middle, None),
+        ]);
+        let undone = begun.roll_back([]);
+        for (winner, host_wins) in [(&decided, true), (&undone, false)] {
+            let store = store();
+            for record in [&first, &begun, winner] {
+                store.save(record).await.unwrap();
+            }
+            let settled = save_and_settle(&store, &decided, &new).await;
+            assert_eq!(settled.is_ok(), host_wins, "{settled:?}");
+            let confirmed = save_and_confirm(&store, &undone).await;
+            assert_eq!(confirmed.is_ok(), !host_wins, "{confirmed:?}");
+            let mut record = winner.clone();
+            for _ in 0..VERSIONS_KEPT + 20 {
+                record = record.next();
+                store.save(&record).await.unwrap();
+            }
+            // The number of the decision is free again.
+            let settled = save_and_settle(&store, &decided, &new).await;
+            assert_eq!(settled.is_ok(), host_wins, "{settled:?}");
+        }
     }
 
     #[tokio::test]
