@@ -195,7 +195,12 @@ fn azure(
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use object_store::ObjectStoreExt as _;
+
     use super::*;
+    use crate::net::{Listener, MachineNetwork, Network as _};
 
     fn opened(url: &str, variables: &[(&str, &str)]) -> Result<Arc<dyn ObjectStore>, String> {
         let environment = variables
@@ -259,5 +264,49 @@ mod tests {
             ("azure_storage_account_key", "a2V5"),
         ];
         opened("az://c/p", &account).unwrap();
+    }
+
+    /// A store that answers each request with the same object.
+    async fn answer_all(listener: Box<dyn Listener>) {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"1\"\r\n\
+                Last-Modified: Fri, 27 Nov 2026 00:00:00 GMT\r\nConnection: close\r\n\r\nhello";
+            stream.write_all(answer).await.unwrap();
+        }
+    }
+
+    /// The thread of the log has a runtime without I/O.
+    #[test]
+    fn a_client_is_used_by_threads_without_io() {
+        let io = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let listener = io.block_on(MachineNetwork.listen("127.0.0.1", 0)).unwrap();
+        let endpoint = format!("http://{}", listener.address().unwrap());
+        io.spawn(answer_all(listener));
+        let variables = [
+            ("aws_access_key_id", "k"),
+            ("aws_secret_access_key", "s"),
+            ("aws_endpoint_url", &*endpoint),
+            ("aws_allow_http", "true"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let url = Url::parse("s3://b/p").unwrap();
+        let store = open(&url, &variables.into(), &Client::Log(io.handle().clone())).unwrap();
+        let without_io = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let read = without_io.block_on(async {
+            let found = store.get(&Path::from("a")).await.unwrap();
+            found.bytes().await.unwrap()
+        });
+        assert_eq!(&*read, b"hello");
     }
 }

@@ -233,3 +233,29 @@ async fn a_lost_log_is_an_error() {
     let text = format!("{error:?}");
     assert!(text.contains("records are missing"), "{text}");
 }
+
+/// The heir of a process with many ranges takes them over at the same time, and not one after the other: each waits for a
+/// file, and all wait together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thirty_ranges_are_taken_over_at_the_same_time() {
+    const RANGES: u64 = 30;
+    let cluster = Cluster::default();
+    let dead = cluster.start().await;
+    for range in 1..=RANGES {
+        let engine = dead.take(RangeId(range), &[]).await;
+        commit(&*engine, put("key", "value")).await.unwrap();
+    }
+    let logs = [dead.log];
+    drop(dead);
+    let heir = cluster.start().await;
+    cluster.store.hold_files(true);
+    let taking = join_all((1..=RANGES).map(|range| heir.take(RangeId(range), &logs)));
+    let releasing = async {
+        cluster.store.files_are_held(30).await;
+        cluster.store.hold_files(false);
+    };
+    let (engines, ()) = tokio::join!(taking, releasing);
+    for engine in engines {
+        expect(&*engine, &[("key", "value")]).await;
+    }
+}

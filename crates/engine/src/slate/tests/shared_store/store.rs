@@ -77,8 +77,13 @@ impl Store {
 
     /// Waits until a PUT of a data file waits.
     pub(super) async fn file_is_held(&self) {
+        self.files_are_held(1).await;
+    }
+
+    /// Waits until so many PUTs of data files wait.
+    pub(super) async fn files_are_held(&self, files: usize) {
         let mut waiting = self.0.waiting.subscribe();
-        waiting.wait_for(|count| *count > 0).await.unwrap();
+        waiting.wait_for(|count| *count >= files).await.unwrap();
     }
 }
 
