@@ -37,7 +37,8 @@ async function call(what, request, expected = []) {
     if (error.code === "EPIPE") count("broken");
     else {
       const text = `${what}: ${error.name} ${error.code ?? ""} ${error.statusCode ?? ""}: ${error.message}`;
-      say({ error: text.replace(/\s+/g, " ").slice(0, 500), seconds: (Date.now() - began) / 1000 });
+      const reason = error.response?.headers.get("x-partita-reason");
+      say({ error: text.replace(/\s+/g, " ").slice(0, 500), reason, seconds: (Date.now() - began) / 1000 });
     }
     return [false, undefined];
   }

@@ -84,7 +84,9 @@ class Report:
     def failed(self, request, error, began):
         """Reports an error that reached the program."""
         text = f"{request.__name__}: {type(error).__name__}: {error}"
-        self.say(error=" ".join(text.split())[:500], seconds=round(time.monotonic() - began, 1))
+        headers = getattr(getattr(error, "response", None), "headers", {})
+        self.say(error=" ".join(text.split())[:500], reason=headers.get("x-partita-reason"),
+                 seconds=round(time.monotonic() - began, 1))
 
 
 class Rows:
