@@ -1,6 +1,7 @@
 //! Loads the library of `harness/preload` into a server: it makes file calls fail, shifts the clock and records
 //! changes.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -109,11 +110,11 @@ impl Preload {
     }
 
     /// The environment variables that load the library without a journal.
-    pub(crate) fn variables(&self) -> [(&'static str, PathBuf); 3] {
+    pub(crate) fn variables(&self) -> [(&'static str, OsString); 3] {
         [
-            ("LD_PRELOAD", self.library.clone()),
-            ("PRELOAD_ROOT", self.root.clone()),
-            ("PRELOAD_CONTROL", self.control.clone()),
+            ("LD_PRELOAD", self.library.clone().into()),
+            ("PRELOAD_ROOT", self.root.clone().into()),
+            ("PRELOAD_CONTROL", self.control.clone().into()),
         ]
     }
 

@@ -19,6 +19,8 @@ pub struct ClusterFigures {
     pub load_before: String,
     /// The workloads.
     pub hops: Vec<HopFigures>,
+    /// The writes of the log by the server with the rows, during the workloads.
+    pub log: Option<LogFigures>,
     /// The failures and moves.
     pub pauses: Vec<PauseFigures>,
     /// The cluster at rest.
@@ -40,6 +42,24 @@ pub struct HopFigures {
     pub ratio: f64,
     #[serde(skip)]
     pub(super) kind: WorkloadKind,
+}
+
+/// How long the log took for a group of writes: one PUT.
+#[derive(Clone, Debug, Serialize)]
+pub struct LogFigures {
+    /// The median, milliseconds.
+    pub p50_ms: f64,
+    /// The 99th percentile, milliseconds.
+    pub p99_ms: f64,
+}
+
+impl LogFigures {
+    /// The figures as one line of text.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Self { p50_ms, p99_ms } = self;
+        format!("a group of writes in the log: p50 {p50_ms:.1} ms, p99 {p99_ms:.1} ms")
+    }
 }
 
 /// A workload on one route.
@@ -203,6 +223,7 @@ impl ClusterFigures {
             date: crate::rfc1123_now(),
             load_before: load.split(' ').next().unwrap_or_default().to_owned(),
             hops: Vec::new(),
+            log: None,
             pauses: Vec::new(),
             rest: None,
         }
@@ -235,6 +256,9 @@ impl ClusterFigures {
                 through.servers_cpu_us,
             );
         }
+        if let Some(log) = &self.log {
+            text += &format!("\n{}\n", log.line());
+        }
         text += "\n| longest time without an acknowledged write | times | median ms | p99 ms | max ms |\n\
                  | --- | ---: | ---: | ---: | ---: |\n";
         for pause in &self.pauses {
@@ -257,10 +281,12 @@ impl ClusterFigures {
             self.machine, self.date, self.load_before
         );
         let hops = self.hops.iter().map(HopFigures::line);
+        let log = self.log.iter().map(LogFigures::line);
         let pauses = self.pauses.iter().map(PauseFigures::line);
         let rest = self.rest.iter().map(RestFigures::line);
         let head = (!self.hops.is_empty()).then(|| HopFigures::HEAD.to_owned());
-        for line in head.into_iter().chain(hops).chain(pauses).chain(rest) {
+        let lines = head.into_iter().chain(hops).chain(log);
+        for line in lines.chain(pauses).chain(rest) {
             writeln!(text, "{line}").expect("writing to a string cannot fail");
         }
         text

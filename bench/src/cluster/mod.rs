@@ -5,6 +5,7 @@
 //! the third, in turns. Then servers are killed, restarted and stopped, and the rows are moved, while clients write through
 //! the other servers: what counts is the longest time without an acknowledged write.
 
+mod ceph;
 mod connection;
 mod figures;
 mod hops;
@@ -14,8 +15,11 @@ mod probe;
 mod programs;
 mod servers;
 
+pub use ceph::Ceph;
 pub use connection::{Answer, Connection};
-pub use figures::{ClusterFigures, HopFigures, PauseFigures, RestFigures, RouteFigures};
+pub use figures::{
+    ClusterFigures, HopFigures, LogFigures, PauseFigures, RestFigures, RouteFigures,
+};
 pub use options::ClusterOptions;
 pub use probe::Probe;
 pub use programs::{Program, etcd, etcd_file, supervise};
@@ -55,7 +59,8 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Clust
     let account = Account::well_known();
     // Nothing is split by itself, so that the rows stay where they were put.
     let balance = ("balance", &"off".to_owned());
-    let servers = Servers::start(&options.partita()?, folder.path(), &[balance])?;
+    let with_ceph = options.cluster.ceph;
+    let servers = Servers::start(&options.partita()?, folder.path(), &[balance], with_ceph)?;
     let range = place_rows(&servers, &account).context("preparing the cluster")?;
     say("three servers are ready, and the rows are written");
     let hops = Hops {
@@ -65,6 +70,9 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Clust
         range,
     };
     figures.hops = hops.measure(&mut say)?;
+    let log = servers.log_figures(ROWS_SERVER)?;
+    say(&log.line());
+    figures.log = Some(log);
     let pauses = Pauses {
         servers: &servers,
         account: &account,

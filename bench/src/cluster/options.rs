@@ -6,6 +6,9 @@ pub struct ClusterOptions {
     /// Measure the workloads in a cluster of three servers, directly and through another server, then failures and moves
     #[arg(long, conflicts_with_all = ["data_set", "queues", "fleet", "targets"])]
     pub cluster: bool,
+    /// With --cluster: a Ceph as the store instead of a folder; `bench/ceph/setup` fetches it
+    #[arg(long, requires = "cluster")]
+    pub(crate) ceph: bool,
     /// With --cluster: how often a server is killed, and started again after another has taken over
     #[arg(long, value_name = "N", default_value_t = 20, requires = "cluster")]
     pub(crate) kills: u32,

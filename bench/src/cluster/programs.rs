@@ -1,5 +1,6 @@
 //! etcd and the servers as processes, which are killed, stopped and started again.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ pub struct Program {
     pub name: String,
     file: PathBuf,
     arguments: Vec<String>,
-    environment: Vec<(&'static str, PathBuf)>,
+    environment: Vec<(&'static str, OsString)>,
     log: PathBuf,
     process: Mutex<Option<Process>>,
     /// Whether it is not to be started again.
@@ -76,11 +77,12 @@ pub struct Program {
 }
 
 impl Program {
-    fn new(
+    /// A program that is not started yet, and whose log is in `folder`.
+    pub(super) fn new(
         name: &str,
         file: &Path,
         arguments: Vec<String>,
-        environment: &[(&'static str, PathBuf)],
+        environment: &[(&'static str, OsString)],
         folder: &Path,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -264,7 +266,7 @@ pub(super) fn server(
     name: &str,
     folder: &Path,
     arguments: &[(&str, &String)],
-    environment: &[(&'static str, PathBuf)],
+    environment: &[(&'static str, OsString)],
 ) -> Arc<Program> {
     let mut all = vec!["serve".to_owned()];
     all.extend(flags(arguments));

@@ -1,8 +1,9 @@
 //! Servers of a cluster on one machine: etcd, and servers over a folder.
 
+use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
+use super::ceph::Ceph;
+use super::figures::LogFigures;
 use super::programs::{self, Program};
 use crate::{admin, park_for};
 
@@ -25,10 +28,12 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What a server gets besides its own flags.
 #[derive(Debug, Default)]
 pub struct Extra<'a> {
+    /// The store, if it is not a folder.
+    pub store: Option<String>,
     /// Flags.
     pub flags: &'a [(&'a str, &'a String)],
     /// Environment variables.
-    pub environment: &'a [(&'static str, PathBuf)],
+    pub environment: &'a [(&'static str, OsString)],
 }
 
 /// A server of the cluster, which is started with [`Program::up`].
@@ -88,8 +93,12 @@ impl Server {
         let (peer, table, queue, admin) = (peer?, table?, queue?, admin?);
         let path = |name: &str| folder.join(name).display().to_string();
         let port = |addr: SocketAddr| addr.port().to_string();
+        let store = extra.store.clone();
         let own = [
-            ("store", &format!("file://{}", path("store"))),
+            (
+                "store",
+                &store.unwrap_or_else(|| format!("file://{}", path("store"))),
+            ),
             ("coordinator", &format!("etcd://{etcd}")),
             ("cluster-key", &path("cluster.key")),
             ("server-name", &name),
@@ -136,22 +145,28 @@ pub(super) struct Servers {
     pub(super) etcd: Arc<Program>,
     pub(super) etcd_addr: SocketAddr,
     pub(super) all: Vec<Server>,
+    /// The store, if it is not a folder.
+    _ceph: Option<Ceph>,
 }
 
 impl Servers {
-    /// Starts etcd and the servers with their data below `folder`.
+    /// Starts etcd and the servers with their data below `folder`, or in a Ceph.
     pub(super) fn start(
         program: &Path,
         folder: &Path,
         flags: &[(&str, &String)],
+        with_ceph: bool,
     ) -> anyhow::Result<Self> {
+        let ceph = with_ceph.then(|| Ceph::start(folder)).transpose()?;
         create_key(program, folder)?;
         let etcd_addr = admin::free_port()?;
         let etcd = programs::etcd(folder, etcd_addr, admin::free_port()?)?;
         let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let variables = ceph.as_ref().map(|ceph| Ceph::environment(ceph.address));
         let extra = Extra {
+            store: ceph.as_ref().map(Ceph::store),
             flags,
-            environment: &[],
+            environment: variables.as_ref().map_or(&[], |variables| &variables[..]),
         };
         let all = (0..SERVERS)
             .map(|number| Server::new(program, folder, number, etcd_addr, own, &extra))
@@ -163,6 +178,7 @@ impl Servers {
             etcd,
             etcd_addr,
             all,
+            _ceph: ceph,
         };
         servers.await_all()?;
         Ok(servers)
@@ -233,6 +249,18 @@ impl Servers {
     /// The processor time of all servers, in seconds.
     pub(super) fn cpu_s(&self) -> anyhow::Result<f64> {
         self.all.iter().map(|server| server.program.cpu_s()).sum()
+    }
+
+    /// How long the log of a server took for its groups since its start.
+    pub(super) fn log_figures(&self, server: usize) -> anyhow::Result<LogFigures> {
+        let status: Value = serde_json::from_str(&admin::status(self.get(server).admin)?)?;
+        let quantile = |name: &str| status["engine"]["log_sync_us"][name].as_f64();
+        let quantiles = quantile("p50").zip(quantile("p99"));
+        let (p50, p99) = quantiles.context("the server has written nothing to its log")?;
+        Ok(LogFigures {
+            p50_ms: p50 / 1e3,
+            p99_ms: p99 / 1e3,
+        })
     }
 
     /// The number of requests that a server has forwarded since its start.

@@ -33,7 +33,13 @@ pub(super) enum Kind {
     WipeEtcd,
     /// The history of etcd's keys is forgotten while the server's link to it is cut.
     CompactEtcd,
-    /// Its calls to the store behave so.
+    /// Ceph's process with the objects stands still.
+    StopOsd,
+    /// Ceph's process with the objects is killed, and started again later.
+    KillOsd,
+    /// Its link to the gateway of Ceph behaves so.
+    ToStore(Behaviour),
+    /// Its calls to a store in a folder behave so.
     Store(StoreFault),
     /// Its wall clock is so many seconds wrong.
     Clock(i64),
@@ -89,7 +95,7 @@ pub(super) struct Fault {
 }
 
 /// All kinds of faults; those that are listed twice occur more often.
-const KINDS: [Kind; 31] = [
+const KINDS: [Kind; 36] = [
     Kind::Restart,
     Kind::Kill,
     Kind::Kill,
@@ -112,6 +118,11 @@ const KINDS: [Kind; 31] = [
     Kind::Store(StoreFault::Held),
     Kind::Store(StoreFault::Failing),
     Kind::Store(StoreFault::FailingAfter),
+    Kind::StopOsd,
+    Kind::KillOsd,
+    Kind::ToStore(Behaviour::Cut),
+    Kind::ToStore(Behaviour::NoAnswers),
+    Kind::ToStore(Behaviour::DropAnswers),
     Kind::Clock(30),
     Kind::Clock(-30),
     Kind::KillAndClock(30),
@@ -131,9 +142,13 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// The kinds whose names contain `part`.
-    pub(super) fn new(part: &str) -> anyhow::Result<Self> {
-        let all = KINDS.into_iter();
+    /// The kinds whose names contain `part`, and which this store can have.
+    pub(super) fn new(part: &str, with_ceph: bool) -> anyhow::Result<Self> {
+        let all = KINDS.into_iter().filter(|kind| match kind {
+            Kind::StopOsd | Kind::KillOsd | Kind::ToStore(_) => with_ceph,
+            Kind::Store(_) => !with_ceph,
+            _ => true,
+        });
         let all: Vec<Kind> = all.filter(|kind| kind.to_string().contains(part)).collect();
         ensure!(!all.is_empty(), "no fault is called {part}");
         Ok(Self {
@@ -166,7 +181,7 @@ impl Fault {
             victim: aimed.unwrap_or(any),
             lasts: Duration::from_millis(match kind {
                 Kind::Restart => 0,
-                Kind::Stop | Kind::StopEtcd => 3_000 + random.below(7_000),
+                Kind::Stop | Kind::StopEtcd | Kind::StopOsd => 3_000 + random.below(7_000),
                 Kind::Store(StoreFault::Held) => 10_000,
                 _ => 2_000 + random.below(5_000),
             }),
@@ -177,6 +192,7 @@ impl Fault {
     pub(super) fn strikes(&self, server: usize) -> bool {
         match self.kind {
             Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd | Kind::Join => false,
+            Kind::StopOsd | Kind::KillOsd => true,
             Kind::TerminateOthers => server != self.victim,
             _ => server == self.victim,
         }
@@ -201,17 +217,18 @@ impl Fault {
     /// Causes the fault, waits, and heals it.
     pub(super) fn run(&self, cluster: &Cluster) -> anyhow::Result<()> {
         let victim = &cluster.servers[self.victim];
-        let program = match self.kind {
-            Kind::KillEtcd | Kind::StopEtcd => &cluster.etcd,
+        let program = match (self.kind, &cluster.ceph) {
+            (Kind::KillEtcd | Kind::StopEtcd, _) => &cluster.etcd,
+            (Kind::KillOsd | Kind::StopOsd, Some(ceph)) => &ceph.osd,
             _ => &victim.own.program,
         };
         match self.kind {
-            Kind::Restart | Kind::Kill | Kind::KillEtcd => {
+            Kind::Restart | Kind::Kill | Kind::KillEtcd | Kind::KillOsd => {
                 program.kill();
                 park_for(self.lasts);
                 program.up()?;
             }
-            Kind::Stop | Kind::StopEtcd => {
+            Kind::Stop | Kind::StopEtcd | Kind::StopOsd => {
                 program.stop();
                 park_for(self.lasts);
                 program.go_on();
@@ -226,6 +243,10 @@ impl Fault {
             }
             Kind::FromPeers(behaviour) => {
                 victim.from_peers.set(behaviour);
+                park_for(self.lasts);
+            }
+            Kind::ToStore(behaviour) => {
+                victim.set_link_to_store(behaviour);
                 park_for(self.lasts);
             }
             Kind::CompactEtcd => {
@@ -258,6 +279,7 @@ impl Fault {
         }
         victim.to_etcd.set(Behaviour::Open);
         victim.from_peers.set(Behaviour::Open);
+        victim.set_link_to_store(Behaviour::Open);
         victim.preload.set(0, &[])
     }
 }
@@ -266,7 +288,12 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, seconds) = (self.kind, self.lasts.as_secs_f64());
         match self.kind {
-            Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd | Kind::Join => {
+            Kind::KillEtcd
+            | Kind::StopEtcd
+            | Kind::WipeEtcd
+            | Kind::KillOsd
+            | Kind::StopOsd
+            | Kind::Join => {
                 write!(f, "{kind} for {seconds:.1} s")
             }
             _ => write!(f, "{kind} of server {} for {seconds:.1} s", self.victim + 1),
@@ -283,6 +310,8 @@ impl fmt::Display for Kind {
             Self::KillEtcd => return f.write_str("kill etcd"),
             Self::StopEtcd => return f.write_str("stop etcd"),
             Self::WipeEtcd => return f.write_str("wipe etcd"),
+            Self::KillOsd => return f.write_str("kill Ceph's OSD"),
+            Self::StopOsd => return f.write_str("stop Ceph's OSD"),
             Self::CompactEtcd => return f.write_str("compact etcd behind a cut link"),
             Self::Store(StoreFault::Held) => return f.write_str("store held"),
             Self::Store(StoreFault::Failing) => return f.write_str("store failing"),
@@ -295,6 +324,7 @@ impl fmt::Display for Kind {
             Self::Join => return f.write_str("join of a server"),
             Self::ToEtcd(behaviour) => ("to etcd", behaviour),
             Self::FromPeers(behaviour) => ("from peers", behaviour),
+            Self::ToStore(behaviour) => ("to the store", behaviour),
         };
         let behaviour = match behaviour {
             Behaviour::Open => "open",

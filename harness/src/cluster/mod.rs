@@ -75,6 +75,9 @@ pub(crate) struct Arguments {
     /// Only faults whose names, as the test prints them, contain this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     fault: String,
+    /// A Ceph as the store instead of a folder; `bench/ceph/setup` fetches it
+    #[arg(long)]
+    ceph: bool,
     /// End after this time, whatever the number of rounds
     #[arg(long, value_name = "N")]
     minutes: Option<u64>,
@@ -89,14 +92,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let deadline = Duration::from_secs(minutes.saturating_mul(60));
     eprintln!("cluster: --seed {}", arguments.test.seed());
     arguments.test.in_scratch("cluster", |folder, random| {
-        let servers = Cluster::start(&program, folder)?;
+        let servers = Cluster::start(&program, folder, arguments.ceph)?;
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let programs = servers.programs();
             let stop = &stop;
             let supervisor = scope.spawn(move || cluster::supervise(&programs, stop));
             let mut test = Test::new(&servers, &program, folder, random);
-            let outcome = Deck::new(&arguments.fault)
+            let outcome = Deck::new(&arguments.fault, arguments.ceph)
                 .and_then(|deck| test.rounds(deck, arguments.rounds, deadline));
             stop.store(true, Ordering::Relaxed);
             let supervised = supervisor.join();

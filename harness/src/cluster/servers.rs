@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use partita_bench::cluster::{self, Extra, Program};
+use partita_bench::cluster::{self, Ceph, Extra, Program};
 use partita_bench::{admin, park_for};
 use serde_json::Value;
 
-use super::proxy::Link;
+use super::proxy::{Behaviour, Link};
 use crate::preload::Preload;
 
 /// The number of servers.
@@ -28,8 +28,19 @@ pub(super) struct Server {
     pub(super) to_etcd: Arc<Link>,
     /// From the other servers to it.
     pub(super) from_peers: Arc<Link>,
-    /// Its calls to the store, and its clock.
+    /// From it to the gateway of Ceph, if that has the store.
+    pub(super) to_store: Option<Arc<Link>>,
+    /// Its calls to a store in a folder, and its clock.
     pub(super) preload: Preload,
+}
+
+impl Server {
+    /// Does nothing if the store is a folder.
+    pub(super) fn set_link_to_store(&self, behaviour: Behaviour) {
+        if let Some(link) = &self.to_store {
+            link.set(behaviour);
+        }
+    }
 }
 
 /// The cluster. Its processes end with it.
@@ -37,21 +48,24 @@ pub(super) struct Server {
 pub(super) struct Cluster {
     pub(super) etcd: Arc<Program>,
     etcd_addr: SocketAddr,
+    /// The store, if it is not a folder.
+    pub(super) ceph: Option<Ceph>,
     pub(super) servers: Vec<Server>,
     /// One more server, which runs only while it is a member.
     pub(super) spare: Server,
 }
 
 impl Cluster {
-    /// Starts the cluster with its data below `folder`.
-    pub(super) fn start(program: &Path, folder: &Path) -> anyhow::Result<Self> {
+    /// Starts the cluster with its data below `folder`, or in a Ceph.
+    pub(super) fn start(program: &Path, folder: &Path, with_ceph: bool) -> anyhow::Result<Self> {
         cluster::create_key(program, folder)?;
+        let ceph = with_ceph.then(|| Ceph::start(folder)).transpose()?;
         let etcd_addr = admin::free_port()?;
         let etcd = cluster::etcd(folder, etcd_addr, admin::free_port()?)?;
         let store = folder.join("store");
         let preload = Preload::new(folder, &store)?;
         let mut servers = (0..=SERVERS)
-            .map(|number| server(program, folder, number, etcd_addr, &preload))
+            .map(|number| server(program, folder, number, etcd_addr, ceph.as_ref(), &preload))
             .collect::<Result<Vec<_>, _>>()?;
         let spare = servers.pop().context("there is no server")?;
         for server in &servers {
@@ -60,6 +74,7 @@ impl Cluster {
         let cluster = Self {
             etcd,
             etcd_addr,
+            ceph,
             servers,
             spare,
         };
@@ -101,7 +116,12 @@ impl Cluster {
     pub(super) fn programs(&self) -> Vec<Arc<Program>> {
         let servers = self.servers.iter().chain([&self.spare]);
         let servers = servers.map(|server| &server.own.program);
-        servers.chain([&self.etcd]).map(Arc::clone).collect()
+        let ceph = self.ceph.iter().map(|ceph| &ceph.osd);
+        servers
+            .chain([&self.etcd])
+            .chain(ceph)
+            .map(Arc::clone)
+            .collect()
     }
 
     /// Deletes all keys of etcd.
@@ -136,17 +156,23 @@ fn server(
     folder: &Path,
     number: usize,
     etcd: SocketAddr,
+    ceph: Option<&Ceph>,
     preload: &Preload,
 ) -> anyhow::Result<Server> {
-    let etcd_link = admin::free_port()?;
+    let (etcd_link, store_link) = (admin::free_port()?, admin::free_port()?);
     let advertised = Ipv4Addr::new(127, 0, 0, 2);
     let scratch = folder.join(format!("preload-{number}"));
     std::fs::create_dir_all(&scratch)?;
     let preload = preload.another(&scratch)?;
     let place = ("backup-place", &backups(folder).display().to_string());
+    let mut environment = preload.variables().to_vec();
+    if ceph.is_some() {
+        environment.extend(Ceph::environment(store_link));
+    }
     let extra = Extra {
+        store: ceph.map(Ceph::store),
         flags: &[place],
-        environment: &preload.variables(),
+        environment: &environment,
     };
     let own = cluster::Server::new(
         program,
@@ -161,6 +187,9 @@ fn server(
         own,
         to_etcd: Link::start(etcd_link, etcd)?,
         from_peers,
+        to_store: ceph
+            .map(|ceph| Link::start(store_link, ceph.address))
+            .transpose()?,
         preload,
     })
 }
