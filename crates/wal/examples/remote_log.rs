@@ -1,6 +1,6 @@
-//! Measures the log in an object store over a directory: `cargo run -p partita-wal --example remote_log -- FOLDER`.
+//! Measures the log in an object store: `cargo run --release -p partita-wal --example remote_log -- PLACE`.
 //!
-//! The directory is synced after each PUT. For each size of a group and each gap, one caller appends groups for 1.5 s;
+//! The place is a new folder, which is synced after each PUT, or a URL such as `s3://bucket/prefix`. For each size of a group and each gap, one caller appends groups for 1.5 s;
 //! "PUT" is a put-if-absent of the same bytes without a log. Then a log of 500 objects and 160 MiB is taken over twice:
 //! from nothing, and after it was read in advance.
 
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, PutMode, PutOptions};
+use partita_rt::place::{Client, Place};
 use partita_wal::remote::{Life, Options, RemoteLogs};
 use partita_wal::{RangeId, RecordHeader, RecordSize, RowRef, Wal, WalId};
 
@@ -21,15 +21,15 @@ const SIZES: [usize; 4] = [1 << 10, 16 << 10, 256 << 10, 1 << 20];
 const RANGE: RangeId = RangeId(1);
 
 fn main() {
-    let folder = std::env::args().nth(1).expect("a folder");
-    std::fs::create_dir_all(&folder).expect("the folder exists");
-    let store = LocalFileSystem::new_with_prefix(&folder).expect("a folder");
-    let store: Arc<dyn ObjectStore> = Arc::new(store.with_fsync(true));
+    let place = std::env::args().nth(1).expect("a place");
+    let place = Place::parse(&place).expect("a place");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .expect("a runtime");
+    let client = Client::Log(runtime.handle().clone());
+    let store = place.server_store(&client).expect("a store");
     runtime.block_on(async {
         println!("group       gap    PUT p50    p99   append p50    p99   groups/s");
         let mut life = 0;
