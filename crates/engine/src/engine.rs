@@ -76,6 +76,13 @@ pub trait Engine: Send + Sync + 'static {
     /// example on a full disk.
     async fn flush(&self) -> Result<(), WriteError>;
 
+    /// Waits until the next [`Engine::flush`] would not have to wait for a compaction. Many small flushes fill level 0,
+    /// and in an object store it can take ten seconds until a compaction has made room. Cancel safe.
+    ///
+    /// # Errors
+    /// As those of [`Engine::flush`].
+    async fn await_flush_room(&self) -> Result<(), WriteError>;
+
     /// Requests a full compaction, which rewrites all rows into as few files as possible. Afterwards the database
     /// shares no files with the databases it was cloned from. Returns immediately; [`Engine::file_layout`] shows when
     /// it is done. A second request while one waits or runs has no effect. Closing the engine drops a request that has

@@ -104,6 +104,10 @@ impl Engine for PlantedEngine {
         self.engine.flush().await
     }
 
+    async fn await_flush_room(&self) -> Result<(), WriteError> {
+        self.engine.await_flush_room().await
+    }
+
     async fn detach(&self) -> Result<(), ChangeError> {
         self.engine.detach().await
     }

@@ -230,6 +230,11 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    /// Has no files.
+    async fn await_flush_room(&self) -> Result<(), WriteError> {
+        self.flush().await
+    }
+
     /// No-op: engines share only memory, which is reference counted.
     async fn detach(&self) -> Result<(), ChangeError> {
         Ok(())

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use partita_wal::{Record, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
-use slatedb::{CloseReason, Db, SstBlockSize};
+use slatedb::{CloseReason, Db, DbStatus, SstBlockSize};
 use slatedb_common::SystemClock;
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
@@ -19,7 +19,7 @@ use super::detach::DetachRequest;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
 use super::read::Reader;
-use super::settings::{compaction, slatedb_settings};
+use super::settings::{LEVEL0_COUNT_MAX, compaction, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
@@ -27,6 +27,9 @@ use crate::{OpenError, RangeId};
 
 /// How long the supervisor waits for a stored manifest. Without it the WAL stays long until the next round.
 const STORED_MANIFEST_DEADLINE: Duration = Duration::from_secs(1);
+
+/// The files of a flush of few rows: one, and one of rows that were being flushed.
+const FLUSH_FILES: usize = 2;
 
 /// The WAL records that a database replays when it is opened, if they are not in its files.
 pub(super) enum Replayed {
@@ -143,6 +146,17 @@ impl Database {
             flush_type: FlushType::MemTable,
         };
         self.db.flush_with_options(options).await
+    }
+
+    /// Waits until level 0 has room for the files of another flush, or until the database is closed.
+    pub(super) async fn flush_room(&self) {
+        let mut status = self.db.subscribe();
+        let has_room = |status: &DbStatus| {
+            let level0 = status.current_manifest.l0().len();
+            level0 + FLUSH_FILES <= LEVEL0_COUNT_MAX || status.close_reason.is_some()
+        };
+        // An error means that the database is gone.
+        let _ = status.wait_for(has_room).await;
     }
 
     /// The last WAL record whose rows are in files of the manifest in memory. SlateDB changes it before it writes it to the

@@ -103,6 +103,13 @@ impl Engine for SlateEngine {
         }
     }
 
+    async fn await_flush_room(&self) -> Result<(), WriteError> {
+        let database = self.open.database();
+        let database = database.ok_or_else(|| self.core.refusal(&self.open))?;
+        let waited = tokio::time::timeout(FLUSH_DEADLINE, database.flush_room()).await;
+        waited.map_err(|_elapsed| Refusal::NotFlushed.into())
+    }
+
     async fn detach(&self) -> Result<(), ChangeError> {
         let database = self.open.database().ok_or(ChangeError::Unavailable)?;
         database.detach.request(&database.db.manifest());

@@ -120,7 +120,7 @@ const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
 /// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second
 /// while a compaction takes some seconds; filters let reads skip most of these files.
-const LEVEL0_COUNT_MAX: usize = 20;
+pub(super) const LEVEL0_COUNT_MAX: usize = 20;
 
 /// The number of level 0 files at which a range with a damaged file refuses writes. Its level 0 may never be compacted,
 /// and the files below the maximum are needed to flush the rows in memory.

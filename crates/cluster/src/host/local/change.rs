@@ -59,7 +59,8 @@ enum CreateFailed {
     TimedOut,
 }
 
-/// Step 1: flushes until few rows are left, while clients write.
+/// Step 1: flushes until few rows are left, while clients write. The flush of those few, for which clients wait, will not
+/// wait for a compaction.
 pub(super) async fn flush_most(range: &Range) -> Result<(), WriteError> {
     for _ in 0..FLUSHES_MAX {
         let began = Instant::now();
@@ -68,7 +69,7 @@ pub(super) async fn flush_most(range: &Range) -> Result<(), WriteError> {
             break;
         }
     }
-    Ok(())
+    range.engine().await_flush_room().await
 }
 
 impl LocalHost {

@@ -1,9 +1,11 @@
 //! Ranges that are handed over by a living process.
 
+use futures::FutureExt;
 use partita_rt::ShiftedClock;
 
 use super::*;
 use crate::conformance::delete;
+use crate::slate::settings::LEVEL0_COUNT_MAX;
 use crate::{PinId, PinnedRows};
 
 /// A range that was changed elsewhere and comes back shows nothing old, and its WAL ids continue.
@@ -76,6 +78,34 @@ async fn a_range_that_cannot_be_flushed_needs_the_log() {
     let there = two.take(RANGE, &[one.log]).await;
     expect(&*there, &[("a", "1")]).await;
     commit(&*there, put("b", "2")).await.unwrap();
+}
+
+/// Before a hand-over, writes go on until the last flush has room in level 0: a full one is compacted first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_level_0_is_compacted_before_the_last_flush() {
+    let cluster = Cluster::default();
+    let never = Settings {
+        compaction_poll: Duration::from_secs(3_600),
+        ..Settings::default()
+    };
+    let one = Process::of(cluster.home(), never).await;
+    let here = one.take(RANGE, &[]).await;
+    here.await_flush_room().await.unwrap();
+    for number in 1..LEVEL0_COUNT_MAX {
+        commit(&*here, put("a", number.to_string())).await.unwrap();
+        here.flush().await.unwrap();
+    }
+    assert!(here.await_flush_room().now_or_never().is_none());
+    let logs = [one.log];
+    drop((one, here));
+
+    let two = Process::of(cluster.home(), Settings::default()).await;
+    let there = two.take(RANGE, &logs).await;
+    there.await_flush_room().await.unwrap();
+    commit(&*there, put("a", "last")).await.unwrap();
+    two.hand_over(RANGE).await.unwrap();
+    let closed = there.await_flush_room().await;
+    assert_eq!(closed, Err(Refusal::Closed.into()));
 }
 
 /// An open range is not taken over again, and the logs are left alone.
