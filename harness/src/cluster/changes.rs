@@ -42,7 +42,7 @@ pub(super) fn run(
     let (mut changes, mut tries) = (Changes::default(), 0);
     while !stop.load(Ordering::Relaxed) {
         let admin = admins[random.below(admins.len() as u64) as usize];
-        if changes.snapshots.len() < SNAPSHOTS_MAX && random.chance(8) {
+        if changes.snapshots.len() < SNAPSHOTS_MAX && random.chance(15) {
             tries += 1;
             let name = format!("{prefix}{tries}");
             let began = Instant::now();

@@ -198,6 +198,11 @@ impl Fault {
         }
     }
 
+    /// Whether requests are answered late, but none is refused: a client sees no error, however long it lasts.
+    pub(super) fn only_delays(&self) -> bool {
+        self.kind == Kind::Store(StoreFault::Held)
+    }
+
     /// A fault of another server at the same time, which begins in the middle of this one and ends with it.
     pub(super) fn second(&self, random: &mut Random) -> Self {
         let other = (self.victim + 1 + random.below(SERVERS as u64 - 1) as usize) % SERVERS;

@@ -188,7 +188,8 @@ impl<'a> Test<'a> {
     fn round(&mut self, round: u64, deck: &mut Deck, users: &mut Users) -> anyhow::Result<()> {
         let load = Load::new(&self.account, &self.tables, round);
         let (tried, snapshots, mut faults) = self.attack(&load, deck)?;
-        if tried.others.max(tried.struck) > COVERED {
+        let only_delays = tried.fault.only_delays() && tried.second.is_none();
+        if tried.others.max(tried.struck) > COVERED && !only_delays {
             self.uncovered = Some(Instant::now());
         }
         let mut connection = load.connect(&mut self.random);

@@ -38,11 +38,6 @@ impl Hosting {
         self.current.send_replace(Some(Arc::new(hosted)));
     }
 
-    /// Serves nothing from now on. Requests that have begun continue, until the caller closes the store.
-    pub fn stop(&self) {
-        self.current.send_replace(None);
-    }
-
     /// What it serves.
     #[must_use]
     pub fn current(&self) -> Option<Arc<Hosted>> {

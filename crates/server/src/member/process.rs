@@ -198,7 +198,8 @@ impl Process {
             return None;
         }
         tracing::error!(%why, "the ranges of this server are lost: other servers take them over");
-        membership.hosting().stop();
+        // The services stay: until this process ends, which takes seconds, it forwards requests like a server without
+        // ranges. Requests that it refused at once would use up the retries of clients.
         cluster.local_host().stop_serving();
         let closing = self.hosting.opening.close();
         if tokio::time::timeout(CLOSE_PATIENCE, closing).await.is_err() {
