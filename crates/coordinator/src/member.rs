@@ -256,18 +256,17 @@ fn put_server(name: &str, record: &ServerRecord) -> Operation {
 }
 
 /// Refuses a program that does not support the version of the cluster, or the one that is about to replace it. Returns the
-/// revision of the version.
+/// revision of the version. A registry that says nothing refuses no program: the caller has asked the store.
 async fn admitted(registry: &dyn Registry, program: Versions) -> Result<Revision, JoinError> {
     let found = registry.get(VERSION).await?;
-    let revision = found.as_ref().map_or(Revision(0), |key| key.mod_revision);
-    let version: VersionRecord = match &found {
-        Some(entry) => decode(VERSION, &entry.value)?,
-        None => VersionRecord::default(),
+    let Some(found) = found else {
+        return Ok(Revision(0));
     };
+    let version: VersionRecord = decode(VERSION, &found.value)?;
     program.check(version.active)?;
     match version.next.filter(|next| !program.include(*next)) {
         Some(next) => Err(VersionRefused::Finalizing { program, next }.into()),
-        None => Ok(revision),
+        None => Ok(found.mod_revision),
     }
 }
 

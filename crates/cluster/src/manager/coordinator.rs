@@ -195,9 +195,7 @@ impl ManagerCoordinator {
             TermError::OwnerAlive(_)
             | TermError::NotOneOwner(_)
             | TermError::VersionChanged
-            | TermError::Registry(_) => {
-                self.sleep(PAUSE).await
-            }
+            | TermError::Registry(_) => self.sleep(PAUSE).await,
             TermError::Record(_) => Err(refused(&error)),
         }
     }

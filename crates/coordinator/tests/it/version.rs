@@ -40,7 +40,7 @@ const RAISING: VersionRecord = VersionRecord {
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_cluster_without_a_version_has_the_first() {
+async fn without_a_version_servers_write_the_first() {
     let world = World::new();
     let a = world.join("a").await;
     let b = try_join(&world, "b", "1-2").await.unwrap();
@@ -48,12 +48,17 @@ async fn a_cluster_without_a_version_has_the_first() {
     assert_eq!((table.version(), table.active_version()), (None, ONE));
     assert_eq!(table.unable(TWO), ["a"]);
     assert!(table.unable(ONE).is_empty());
-    let too_new = refused(try_join(&world, "c", "2-3").await);
+    // The store decides who may join then.
+    let c = try_join(&world, "c", "2-3").await.unwrap();
+    let term = a.elected().await;
+    let first = VersionRecord::default();
+    term.set_version(Revision(0), first).await.unwrap();
+    let too_new = refused(try_join(&world, "d", "2-3").await);
     assert!(matches!(
         too_new,
         VersionRefused::TooNew { cluster: ONE, .. }
     ));
-    drop((a, b));
+    drop((b, c));
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,8 +42,7 @@ pub(crate) fn start(
         drop(StateDir::open(&state_dir).map_err(JoinError::from)?);
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
-        let given = environment.objects.clone();
-        let examined = store::examine(&place, given, &*environment.clock).await?;
+        let (examined, versions) = store::examine(&place, &environment).await?;
         let registry: Arc<dyn Registry> = match &environment.registry {
             Some(registry) => Arc::clone(registry),
             None => {
@@ -70,14 +69,14 @@ pub(crate) fn start(
             acceptor: acceptor.map_err(JoinError::from)?,
             listener,
         };
-        let clock = Arc::clone(&environment.clock);
+        let (clock, program) = (Arc::clone(&environment.clock), environment.versions);
         let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
         let info = ServerInfo {
             addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
             version: VERSION.to_owned(),
             settings: shared_settings,
-            ..ServerInfo::default()
+            ..ServerInfo::default().with_versions(program)
         };
         server.status().sees(ClusterView {
             name: name.to_string(),
@@ -94,6 +93,8 @@ pub(crate) fn start(
             info,
             ttl: cluster.lease,
             state_dir,
+            versions,
+            finalize_after: cluster.finalize_after,
         };
         server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
