@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir};
+use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, Versions};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
@@ -72,12 +72,6 @@ pub(crate) fn start(
         let (clock, program) = (Arc::clone(&environment.clock), environment.versions);
         let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
-        let info = ServerInfo {
-            addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
-            version: VERSION.to_owned(),
-            settings: shared_settings,
-            ..ServerInfo::default().with_versions(program)
-        };
         server.status().sees(ClusterView {
             name: name.to_string(),
             routes: routes.clone(),
@@ -90,7 +84,7 @@ pub(crate) fn start(
             gate,
             clock,
             name: name.to_string(),
-            info,
+            info: describe(address, shared_settings, program),
             ttl: cluster.lease,
             state_dir,
             versions,
@@ -99,6 +93,16 @@ pub(crate) fn start(
         server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
     })
+}
+
+/// What the server says about itself.
+fn describe(address: String, shared_settings: String, versions: Versions) -> ServerInfo {
+    ServerInfo {
+        addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
+        version: VERSION.to_owned(),
+        settings: shared_settings,
+        ..ServerInfo::default().with_versions(versions)
+    }
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {

@@ -3,10 +3,11 @@
 use crate::manager::upgrade::{FinalizeRefused, Upgrade};
 use crate::version_store::VersionStore;
 use object_store::memory::InMemory;
+use object_store::throttle::{ThrottleConfig, ThrottledStore};
 use partita_coordinator::registry::{Operation, Transaction};
 use partita_coordinator::{
     ClusterVersion, Election, JoinError, Member, MemberParts, MemoryRegistry, Registry as _,
-    Revision, ServerInfo, StateDir, Table, Term, VersionRecord, Versions,
+    Revision, ServerInfo, StateDir, Table, Term, VersionRecord, VersionRefused, Versions,
 };
 use partita_rt::{Clock, Tasks, TokioClock};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ const TWO: ClusterVersion = ClusterVersion(2);
 /// How long all servers must have supported the next version.
 const AFTER: Duration = Duration::from_secs(24 * 3600);
 
+/// How long the store takes to put an object.
+const PUT: Duration = Duration::from_millis(100);
+
 struct World {
     registry: Arc<MemoryRegistry>,
     store: VersionStore,
@@ -29,9 +33,14 @@ struct World {
 impl World {
     fn new() -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::with_rate(1.0));
+        let config = ThrottleConfig {
+            wait_put_per_call: PUT,
+            ..ThrottleConfig::default()
+        };
+        let objects = ThrottledStore::new(InMemory::new(), config);
         Self {
             registry: Arc::new(MemoryRegistry::new(Arc::clone(&clock))),
-            store: VersionStore::new(Arc::new(InMemory::new())),
+            store: VersionStore::new(Arc::new(objects)),
             clock,
             directory: tempfile::tempdir().unwrap(),
         }
@@ -121,6 +130,32 @@ async fn a_version_is_finalized_once_all_servers_support_it() {
     let _c = world.join("c", "2-3").await;
     let again = upgrade.finalize().await.unwrap_err().to_string();
     assert!(again.contains("a (partita 0.2.0)"), "{again}");
+}
+
+/// The servers were listed, and the store does not have the version yet.
+#[tokio::test(start_paused = true)]
+async fn no_server_joins_between_the_steps() {
+    let world = World::new();
+    let a = world.join("a", "1-2").await;
+    let upgrade = world.upgrade(&world.elected(&a).await);
+    world.tick(&upgrade).await;
+    let joining = async {
+        tokio::time::sleep(PUT / 2).await;
+        assert_eq!(world.table().await.active_version(), ONE);
+        let old = world.try_join("old", "1-1").await;
+        let new = world.try_join("new", "1-2").await;
+        (old, new)
+    };
+    let (finalized, (old, new)) = tokio::join!(upgrade.finalize(), joining);
+    assert_eq!(finalized.unwrap(), TWO);
+    let refused = matches!(
+        old,
+        Err(JoinError::Version(VersionRefused::Finalizing {
+            next: TWO,
+            ..
+        }))
+    );
+    assert!(refused && new.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
