@@ -17,7 +17,7 @@
 //!   in this process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this
 //!   process.
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
-//! - [`Placer`]: which server of a cluster serves which range.
+//! - [`Placer`]: which server of a cluster serves which range. [`VersionStore`]: what all servers of a cluster write.
 //!
 //! In a single server, the controller and its host share one process. In a cluster, the controller is in the manager's
 //! process, and each process is a host. They communicate only through the traits: callers must not assume that a range is local, and a write may find its range in
@@ -42,6 +42,7 @@ mod placement;
 pub mod test_world;
 #[cfg(test)]
 mod tests;
+mod version_store;
 mod watch;
 
 pub use balance::{BalanceAction, BalanceSettings, Balancer, Observed, SplitPoint};
@@ -56,7 +57,7 @@ pub use host::{
     RangeAction, RangeChange,
 };
 pub use lead::Lead;
-pub use manager::{HostLink, LinkError, Manager, ManagerParts};
+pub use manager::{FinalizeRefused, HostLink, LinkError, Manager, ManagerParts};
 pub use map::{
     ChangeRecord, Checksum, Epoch, Fault, Finding, KeptServing, KeptVersion, LockError,
     MapContents, MapError, MapRecord, MapStore, NotServed, ObjectMapStore, OverlapError,
@@ -67,4 +68,5 @@ pub use map::{
 pub use member::RangeServer;
 pub use pins::{PinRecords, PinRecordsError};
 pub use placement::{Move, MoveReason, PlacementSettings, Placer, RangeView, ServerView};
+pub use version_store::{VersionStore, VersionStoreError};
 pub use watch::{StoreLoad, rate};

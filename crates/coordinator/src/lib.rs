@@ -28,6 +28,7 @@ pub mod registry;
 mod routes;
 mod state_dir;
 mod term;
+mod version;
 
 pub use etcd::{EtcdConfig, EtcdRegistry};
 pub use lease::{Gate, Timing};
@@ -35,9 +36,10 @@ pub use member::{JoinError, Member, MemberParts};
 pub use ownership::{Assignment, OwnershipError, Tenure};
 pub use record::{
     Expulsion, Life, LogNumber, ManagerRecord, MapRecord, Owner, RangeId, RangeRecord, RangeShape,
-    RangeState, RecordError, ServerInfo, ServerRecord,
+    RangeState, RecordError, ServerInfo, ServerRecord, VersionRecord,
 };
 pub use registry::{LeaseId, MemoryRegistry, Registry, RegistryError, Revision};
 pub use routes::{Routes, Stored, Table};
 pub use state_dir::{StateDir, StateDirError};
 pub use term::{ASSIGN_MAX, Election, Placement, Seen, Term, TermError};
+pub use version::{ClusterVersion, VersionRefused, Versions};

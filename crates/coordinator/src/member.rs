@@ -7,12 +7,14 @@ use partita_rt::{Clock, Tasks};
 
 use crate::lease::{Gate, Timing, keep};
 use crate::record::{
-    Expulsion, Life, LogNumber, Owner, ServerInfo, ServerRecord, encode, expelled_key, server_key,
+    Expulsion, Life, LogNumber, Owner, RecordError, ServerInfo, ServerRecord, VERSION,
+    VersionRecord, decode, encode, expelled_key, server_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
 };
 use crate::state_dir::{StateDir, StateDirError};
+use crate::version::{VersionRefused, Versions};
 
 /// What a life is made of.
 #[derive(Debug)]
@@ -46,6 +48,15 @@ pub enum JoinError {
         /// The life that has it.
         life: Option<Life>,
     },
+    /// The cluster has a version that the program does not support.
+    #[error(transparent)]
+    Version(#[from] VersionRefused),
+    /// The version of the cluster was changed meanwhile. Join again.
+    #[error("the version of the cluster was changed meanwhile")]
+    VersionChanged,
+    /// The version of the cluster cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The state directory failed.
     #[error(transparent)]
     StateDir(#[from] StateDirError),
@@ -70,7 +81,7 @@ pub struct Member {
 
 impl Member {
     /// Joins the cluster: ends the lease of the predecessor that the state directory names, takes a lease, and registers
-    /// the server under it. Needs a tokio runtime. When dropped half-way, a lease may remain until it expires.
+    /// the server under it, if [`ServerInfo::versions`] include the version of the cluster. Needs a tokio runtime. When dropped half-way, a lease may remain until it expires.
     ///
     /// # Errors
     /// [`JoinError`].
@@ -84,6 +95,8 @@ impl Member {
             ttl,
             state_dir,
         } = parts;
+        // A refused program leaves the lease of its predecessor alone, and takes none.
+        let version = admitted(&*registry, info.versions()).await?;
         if let Some(predecessor) = state_dir.last_life()? {
             registry.revoke(predecessor.0).await?;
         }
@@ -99,7 +112,7 @@ impl Member {
             lease_ms: u64::try_from(timing.ttl.as_millis()).unwrap_or(u64::MAX),
             info,
         };
-        register(&*registry, &name, &record).await?;
+        register(&*registry, &name, &record, version).await?;
         gate.answered(sent, timing);
         let keeping = keep(
             Arc::clone(&registry),
@@ -242,26 +255,46 @@ fn put_server(name: &str, record: &ServerRecord) -> Operation {
     Operation::Put(server_key(name), encode(record), Some(record.life.0))
 }
 
-/// Creates the key of a server.
+/// Refuses a program that does not support the version of the cluster, or the one that is about to replace it. Returns the
+/// revision of the version. A registry that says nothing refuses no program: the caller has asked the store.
+async fn admitted(registry: &dyn Registry, program: Versions) -> Result<Revision, JoinError> {
+    let found = registry.get(VERSION).await?;
+    let Some(found) = found else {
+        return Ok(Revision(0));
+    };
+    let version: VersionRecord = decode(VERSION, &found.value)?;
+    program.check(version.active)?;
+    match version.next.filter(|next| !program.include(*next)) {
+        Some(next) => Err(VersionRefused::Finalizing { program, next }.into()),
+        None => Ok(found.mod_revision),
+    }
+}
+
+/// Creates the key of a server, if the version of the cluster has this revision: a manager that changes the version lists
+/// the servers afterwards, so it sees this one, or this one is refused.
 async fn register(
     registry: &dyn Registry,
     name: &str,
     record: &ServerRecord,
+    version: Revision,
 ) -> Result<(), JoinError> {
     let key = server_key(name);
     let transaction = Transaction {
-        compares: vec![Compare::CreatedAt(key.clone(), Revision(0))],
+        compares: vec![
+            Compare::CreatedAt(key.clone(), Revision(0)),
+            Compare::ModifiedAt(VERSION.to_owned(), version),
+        ],
         changes: vec![put_server(name, record)],
         otherwise: vec![key],
     };
     match registry.commit(transaction).await? {
         Outcome::Committed(_) => Ok(()),
-        Outcome::Refused(read) => {
-            let holder = read.into_iter().next().flatten();
-            Err(JoinError::NameTaken {
+        Outcome::Refused(read) => match read.into_iter().next().flatten() {
+            Some(holder) => Err(JoinError::NameTaken {
                 name: name.to_owned(),
-                life: holder.and_then(|entry| entry.lease).map(Life),
-            })
-        }
+                life: holder.lease.map(Life),
+            }),
+            None => Err(JoinError::VersionChanged),
+        },
     }
 }

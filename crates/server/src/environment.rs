@@ -1,13 +1,17 @@
-//! The environment of a server: clock, network, object store and coordinator, of the machine or of a simulation.
+//! The environment of a server: clock, network, object store, coordinator and versions, of the machine or of a simulation.
 
 use std::sync::Arc;
 
 use object_store::ObjectStore;
-use partita_coordinator::Registry;
+use partita_coordinator::{Registry, Versions};
 use partita_rt::net::{MachineNetwork, Network};
 use partita_rt::{Clock, SystemClock};
 
-/// Clock, network, object store and coordinator of a server.
+/// The variable by which a program with debug assertions pretends to support other cluster versions than its own, such as
+/// `1-2`. Tests upgrade a cluster with it.
+const PRETENDED_VERSIONS: &str = "TEST_PARTITA_CLUSTER_VERSIONS";
+
+/// Clock, network, object store, coordinator and versions of a server.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The time.
@@ -19,6 +23,8 @@ pub struct Environment {
     pub objects: Option<Arc<dyn ObjectStore>>,
     /// The registry that is used for the etcd of the settings.
     pub registry: Option<Arc<dyn Registry>>,
+    /// The cluster versions that the server supports.
+    pub versions: Versions,
 }
 
 impl Default for Environment {
@@ -29,6 +35,13 @@ impl Default for Environment {
             network: Arc::new(MachineNetwork),
             objects: None,
             registry: None,
+            versions: pretended_versions().unwrap_or(Versions::OWN),
         }
     }
+}
+
+/// The versions that a test demands. A program without debug assertions, such as a release, has only its own.
+fn pretended_versions() -> Option<Versions> {
+    let text = cfg!(debug_assertions).then(|| std::env::var(PRETENDED_VERSIONS).ok())??;
+    Versions::parse(&text)
 }

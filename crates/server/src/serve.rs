@@ -15,7 +15,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use object_store::ObjectStore;
 use partita_cluster::{Cluster, RangeSpec, SharedParts};
 use partita_engine::{EngineSet, LogNumber};
 use partita_rt::net::{Listener, Network};
@@ -116,19 +115,15 @@ pub struct Server {
 impl Server {
     /// Starts a server: with its store, or as a member of a cluster that serves no range yet.
     pub(crate) fn launch(
-        Environment {
-            clock,
-            network,
-            objects,
-            registry: _,
-        }: Environment,
+        environment: Environment,
         settings: Settings,
         member: Option<MemberParts>,
     ) -> BoxFuture<'static, Result<Server, Error>> {
         Box::pin(async move {
+            let (clock, network) = (Arc::clone(&environment.clock), &*environment.network);
             let (settings, metrics) = (Arc::new(settings), Arc::new(Metrics::default()));
             let (requests, background) = (Tasks::new(), Tasks::new());
-            let listeners = Listeners::bind(&*network, &settings).await?;
+            let listeners = Listeners::bind(network, &settings).await?;
             let status = Arc::new(ServerStatus::new(
                 Arc::clone(&settings),
                 Arc::clone(&metrics),
@@ -144,8 +139,7 @@ impl Server {
             let loaded = tls::load(&settings, &*clock)?;
             let opening = Arc::new(Opening {
                 settings: Arc::clone(&settings),
-                objects,
-                clock: Arc::clone(&clock),
+                environment: environment.clone(),
                 memory: MemoryBudget::new(settings.limits.memory_in_flight),
                 status: Arc::clone(&status),
                 tasks: Tasks::new(),
@@ -292,8 +286,7 @@ impl Services {
 #[derive(Debug)]
 pub(crate) struct Opening {
     settings: Arc<Settings>,
-    objects: Option<Arc<dyn ObjectStore>>,
-    clock: Arc<dyn Clock>,
+    environment: Environment,
     memory: Arc<MemoryBudget>,
     status: Arc<ServerStatus>,
     /// The background tasks of the open store.
@@ -316,8 +309,8 @@ impl Opening {
 
     /// Opens the store, and starts its services and their background tasks.
     async fn open(&self) -> Result<Services, Error> {
-        let (store, objects) = (&self.settings.store, self.objects.clone());
-        let opening = OpenRanges::open(store, objects, &self.clock, self.tasks.clone());
+        let store = &self.settings.store;
+        let opening = OpenRanges::open(store, &self.environment, self.tasks.clone());
         let ranges = opening.await?;
         let storage = self.storage(&ranges.cluster);
         let storage = storage.with_timestamps_after(ranges.cluster.engines().newest_row_time());
@@ -334,8 +327,7 @@ impl Opening {
             before_serving: Arc::new(move |range| before_serving(&before, range)),
         };
         let (store, tasks) = (&self.settings.store, self.tasks.clone());
-        let ranges =
-            OpenRanges::join(store, self.objects.clone(), &self.clock, tasks, shared).await?;
+        let ranges = OpenRanges::join(store, &self.environment, tasks, shared).await?;
         let rows = Arc::clone(&far) as Arc<dyn FarRows>;
         let storage = Arc::new(self.storage(&ranges.cluster).with_far_rows(rows));
         far.set_own(&storage);
@@ -347,7 +339,7 @@ impl Opening {
     /// Starts the services over open data.
     fn serve(&self, ranges: OpenRanges, storage: Arc<Storage>) -> Services {
         let (settings, tasks) = (&*self.settings, &self.tasks);
-        start_scrub(&self.status, &ranges, &self.clock, tasks);
+        start_scrub(&self.status, &ranges, &self.environment.clock, tasks);
         freed_memory::release_regularly(&storage.memory, tasks);
         let (limits, targets) = (service_settings(&settings.limits), settings.targets.clone());
         let tables = Arc::new(Service::new(Arc::clone(&storage), limits, targets));
@@ -366,7 +358,7 @@ impl Opening {
 
     /// The storage that all services share.
     fn storage(&self, cluster: &Cluster) -> Storage {
-        let (settings, clock) = (&*self.settings, Arc::clone(&self.clock));
+        let (settings, clock) = (&*self.settings, Arc::clone(&self.environment.clock));
         warn_of_lag(cluster.engines().wall_clock_lag());
         let storage = Storage::new(Arc::clone(cluster.map()), clock);
         let storage = storage.with_memory(Arc::clone(&self.memory));

@@ -1,5 +1,6 @@
 //! `partita admin split|merge|move|flush|checkpoint|compact|collect|freeze RANGE`: actions on a range, while it serves;
-//! `partita admin drain|undrain|expel SERVER`: actions on a server of a cluster; `partita admin balance on|off`.
+//! `partita admin drain|undrain|expel SERVER`: actions on a server of a cluster; `partita admin balance on|off`;
+//! `partita admin finalize`.
 
 /// Implements [`RangeAction`] for a command: its name in the admin API, the type of its answer, and the fields to copy
 /// into the parameters of the request.
@@ -17,6 +18,7 @@ macro_rules! range_action {
 
 mod balance;
 mod checkpoint;
+mod finalize;
 mod freeze;
 mod maintenance;
 mod merge;
@@ -39,7 +41,7 @@ commands! {
         Collect(OnRange<maintenance::CollectCommand>), Freeze(OnRange<freeze::FreezeCommand>),
         Move(OnRange<move_range::MoveCommand>), Drain(server::OnServer<server::DrainCommand>),
         Undrain(server::OnServer<server::UndrainCommand>), Expel(server::OnServer<server::ExpelCommand>),
-        Balance(balance::BalanceCommand),
+        Balance(balance::BalanceCommand), Finalize(finalize::FinalizeCommand),
     }
 }
 

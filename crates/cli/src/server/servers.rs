@@ -43,8 +43,18 @@ fn write_server(
         ("roles", Field::text(&roles)),
         ("address", Field::text(&address)),
         ("version", Field::text(&server.version)),
+        ("supports", Field::text(&supports(server))),
         ("life", Field::text(&server.life)),
     ])
+}
+
+/// The cluster versions that a server supports.
+fn supports(server: &ClusterServer) -> String {
+    match server.cluster_versions {
+        Some([oldest, newest]) if oldest == newest => newest.to_string(),
+        Some([oldest, newest]) => format!("{oldest} to {newest}"),
+        None => String::new(),
+    }
 }
 
 fn roles(server: &ClusterServer, cluster: &ClusterInfo) -> String {
@@ -64,7 +74,19 @@ fn notes(cluster: &ClusterInfo) -> Vec<String> {
         let ranges = many(unserved, "range is", "ranges are");
         format!("{ranges} served by no server now: requests for their keys wait")
     });
-    manager.into_iter().chain(unserved).collect()
+    let notes = [manager, unserved, version(cluster)];
+    notes.into_iter().flatten().collect()
+}
+
+/// The cluster version, and whether another one can replace it.
+fn version(cluster: &ClusterInfo) -> Option<String> {
+    let active = cluster.active_version?;
+    Some(match cluster.finalizable {
+        Some(next) => format!(
+            "the cluster has version {active}; all servers support version {next}: `partita admin finalize` ends the upgrade"
+        ),
+        None => format!("the cluster has version {active}"),
+    })
 }
 
 #[cfg(test)]
@@ -95,5 +117,28 @@ mod tests {
         cluster.unserved = Some(0);
         assert_eq!(roles(&server, &cluster), "manager, draining");
         assert!(notes(&cluster).is_empty());
+    }
+
+    #[test]
+    fn the_version_and_the_next_one_are_said() {
+        let mut cluster = ClusterInfo {
+            manager: Some("a".into()),
+            active_version: Some(1),
+            ..ClusterInfo::default()
+        };
+        assert_eq!(notes(&cluster), ["the cluster has version 1"]);
+        cluster.finalizable = Some(2);
+        assert_eq!(
+            notes(&cluster),
+            [
+                "the cluster has version 1; all servers support version 2: `partita admin finalize` ends the upgrade"
+            ]
+        );
+        let mut server = ClusterServer::default();
+        assert_eq!(supports(&server), "");
+        server.cluster_versions = Some([1, 1]);
+        assert_eq!(supports(&server), "1");
+        server.cluster_versions = Some([1, 2]);
+        assert_eq!(supports(&server), "1 to 2");
     }
 }

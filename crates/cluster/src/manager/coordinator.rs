@@ -192,9 +192,10 @@ impl ManagerCoordinator {
                 Err(refused(&error))
             }
             // The table was behind, or a change was not announced yet.
-            TermError::OwnerAlive(_) | TermError::NotOneOwner(_) | TermError::Registry(_) => {
-                self.sleep(PAUSE).await
-            }
+            TermError::OwnerAlive(_)
+            | TermError::NotOneOwner(_)
+            | TermError::VersionChanged
+            | TermError::Registry(_) => self.sleep(PAUSE).await,
             TermError::Record(_) => Err(refused(&error)),
         }
     }

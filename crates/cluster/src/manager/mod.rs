@@ -20,6 +20,7 @@ mod logs;
 mod placement;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use crate::cluster::Cluster;
 use crate::coordinator::{Coordinator, CoordinatorError, registry_id, takes_ranges};
@@ -29,10 +30,11 @@ use crate::lead::Lead;
 use crate::map::RangeSpec;
 use crate::member::RangeServer;
 use crate::placement::{Move, PlacementSettings};
+use crate::version_store::VersionStore;
 use coordinator::ManagerCoordinator;
 use hosts::Hosts;
 use logs::OldLogs;
-use partita_coordinator::{Member, RegistryError, Routes, Table, Term};
+use partita_coordinator::{ClusterVersion, Member, RegistryError, Routes, Table, Term};
 use partita_range::RangeId;
 use partita_rt::{Clock, Tasks};
 use placement::Placement;
@@ -40,8 +42,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use upgrade::Upgrade;
 
 pub use link::{HostLink, LinkError};
+pub use upgrade::FinalizeRefused;
 
 /// How often the manager looks for moves, and for changes of the registry that it has missed.
 const TICK: Duration = Duration::from_secs(1);
@@ -64,6 +68,10 @@ pub struct ManagerParts {
     pub link: Arc<dyn HostLink>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// The cluster version of the store.
+    pub versions: VersionStore,
+    /// How long all servers must have supported the next cluster version before it becomes active without a request.
+    pub finalize_after: Duration,
 }
 
 /// The elected manager. Used as `Arc<Manager>`.
@@ -76,6 +84,7 @@ pub struct Manager {
     coordinator: Arc<ManagerCoordinator>,
     placement: Arc<Placement>,
     term: Arc<Term>,
+    upgrade: Upgrade,
     tasks: Tasks,
 }
 
@@ -97,6 +106,8 @@ impl Manager {
             routes,
             link,
             clock,
+            versions,
+            finalize_after,
         } = parts;
         let (cluster, term) = (Arc::clone(server.cluster()), Arc::new(term));
         let name = member.owner().name.clone();
@@ -110,6 +121,8 @@ impl Manager {
             Arc::clone(cluster.engines()),
             Arc::clone(&placement),
         );
+        let (of_term, of_upgrade) = (Arc::clone(&term), Arc::clone(&clock));
+        let upgrade = Upgrade::new(of_term, versions, of_upgrade, finalize_after);
         Arc::new(Self {
             cluster,
             member,
@@ -119,6 +132,7 @@ impl Manager {
             coordinator: Arc::new(coordinator),
             placement,
             term,
+            upgrade,
             tasks: Tasks::new(),
         })
     }
@@ -161,6 +175,9 @@ impl Manager {
             if let Err(error) = self.coordinator.assign_homeless(&ranges).await {
                 return error;
             }
+            // A store that stands still must not delay assignments.
+            let table = self.routes.current();
+            let _ = tokio::time::timeout(TICK, self.upgrade.tick(&table)).await;
             let now = self.clock.monotonic();
             if loads.is_none_or(|last| now.saturating_duration_since(last) >= LOADS) {
                 loads = Some(now);
@@ -263,6 +280,14 @@ impl Manager {
     pub async fn set_balance(&self, on: bool) -> Result<(), ChangeRefused> {
         let set = self.term.set_balance(on).await;
         set.map_err(|error| ChangeRefused::Failed(error_chain(&error)))
+    }
+
+    /// Makes the next cluster version active, if all servers support it. Returns it. There is no way back.
+    ///
+    /// # Errors
+    /// [`FinalizeRefused`].
+    pub async fn finalize(&self) -> Result<ClusterVersion, FinalizeRefused> {
+        self.upgrade.finalize().await
     }
 
     /// Ends the lease of a server, although it may be alive. Its ranges are assigned once its gate is surely closed.

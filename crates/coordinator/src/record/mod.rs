@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::registry::{LeaseId, Revision};
+use crate::version::{ClusterVersion, SPEAKS, Versions};
 
 pub use codec::RecordError;
 pub(crate) use codec::{decode, encode};
@@ -18,6 +19,8 @@ pub(crate) const MANAGER: &str = "manager";
 pub(crate) const MAP: &str = "map";
 /// The key that says whether the manager balances.
 pub(crate) const BALANCE: &str = "balance";
+/// The key of the cluster version.
+pub(crate) const VERSION: &str = "version";
 /// The prefix of the keys of servers.
 pub(crate) const SERVERS: &str = "servers/";
 /// The prefix of the keys of ranges.
@@ -120,6 +123,25 @@ pub(crate) struct BalanceRecord {
     pub(crate) on: bool,
 }
 
+/// The value of `version`. Without this key, the cluster has [`ClusterVersion::FIRST`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct VersionRecord {
+    /// What all servers write.
+    pub active: ClusterVersion,
+    /// The version that the manager is about to make active. Servers that do not support it cannot join meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<ClusterVersion>,
+}
+
+impl Default for VersionRecord {
+    fn default() -> Self {
+        Self {
+            active: ClusterVersion::FIRST,
+            next: None,
+        }
+    }
+}
+
 /// The value of `servers/NAME`, which ends with the server's lease.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ServerRecord {
@@ -154,6 +176,24 @@ pub struct ServerInfo {
     /// Its log in the object store. A server without a log serves no ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogNumber>,
+}
+
+impl ServerInfo {
+    /// The same, with the cluster versions at which the server can run.
+    #[must_use]
+    pub fn with_versions(mut self, versions: Versions) -> Self {
+        let range = [versions.oldest().0, versions.newest().0];
+        self.speaks.insert(SPEAKS.to_owned(), range);
+        self
+    }
+
+    /// The cluster versions at which the server can run. A server that does not say so supports the first one.
+    #[must_use]
+    pub fn versions(&self) -> Versions {
+        let said = self.speaks.get(SPEAKS);
+        let versions = said.and_then(|[oldest, newest]| Versions::new(*oldest, *newest));
+        versions.unwrap_or(Versions::FIRST)
+    }
 }
 
 /// What the partition map says about a range.

@@ -65,6 +65,13 @@ fn every_record_is_read_back() {
         },
     };
     assert_eq!(decode("k", &encode(&manager)), Ok(manager));
+    for next in [None, Some(ClusterVersion(2))] {
+        let version = VersionRecord {
+            active: ClusterVersion(1),
+            next,
+        };
+        assert_eq!(decode("k", &encode(&version)), Ok(version));
+    }
     assert_eq!(
         decode("k", &encode(&MapRecord { version: 9 })),
         Ok(MapRecord { version: 9 })

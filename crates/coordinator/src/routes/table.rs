@@ -6,9 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::record::{
     BALANCE, BalanceRecord, EXPELLED, Expulsion, Life, MANAGER, MAP, ManagerRecord, MapRecord,
-    RANGES, RangeId, RangeRecord, SERVERS, ServerRecord, decode,
+    RANGES, RangeId, RangeRecord, SERVERS, ServerRecord, VERSION, VersionRecord, decode,
 };
 use crate::registry::{Change, Entry, Registry, RegistryError, Revision};
+use crate::version::ClusterVersion;
 
 /// A value with its revisions.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +29,7 @@ pub struct Table {
     manager: Option<Stored<ManagerRecord>>,
     map: Option<Stored<MapRecord>>,
     balance: Option<Stored<BalanceRecord>>,
+    version: Option<Stored<VersionRecord>>,
     servers: BTreeMap<String, Stored<ServerRecord>>,
     ranges: BTreeMap<RangeId, Stored<RangeRecord>>,
     expelled: BTreeMap<Life, Stored<Expulsion>>,
@@ -70,6 +72,28 @@ impl Table {
     #[must_use]
     pub fn balances(&self) -> bool {
         self.balance.as_ref().is_none_or(|key| key.record.on)
+    }
+
+    /// The cluster version, and the one that is about to replace it. `None` if the registry does not say: it is new, or has
+    /// lost its data, and the next manager writes it.
+    #[must_use]
+    pub fn version(&self) -> Option<&Stored<VersionRecord>> {
+        self.version.as_ref()
+    }
+
+    /// The version in which servers write. The first one if the registry does not say: every server reads it.
+    #[must_use]
+    pub fn active_version(&self) -> ClusterVersion {
+        let version = self.version.as_ref();
+        version.map_or(ClusterVersion::FIRST, |version| version.record.active)
+    }
+
+    /// The living servers that cannot run at a version, in order.
+    #[must_use]
+    pub fn unable(&self, version: ClusterVersion) -> Vec<&str> {
+        let servers = self.servers.iter();
+        let unable = servers.filter(|(_, server)| !server.record.info.versions().include(version));
+        unable.map(|(name, _)| name.as_str()).collect()
     }
 
     /// The living servers by name.
@@ -127,6 +151,8 @@ impl Table {
             self.map = read(entry);
         } else if key == BALANCE {
             self.balance = read(entry);
+        } else if key == VERSION {
+            self.version = read(entry);
         } else if let Some(name) = key.strip_prefix(SERVERS) {
             set(&mut self.servers, name.to_owned(), read(entry));
         } else if let Some(id) = key.strip_prefix(RANGES) {

@@ -21,7 +21,7 @@ use crate::lease::Timing;
 use crate::member::Member;
 use crate::record::{
     BALANCE, BalanceRecord, Life, MANAGER, MAP, MapRecord, Owner, RangeId, RangeRecord, RangeShape,
-    RangeState, RecordError, encode, expelled_key, range_key,
+    RangeState, RecordError, VERSION, VersionRecord, encode, expelled_key, range_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
@@ -67,6 +67,9 @@ pub enum TermError {
     /// The ranges of a change of shape are not all served by one life, or not all released.
     #[error("range {0} is not served by the owner of the other ranges of the change")]
     NotOneOwner(RangeId),
+    /// The version of the cluster is not the one that was seen.
+    #[error("the version of the cluster was changed since")]
+    VersionChanged,
     /// A key cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -149,6 +152,35 @@ impl Term {
         match self.registry.commit(transaction).await? {
             Outcome::Committed(_) => Ok(()),
             Outcome::Refused(_) => Err(TermError::Over),
+        }
+    }
+
+    /// Sets the version of the cluster, if the key was not changed since `seen`; 0 stands for no key. Returns the new
+    /// revision.
+    ///
+    /// # Errors
+    /// [`TermError::Over`], [`TermError::VersionChanged`], [`TermError::Registry`].
+    pub async fn set_version(
+        &self,
+        seen: Revision,
+        version: VersionRecord,
+    ) -> Result<Revision, TermError> {
+        let mut compares = Vec::from(self.in_term());
+        compares.push(Compare::ModifiedAt(VERSION.to_owned(), seen));
+        let transaction = Transaction {
+            compares,
+            changes: vec![Operation::Put(VERSION.to_owned(), encode(&version), None)],
+            otherwise: vec![MANAGER.to_owned()],
+        };
+        match self.registry.commit(transaction).await? {
+            Outcome::Committed(revision) => Ok(revision),
+            Outcome::Refused(read) => {
+                let manager = read.into_iter().next().flatten();
+                Err(match self.is_own(manager.as_ref()) {
+                    true => TermError::VersionChanged,
+                    false => TermError::Over,
+                })
+            }
         }
     }
 

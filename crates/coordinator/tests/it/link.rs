@@ -20,6 +20,8 @@ struct Faults {
     cut: bool,
     /// The answers of the next calls are lost, after the calls were executed.
     answers_lost: u32,
+    /// The delay of each request and of each answer.
+    delay: Duration,
     /// Delays and losses of a random schedule.
     random: Option<fastrand::Rng>,
 }
@@ -40,6 +42,7 @@ impl Link {
             faults: Mutex::new(Faults {
                 cut: false,
                 answers_lost: 0,
+                delay: Duration::ZERO,
                 random,
             }),
         })
@@ -58,6 +61,11 @@ impl Link {
         self.faults.lock().cut = cut;
     }
 
+    /// Each request and each answer takes this long from now on.
+    pub(crate) fn delay_each(&self, delay: Duration) {
+        self.faults.lock().delay = delay;
+    }
+
     pub(crate) fn lose_answers(&self, count: u32) {
         self.faults.lock().answers_lost = count;
     }
@@ -66,7 +74,7 @@ impl Link {
     fn delay(&self) -> Duration {
         let mut faults = self.faults.lock();
         let Some(random) = &mut faults.random else {
-            return Duration::ZERO;
+            return faults.delay;
         };
         Duration::from_millis(match random.u32(..40) {
             0 => random.u64(1_000..6_000),

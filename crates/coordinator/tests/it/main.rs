@@ -9,4 +9,5 @@ mod ownership;
 mod replace;
 mod routes;
 mod schedules;
+mod version;
 mod world;

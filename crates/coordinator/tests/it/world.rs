@@ -7,7 +7,7 @@ use std::time::Duration;
 use partita_coordinator::{
     Assignment, Election, JoinError, Life, LogNumber, Member, MemberParts, MemoryRegistry, Owner,
     Placement, RangeId, RangeRecord, RangeShape, Registry, Seen, ServerInfo, StateDir, Stored,
-    Table, Tenure, Term,
+    Table, Tenure, Term, Versions,
 };
 use partita_rt::{Tasks, TokioClock};
 use tempfile::TempDir;
@@ -58,7 +58,27 @@ impl World {
         name: &str,
         state_dir: StateDir,
     ) -> Result<Process, JoinError> {
+        self.try_join_as(name, state_dir, Versions::OWN).await
+    }
+
+    /// Joins with a program that supports these cluster versions.
+    pub(crate) async fn try_join_as(
+        &self,
+        name: &str,
+        state_dir: StateDir,
+        versions: Versions,
+    ) -> Result<Process, JoinError> {
         let link = Link::new(self.registry());
+        self.try_join_through(link, name, state_dir, versions).await
+    }
+
+    pub(crate) async fn try_join_through(
+        &self,
+        link: Arc<Link>,
+        name: &str,
+        state_dir: StateDir,
+        versions: Versions,
+    ) -> Result<Process, JoinError> {
         let log = LogNumber(self.logs.fetch_add(1, Ordering::Relaxed));
         let parts = MemberParts {
             registry: Arc::clone(&link) as Arc<dyn Registry>,
@@ -67,7 +87,7 @@ impl World {
             name: name.to_owned(),
             info: ServerInfo {
                 log: Some(log),
-                ..ServerInfo::default()
+                ..ServerInfo::default().with_versions(versions)
             },
             ttl: TTL,
             state_dir,

@@ -1,5 +1,5 @@
-//! Three servers and etcd as real processes, started by `partita cluster try`: one after the other is killed while three
-//! ranges are written, and snapshots of all three are taken.
+//! Three servers and etcd as real processes. Started by `partita cluster try`: one after the other is killed while three
+//! ranges are written, and snapshots of all three are taken. Started one by one: they are upgraded.
 //! `./test cluster` runs it.
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +11,7 @@
 #[allow(dead_code, reason = "the tests of single servers use the rest")]
 mod process;
 mod snapshots;
+mod upgrade;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -44,6 +45,14 @@ fn are_free(table_port: u16) -> bool {
     listeners.is_ok()
 }
 
+/// A table port from which the free ports of three servers are derived. Below the ports that the system gives to programs
+/// that want any.
+fn free_ports() -> u16 {
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    let mut ports = (first..).step_by(20);
+    ports.find(|port| are_free(*port)).unwrap()
+}
+
 impl Trial {
     fn start() -> Self {
         Self::start_in(tempfile::tempdir().unwrap())
@@ -57,9 +66,7 @@ impl Trial {
             etcd.exists(),
             "etcd is missing: run crates/coordinator/setup"
         );
-        // Below the ports that the system gives to programs that want any.
-        let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
-        let port = (first..).step_by(20).find(|port| are_free(*port)).unwrap();
+        let port = free_ports();
         let mut child = command()
             .args([
                 "cluster",

@@ -3,7 +3,7 @@
 //! ```text
 //!  ranges, hot                  this server and all others; those that do not answer are named
 //!  split, merge, move, expel    the manager
-//!  balance                      the manager
+//!  balance, finalize            the manager
 //!  flush, compact, …            the server of the range
 //!  drain, undrain               the server itself
 //!  snapshots, backups           the manager

@@ -62,6 +62,7 @@ pub(super) async fn act_here(server: &ServerStatus, path: &[&str], body: &[u8]) 
         }
         ["ranges", id, action] => ranges::act(store, id, action, body).await,
         ["balance", action] => servers::balance(server, action).await,
+        ["version", action] => servers::version(server, action).await,
         ["servers", name, action] => servers::act(server, name, action).await,
         ["snapshots", name, action] => {
             snapshots::act(&ActionContext { server, store }, name, action, body).await

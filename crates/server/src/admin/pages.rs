@@ -67,7 +67,8 @@ pub(super) async fn answer(
     let segments: Vec<&str> = path.splitn(6, '/').skip(1).collect();
     let is_action = matches!(
         segments[..],
-        ["admin", "v1", "ranges" | "snapshots" | "servers", _, _] | ["admin", "v1", "balance", _]
+        ["admin", "v1", "ranges" | "snapshots" | "servers", _, _]
+            | ["admin", "v1", "balance" | "version", _]
     );
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     match is_action {

@@ -1,8 +1,9 @@
 //! Actions on a cluster and its servers, and moves of ranges.
 
 use hyper::StatusCode;
+use partita_cluster::FinalizeRefused;
 use partita_range::RangeId;
-use partita_wire::admin::ActionDone;
+use partita_wire::admin::{ActionDone, Finalized};
 
 use super::answer::{Answer, Answered};
 use crate::status::ServerStatus;
@@ -42,6 +43,31 @@ pub(super) async fn balance(server: &ServerStatus, action: &str) -> Answered {
     let manager = membership.manager().ok_or_else(not_manager)?;
     manager.set_balance(on).await?;
     Answer::ok(&ActionDone { done: true })
+}
+
+/// Performs an action on the cluster version: `finalize`, if this server is the manager.
+pub(super) async fn version(server: &ServerStatus, action: &str) -> Answered {
+    if action != "finalize" {
+        let message = "unknown action: expected finalize";
+        return Err(Answer::not_found("NoSuchAction", message));
+    }
+    let membership = server.membership().ok_or_else(alone)?;
+    let manager = membership.manager().ok_or_else(not_manager)?;
+    let version = manager.finalize().await?;
+    Answer::ok(&Finalized {
+        active_version: version.0,
+    })
+}
+
+impl From<FinalizeRefused> for Answer {
+    fn from(why: FinalizeRefused) -> Self {
+        let (status, code) = match why {
+            FinalizeRefused::Nothing(_) => (StatusCode::CONFLICT, "NothingToFinalize"),
+            FinalizeRefused::Unable { .. } => (StatusCode::CONFLICT, "ServersUnable"),
+            FinalizeRefused::Failed(_) => (StatusCode::SERVICE_UNAVAILABLE, "Failed"),
+        };
+        Self::refused(status, code, why.to_string())
+    }
 }
 
 /// Moves a range to another server, if this one is the manager.

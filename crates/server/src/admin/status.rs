@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
-use partita_coordinator::{RangeRecord, RangeState, Stored};
+use partita_coordinator::{RangeRecord, RangeState, ServerInfo, Stored, Table};
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
@@ -127,6 +127,7 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
         life: server.record.life.to_string(),
         address: server.record.info.addresses.get(PEER_ADDRESS).cloned(),
         version: server.record.info.version.clone(),
+        cluster_versions: Some(supported(&server.record.info)),
     });
     ClusterInfo {
         server: view.name.clone(),
@@ -134,8 +135,23 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
         manager: manager.map(|manager| manager.record.owner.name.clone()),
         unserved: Some(unserved as u64),
         balances: Some(table.balances()),
+        active_version: Some(table.active_version().0),
+        finalizable: finalizable(&table),
         servers: servers.collect(),
     }
+}
+
+/// The oldest and the newest cluster version that a server supports.
+fn supported(info: &ServerInfo) -> [u32; 2] {
+    let versions = info.versions();
+    [versions.oldest().0, versions.newest().0]
+}
+
+/// The version after the active one, if all servers support it.
+fn finalizable(table: &Table) -> Option<u32> {
+    let next = table.active_version().next();
+    let is_supported = !table.servers().is_empty() && table.unable(next).is_empty();
+    is_supported.then_some(next.0)
 }
 
 /// The load of all ranges in the last closed window of ten seconds; `None` before the first.

@@ -103,6 +103,8 @@ settings! {
             "Host at which the other servers reach this one; without it, --peer-host";
         LEASE = "cluster.lease", "lease", One("TIME"), "2s",
             "How long after its last sign of life a server counts as dead; etcd grants at least 2s unless its timings are changed";
+        FINALIZE_AFTER = "cluster.finalize-after", "finalize-after", One("TIME"), "24h",
+            "How long all servers must have supported the next cluster version before it becomes active without `partita admin finalize`";
         STATE_DIR = "cluster.state-dir", "state-dir", One("DIR"), "",
             "Directory by which a restarted server proves that the process before it is dead; without it, partita/NAME in the state directory of the user, such as ~/.local/state";
     }

@@ -53,6 +53,7 @@ pub(super) fn cluster(
         peer_host,
         peer_port: port(values, &c::PEER_PORT)?,
         lease: time(values, &c::LEASE)?,
+        finalize_after: time(values, &c::FINALIZE_AFTER)?,
         state_dir: optional(&c::STATE_DIR).map(PathBuf::from),
         state_home: state_home(variable),
     }))
@@ -93,6 +94,7 @@ fn alone(values: &Values) -> Result<Option<ClusterSettings>, Error> {
         &c::PEER_PORT,
         &c::ADVERTISE,
         &c::LEASE,
+        &c::FINALIZE_AFTER,
         &c::STATE_DIR,
     ] {
         let value = values.of(setting);

@@ -140,6 +140,8 @@ pub struct ClusterSettings {
     pub advertise: String,
     /// The requested time to live of the lease.
     pub lease: Duration,
+    /// How long all servers must have supported the next cluster version before it becomes active without a request.
+    pub finalize_after: Duration,
     /// The directory with the lock and the last life; `None` for one in `state_home` that is named after the server.
     pub state_dir: Option<PathBuf>,
     /// The directory of the state directories of all servers of the user.

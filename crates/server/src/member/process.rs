@@ -14,10 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use partita_cluster::{HostLink, Manager, ManagerParts, RangeServer, error_chain};
+use partita_cluster::{
+    HostLink, Manager, ManagerParts, RangeServer, VersionStore, VersionStoreError, error_chain,
+};
 use partita_coordinator::{
     Election, JoinError, LogNumber, Member, MemberParts, Registry, Routes, ServerInfo, StateDir,
-    Table, Term,
+    Table, Term, VersionRefused,
 };
 use partita_rt::{Clock, Shutdown, Tasks};
 use tokio::sync::watch;
@@ -56,6 +58,10 @@ pub(crate) struct LifeParts {
     pub(crate) ttl: Duration,
     /// The state directory.
     pub(crate) state_dir: PathBuf,
+    /// The cluster version of the store.
+    pub(crate) versions: VersionStore,
+    /// How long all servers must have supported the next cluster version before it becomes active without a request.
+    pub(crate) finalize_after: Duration,
 }
 
 /// Begins the life of a server. `links` are the connections to other servers.
@@ -80,6 +86,17 @@ pub(super) fn begin(parts: LifeParts, hosting: HostingParts, links: Tasks) -> Li
         ended,
         membership,
     }
+}
+
+/// Why an attempt to join failed.
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    #[error(transparent)]
+    Version(#[from] VersionRefused),
+    #[error(transparent)]
+    Store(#[from] VersionStoreError),
+    #[error(transparent)]
+    Join(#[from] JoinError),
 }
 
 /// The task of a life.
@@ -113,7 +130,7 @@ impl Process {
     /// Joins the cluster, as soon as the registry answers and no other process has the name.
     ///
     /// # Errors
-    /// The settings differ from those of a member.
+    /// The settings differ from those of a member, or the program does not support the version of the cluster.
     async fn join(&self) -> Result<Member, Arc<str>> {
         let mut reported = String::new();
         loop {
@@ -123,7 +140,11 @@ impl Process {
                     tracing::info!(life = %member.owner().life, server = self.parts.name, "joined the cluster");
                     return Ok(member);
                 }
-                Err(error) => error.to_string(),
+                Err(
+                    AttemptError::Version(refused)
+                    | AttemptError::Join(JoinError::Version(refused)),
+                ) => return Err(refused.to_string().into()),
+                Err(error) => error_chain(&error).to_string(),
             };
             if error != reported {
                 tracing::warn!(%error, "cannot join the cluster; retrying");
@@ -152,10 +173,13 @@ impl Process {
         Ok(())
     }
 
-    async fn try_join(&self) -> Result<Member, JoinError> {
+    async fn try_join(&self) -> Result<Member, AttemptError> {
         let parts = &self.parts;
+        // The registry does not know the version after it has lost its data.
+        let version = parts.versions.version().await?;
+        parts.info.versions().check(version)?;
         let log = self.hosting.opening.log();
-        Member::join(MemberParts {
+        let joining = Member::join(MemberParts {
             registry: Arc::clone(&parts.registry),
             clock: Arc::clone(&parts.clock),
             tasks: self.tasks.clone(),
@@ -165,9 +189,9 @@ impl Process {
                 ..parts.info.clone()
             },
             ttl: parts.ttl,
-            state_dir: StateDir::open(&parts.state_dir)?,
-        })
-        .await
+            state_dir: StateDir::open(&parts.state_dir).map_err(JoinError::from)?,
+        });
+        Ok(joining.await?)
     }
 
     /// Lives one life as a member. Returns why ranges were lost, or nothing if there were none.
@@ -219,6 +243,8 @@ impl Process {
                 routes: self.parts.routes.clone(),
                 link: Arc::clone(&self.parts.link),
                 clock: Arc::clone(&self.parts.clock),
+                versions: self.parts.versions.clone(),
+                finalize_after: self.parts.finalize_after,
             };
             let manager = Manager::new(parts, term);
             self.hosting

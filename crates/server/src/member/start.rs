@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir};
+use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, Versions};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
@@ -42,8 +42,7 @@ pub(crate) fn start(
         drop(StateDir::open(&state_dir).map_err(JoinError::from)?);
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
-        let given = environment.objects.clone();
-        let examined = store::examine(&place, given, &*environment.clock).await?;
+        let (examined, versions) = store::examine(&place, &environment).await?;
         let registry: Arc<dyn Registry> = match &environment.registry {
             Some(registry) => Arc::clone(registry),
             None => {
@@ -70,15 +69,9 @@ pub(crate) fn start(
             acceptor: acceptor.map_err(JoinError::from)?,
             listener,
         };
-        let clock = Arc::clone(&environment.clock);
+        let (clock, program) = (Arc::clone(&environment.clock), environment.versions);
         let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
-        let info = ServerInfo {
-            addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
-            version: VERSION.to_owned(),
-            settings: shared_settings,
-            ..ServerInfo::default()
-        };
         server.status().sees(ClusterView {
             name: name.to_string(),
             routes: routes.clone(),
@@ -91,13 +84,25 @@ pub(crate) fn start(
             gate,
             clock,
             name: name.to_string(),
-            info,
+            info: describe(address, shared_settings, program),
             ttl: cluster.lease,
             state_dir,
+            versions,
+            finalize_after: cluster.finalize_after,
         };
         server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
     })
+}
+
+/// What the server says about itself.
+fn describe(address: String, shared_settings: String, versions: Versions) -> ServerInfo {
+    ServerInfo {
+        addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
+        version: VERSION.to_owned(),
+        settings: shared_settings,
+        ..ServerInfo::default().with_versions(versions)
+    }
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {

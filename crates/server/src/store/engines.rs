@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
+use partita_cluster::VersionStore;
 use partita_engine::EngineSet;
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
@@ -16,7 +17,9 @@ use tokio::runtime::Handle;
 use super::Error;
 use super::identity::identify;
 use super::remote_store::RemoteStore;
+use super::version;
 use crate::config::{ObjectStorePlace, Place, Store};
+use crate::environment::Environment;
 use crate::open_files;
 
 /// How often a database in an object store looks for files to merge. A burst of writes makes about ten files of level 0 in
@@ -48,24 +51,22 @@ fn pipeline_bytes(available: u64) -> u32 {
 }
 
 impl Engines {
-    /// Opens the databases of the settings. `objects` are those of a data directory, if they are not files in it, or are
-    /// used for the object store of the settings.
+    /// Opens the databases of the settings.
     pub(super) async fn open(
         store: &Store,
-        objects: Option<Arc<dyn ObjectStore>>,
-        clock: &Arc<dyn Clock>,
+        environment: &Environment,
         sharing: Sharing,
     ) -> Result<Self, Error> {
         let (home, remote) = match &store.place {
             Place::Memory => return Ok(Self::in_memory()),
-            Place::Directory(path) => (in_directory(path, objects)?, None),
+            Place::Directory(path) => (in_directory(path, environment.objects.clone())?, None),
             Place::ObjectStore(place) => {
-                let found = ObjectStores::open(place, objects, &**clock).await?;
+                let found = ObjectStores::open(place, environment).await?;
                 (found.home(place, sharing), Some(found.remote))
             }
         };
         let home = slate::Home {
-            clock: Arc::clone(clock),
+            clock: Arc::clone(&environment.clock),
             ..home
         };
         let objects = Arc::clone(&home.store);
@@ -123,20 +124,21 @@ pub(super) struct ObjectStores {
     files: Arc<dyn ObjectStore>,
     log: Arc<dyn ObjectStore>,
     remote: RemoteStore,
+    versions: VersionStore,
 }
 
 impl ObjectStores {
-    /// Opens the object stores, probes them, and checks that they belong together. Their connections live on the current
-    /// runtime, which serves the requests. The log has connections of its own, so that no flush or compaction delays it.
-    /// `given` is used for all of them.
+    /// Opens the object stores, probes them, and checks that they belong together, and that this program supports their
+    /// version. Their connections live on the current runtime, which serves the requests. The log has connections of its
+    /// own, so that no flush or compaction delays it.
     pub(super) async fn open(
         place: &ObjectStorePlace,
-        given: Option<Arc<dyn ObjectStore>>,
-        clock: &dyn Clock,
+        environment: &Environment,
     ) -> Result<Self, Error> {
+        let (given, clock) = (environment.objects.as_ref(), &*environment.clock);
         let runtime = Handle::current();
         let files_client = Client::Files(runtime.clone());
-        let opened = |place, client: &Client| match &given {
+        let opened = |place, client: &Client| match given {
             Some(given) => Ok(Arc::clone(given)),
             None => opened(place, client),
         };
@@ -151,6 +153,11 @@ impl ObjectStores {
             }
             None => None,
         };
+        let checked = version::check(&files, environment.versions).await;
+        let versions = checked.map_err(|source| Error::Version {
+            place: place.files.url(),
+            source,
+        })?;
         let identified = identify(&*files, separate.as_deref()).await;
         let id = identified.map_err(|source| Error::Identity {
             place: place.files.url(),
@@ -165,7 +172,12 @@ impl ObjectStores {
         if let Some(note) = remote.clock_note() {
             tracing::warn!("{note}");
         }
-        Ok(Self { files, log, remote })
+        Ok(Self {
+            files,
+            log,
+            remote,
+            versions,
+        })
     }
 
     pub(super) fn home(&self, place: &ObjectStorePlace, sharing: Sharing) -> slate::Home {
@@ -181,15 +193,13 @@ impl ObjectStores {
     }
 }
 
-/// Probes an object store and reads its identity, for a server that may open it later. `given` is used for the store of
-/// `place`.
+/// Probes an object store and reads its identity and its version, for a server that may open it later.
 pub(crate) async fn examine(
     place: &ObjectStorePlace,
-    given: Option<Arc<dyn ObjectStore>>,
-    clock: &dyn Clock,
-) -> Result<RemoteStore, Error> {
-    let found = ObjectStores::open(place, given, clock).await?;
-    Ok(found.remote)
+    environment: &Environment,
+) -> Result<(RemoteStore, VersionStore), Error> {
+    let found = ObjectStores::open(place, environment).await?;
+    Ok((found.remote, found.versions))
 }
 
 pub(super) fn opened(

@@ -6,6 +6,7 @@ use partita_rt::data_dir;
 use partita_rt::place::{PlaceError, ProbeError};
 
 use super::identity::IdentityError;
+use super::version::VersionError;
 
 /// Why the data of a server cannot be opened. Most reasons need a change by the operator.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,14 @@ pub enum Error {
         place: String,
         /// The reason.
         source: IdentityError,
+    },
+    /// The object store has a cluster version that the program does not support.
+    #[error("cannot use the store {place}")]
+    Version {
+        /// The URL of the store.
+        place: String,
+        /// The reason.
+        source: VersionError,
     },
     /// The data cannot be opened.
     #[error("cannot open {data}")]

@@ -94,6 +94,11 @@ pub(super) async fn identify(
     }
 }
 
+/// Whether the store has no identity, and so no data.
+pub(super) async fn is_new(files: &dyn ObjectStore) -> Result<bool, IdentityError> {
+    Ok(place::read(files, RECORD).await?.is_none())
+}
+
 /// Creates the record of a new store, or reads the one that another server has created meanwhile.
 async fn create(
     files: &dyn ObjectStore,

@@ -10,6 +10,7 @@ mod identity;
 mod open;
 mod remote_store;
 mod restore;
+mod version;
 
 pub(crate) use engines::examine;
 pub use error::Error;

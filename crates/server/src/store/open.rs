@@ -7,13 +7,14 @@ use object_store::ObjectStore;
 use partita_cluster::{BalanceSettings, Cluster, ClusterParts, ObjectMapStore, SharedParts};
 use partita_heat::history::Archive;
 use partita_range::RowMemory;
-use partita_rt::{Clock, Tasks};
+use partita_rt::Tasks;
 use partita_snapshot::{ObjectSnapshotStore, SnapshotPins, Snapshots};
 
 use super::Error;
 use super::engines::{Engines, Sharing};
 use super::remote_store::RemoteStore;
 use crate::config::{Place, Store};
+use crate::environment::Environment;
 use crate::scrub::HEAT_FOLDER;
 
 /// How long a range of a cluster must be hot before it is split.
@@ -41,17 +42,16 @@ struct Parts {
 }
 
 impl OpenRanges {
-    /// Opens the databases, the ranges of the partition map, and the snapshots. `objects` are those of a data directory,
-    /// if they are not files in it. `tasks` are the background tasks of the ranges: drain them before the close.
+    /// Opens the databases, the ranges of the partition map, and the snapshots. `tasks` are the background tasks of the
+    /// ranges: drain them before the close.
     ///
     /// An object store is taken over from the server that has it open.
     pub(crate) async fn open(
         store: &Store,
-        objects: Option<Arc<dyn ObjectStore>>,
-        clock: &Arc<dyn Clock>,
+        environment: &Environment,
         tasks: Tasks,
     ) -> Result<Self, Error> {
-        let parts = Parts::open(store, objects, clock, tasks, Sharing::Alone).await?;
+        let parts = Parts::open(store, environment, tasks, Sharing::Alone).await?;
         let opened = Cluster::open(parts.cluster).await;
         let cluster = opened.map_err(|source| Error::Ranges {
             data: store.place.describe(),
@@ -68,15 +68,14 @@ impl OpenRanges {
         })
     }
 
-    /// Opens the store as one of several processes: without a range. `objects` are used for the store of the settings.
+    /// Opens the store as one of several processes: without a range.
     pub(crate) async fn join(
         store: &Store,
-        objects: Option<Arc<dyn ObjectStore>>,
-        clock: &Arc<dyn Clock>,
+        environment: &Environment,
         tasks: Tasks,
         shared: SharedParts,
     ) -> Result<Self, Error> {
-        let parts = Parts::open(store, objects, clock, tasks, Sharing::Shared).await?;
+        let parts = Parts::open(store, environment, tasks, Sharing::Shared).await?;
         let cluster = Cluster::join(parts.cluster, shared);
         // A hot range is split, because its halves can be served by two servers.
         let balance = store.balance.map(|settings| BalanceSettings {
@@ -98,8 +97,7 @@ impl OpenRanges {
 impl Parts {
     async fn open(
         store: &Store,
-        objects: Option<Arc<dyn ObjectStore>>,
-        clock: &Arc<dyn Clock>,
+        environment: &Environment,
         tasks: Tasks,
         sharing: Sharing,
     ) -> Result<Self, Error> {
@@ -108,14 +106,14 @@ impl Parts {
             databases,
             objects,
             remote,
-        } = Engines::open(store, objects, clock, sharing).await?;
+        } = Engines::open(store, environment, sharing).await?;
         let records = Arc::new(ObjectSnapshotStore::new(Arc::clone(&objects)));
         let cluster = ClusterParts {
             engines: databases,
             memory,
             map: Arc::new(ObjectMapStore::new(Arc::clone(&objects))),
             pins: Arc::new(SnapshotPins::new(records.clone())),
-            clock: Arc::clone(clock),
+            clock: Arc::clone(&environment.clock),
             tasks,
         };
         Ok(Self {

@@ -3,7 +3,6 @@
 use futures::StreamExt as _;
 use object_store::ObjectStore;
 use partita_rt::place::Client;
-use partita_rt::{Clock, SystemClock};
 use partita_snapshot::backup::{Backup, BackupError, Note, Progress, restore_into};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -11,6 +10,7 @@ use tokio::runtime::Handle;
 use super::Error;
 use super::engines::{ObjectStores, Sharing, opened};
 use crate::config::ObjectStorePlace;
+use crate::environment::Environment;
 
 /// Why a backup was not restored into a store.
 #[derive(Debug, thiserror::Error)]
@@ -60,8 +60,7 @@ pub async fn restore_to_store(
     if let Some(log) = &place.log {
         check_empty(log).await?;
     }
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let stores = ObjectStores::open(place, None, &*clock).await?;
+    let stores = ObjectStores::open(place, &Environment::default()).await?;
     let home = stores.home(place, Sharing::Alone);
     let restored = restore_into(backup, home, note).await;
     restored.map_err(|source| RestoreError::Copy {
@@ -81,7 +80,8 @@ async fn check_empty(place: &partita_rt::Place) -> Result<(), RestoreError> {
         })?;
         let name = object.location.as_ref();
         let is_identity = matches!(name, "partita.json" | "partita-log.json");
-        if !is_identity && !name.starts_with("probe/") {
+        let is_known = name.starts_with("probe/") || name.starts_with("versions/");
+        if !is_identity && !is_known {
             return Err(RestoreError::NotEmpty {
                 place: place.url(),
                 object: name.to_owned(),

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use partita_engine::Health;
-use partita_rt::{Clock, SystemClock, Tasks};
+use partita_rt::Tasks;
 
 use super::OpenRanges;
 use crate::config::tests::from_flags;
+use crate::environment::Environment;
 
 /// A shared folder, which is used by several processes in one.
 struct Shared {
     directory: tempfile::TempDir,
-    clock: Arc<dyn Clock>,
+    environment: Environment,
 }
 
 /// The open data, with its background tasks.
@@ -27,8 +28,8 @@ impl Shared {
         // Old files are deleted soon, so newer manifests are looked for often.
         let settings = from_flags(&[("store", &url), ("garbage-age", "400ms")]);
         let tasks = Tasks::new();
-        let (store, clock) = (&settings.store, &self.clock);
-        let opening = OpenRanges::open(store, None, clock, tasks.clone());
+        let (store, environment) = (&settings.store, &self.environment);
+        let opening = OpenRanges::open(store, environment, tasks.clone());
         let ranges = opening.await.unwrap();
         Opened { ranges, tasks }
     }
@@ -56,7 +57,7 @@ impl Opened {
 async fn data_that_was_taken_over_is_closed_and_opened_again() {
     let shared = Shared {
         directory: tempfile::tempdir().unwrap(),
-        clock: Arc::new(SystemClock),
+        environment: Environment::default(),
     };
     let first = shared.open().await;
     let second = shared.open().await;

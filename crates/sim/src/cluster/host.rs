@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
-use partita_coordinator::{MemoryRegistry, Registry};
+use partita_coordinator::{MemoryRegistry, Registry, Versions};
 use partita_rt::store_layer::Layered;
 use partita_server::config::{ALL, Layers, Settings};
 use partita_server::{Environment, Server};
@@ -166,6 +166,7 @@ impl Machine {
             network: Arc::new(SimulatedNetwork),
             objects: Some(store),
             registry: Some(registry),
+            versions: Versions::OWN,
         }
     }
 

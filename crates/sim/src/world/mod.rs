@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
 use object_store::ObjectStore;
+use partita_coordinator::Versions;
 use partita_rt::store_layer::Layered;
 use partita_server::{Environment, Server};
 use rand::SeedableRng as _;
@@ -122,6 +123,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
             network: Arc::new(SimulatedNetwork),
             objects: Some(store),
             registry: None,
+            versions: Versions::OWN,
         },
         settings: settings::of(&scenario, directory.path())?,
     };

@@ -12,7 +12,7 @@ mod tests;
 use crate::source::Traffic;
 use partita_client::{ClientOptions, HttpClient, Proxy};
 use partita_wire::admin::{
-    ErrorDocument, Heat, Hot, Job, JobResult, JobState, RangeActionParams, Ranges,
+    ErrorDocument, Finalized, Heat, Hot, Job, JobResult, JobState, RangeActionParams, Ranges,
     SnapshotActionParams, SnapshotDetails, SnapshotList, Status,
 };
 use serde::Serialize;
@@ -228,6 +228,15 @@ impl AdminPort {
         let action = if on { "on" } else { "off" };
         let params = RangeActionParams::default();
         self.post(&format!("balance/{action}"), &params).await
+    }
+
+    /// Makes the next version of a cluster active.
+    ///
+    /// # Errors
+    /// The same as of [`AdminPort::range_action`].
+    pub async fn finalize(&self) -> Result<Page<Finalized>, AdminError> {
+        let params = RangeActionParams::default();
+        self.post("version/finalize", &params).await
     }
 
     /// Sends an action on a snapshot, such as `create`.

@@ -31,7 +31,7 @@ pub use jobs::{BackupResult, Job, JobList, JobParams, JobResult, JobState, Resto
 pub use named_key::NamedKey;
 pub use queues::{QueueSummary, Queues};
 pub use ranges::{
-    ActionDone, Activity, CheckpointResult, Counts, GrowthPattern, MergeResult, Range,
+    ActionDone, Activity, CheckpointResult, Counts, Finalized, GrowthPattern, MergeResult, Range,
     RangeActionParams, RangeChange, RangeFiles, RangeHotPartition, RangeWindow, Ranges,
     SplitResult, TableGrowth, WindowCounts, WindowLatency,
 };

@@ -257,3 +257,10 @@ pub struct ActionDone {
     /// `true`.
     pub done: bool,
 }
+
+/// The answer to `finalize`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finalized {
+    /// The cluster version in which the servers write from now on.
+    pub active_version: u32,
+}

@@ -139,6 +139,12 @@ pub struct ClusterInfo {
     /// Whether the manager splits, merges and moves ranges of its own accord. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balances: Option<bool>,
+    /// The cluster version in which the servers write. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_version: Option<u32>,
+    /// The version that `finalize` would make active: the next one, if all servers support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finalizable: Option<u32>,
     /// The servers that have a lease, by name.
     pub servers: Vec<ClusterServer>,
 }
@@ -160,6 +166,9 @@ pub struct ClusterServer {
     /// Whether it takes no more ranges. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draining: Option<bool>,
+    /// The oldest and the newest cluster version that it supports. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_versions: Option<[u32; 2]>,
 }
 
 /// The load of all ranges in the last complete window of ten seconds.

@@ -40,6 +40,7 @@ fn ranges() {
     golden::<MergeResult>(include_str!("golden/merge.json"));
     golden::<CheckpointResult>(include_str!("golden/checkpoint.json"));
     golden::<ActionDone>(include_str!("golden/action_done.json"));
+    golden::<Finalized>(include_str!("golden/finalized.json"));
 }
 
 #[test]

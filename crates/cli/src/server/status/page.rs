@@ -92,7 +92,11 @@ impl StatusPage<'_> {
             Some(false) => "; balancing is off",
             Some(true) | None => "",
         };
-        let text = format!("{server} serves {ranges}; {role}; {others}{balancing}");
+        let upgrade = cluster
+            .finalizable
+            .map(|next| format!("; version {next} can be finalized: `partita admin finalize`"));
+        let upgrade = upgrade.unwrap_or_default();
+        let text = format!("{server} serves {ranges}; {role}; {others}{balancing}{upgrade}");
         Some(line("cluster", &text))
     }
 

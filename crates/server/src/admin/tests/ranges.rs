@@ -40,6 +40,8 @@ async fn ranges_are_shown_and_changed() {
     for (path, status, code) in [
         ("balance/off", 409, "NotManager"),
         ("balance/half", 404, "NoSuchAction"),
+        ("version/finalize", 409, "NotManager"),
+        ("version/undo", 404, "NoSuchAction"),
     ] {
         let (found, body) = act(address, path, "").await;
         assert_eq!((found, &body["error"]["code"]), (status, &code.into()));
