@@ -53,7 +53,7 @@ pub use driver::ChangeGuard;
 pub use error::{ChangeRefused, HostError, StartError, error_chain};
 pub use host::{
     ChangeFailed, HandOverError, Host, Leftover, LocalHost, LocalHostParts, NewRange, Permission,
-    RangeAction, RangeChange,
+    RangeAction, RangeChange, ServedFiles, TakeOverStep, TakeOverTimes,
 };
 pub use lead::Lead;
 pub use manager::{HostLink, LinkError, Manager, ManagerParts};
