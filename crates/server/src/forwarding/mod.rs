@@ -34,8 +34,8 @@ mod tests;
 pub use gate::AnswerGate;
 pub use hosting::{Hosted, Hosting};
 pub use membership::Membership;
-pub use registry_routing::{PEER_ADDRESS, RegistryRouting};
-pub use routing::{Owner, Place, Routing};
+pub use registry_routing::{PEER_ADDRESS, QUEUE_URL, RegistryRouting, TABLE_URL};
+pub use routing::{Owner, OwnerAddress, Place, Routing};
 
 pub(crate) use far_rows::PeerRows;
 pub(crate) use gate::PATIENCE as GATE_PATIENCE;

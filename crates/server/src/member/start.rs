@@ -8,6 +8,7 @@ use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
+use super::client_urls::client_urls;
 use super::join_error::JoinError;
 use super::parts::MemberParts;
 use super::process::{self, LifeParts};
@@ -58,11 +59,8 @@ pub(crate) fn start(
         let network = Arc::clone(&environment.network);
         let peers = Peers::new(identity, network, of_peers, links.clone());
         let routes = Routes::follow(Arc::clone(&registry), &links);
-        let routing = Arc::new(RegistryRouting::new(
-            routes.clone(),
-            name.to_string(),
-            peers,
-        ));
+        let routing = RegistryRouting::new(routes.clone(), name.to_string(), peers);
+        let routing = Arc::new(routing.with_hints(&examined.id));
         let gate = Arc::new(LifeGate::default());
         let parts = MemberParts {
             routing: Arc::clone(&routing) as Arc<dyn Routing>,
@@ -73,13 +71,16 @@ pub(crate) fn start(
         let clock = Arc::clone(&environment.clock);
         let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
+        let status = Arc::clone(server.status());
+        let urls = client_urls(&status.settings, status.listening, &cluster.advertise);
+        let peer = [(PEER_ADDRESS.to_owned(), address)];
         let info = ServerInfo {
-            addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
+            addresses: urls.into_iter().chain(peer).collect(),
             version: VERSION.to_owned(),
             settings: shared_settings,
             ..ServerInfo::default()
         };
-        server.status().sees(ClusterView {
+        status.sees(ClusterView {
             name: name.to_string(),
             routes: routes.clone(),
             routing: Arc::clone(&routing),
