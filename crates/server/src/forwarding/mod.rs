@@ -30,6 +30,7 @@ mod rights;
 mod routing;
 #[cfg(test)]
 mod tests;
+mod unowned;
 
 pub use gate::AnswerGate;
 pub use hosting::{Hosted, Hosting};
@@ -43,3 +44,4 @@ pub(crate) use host_link::{ADMIN_VERSION, HOST_VERSION};
 pub(crate) use life_gate::LifeGate;
 pub(crate) use outgoing::{Done, NotForwarded, Outgoing};
 pub(crate) use rights::{grant_of, rights_of};
+pub(crate) use unowned::Unowned;

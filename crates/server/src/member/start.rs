@@ -16,7 +16,7 @@ use super::shared_settings::fingerprints;
 use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
 use crate::connect::authority;
 use crate::environment::Environment;
-use crate::forwarding::{AnswerGate, LifeGate, PEER_ADDRESS, RegistryRouting, Routing};
+use crate::forwarding::{AnswerGate, LifeGate, PEER_ADDRESS, RegistryRouting, Routing, Unowned};
 use crate::serve::bind;
 use crate::status::ClusterView;
 use crate::{Server, VERSION, serve, store};
@@ -84,6 +84,7 @@ pub(crate) fn start(
             name: name.to_string(),
             routes: routes.clone(),
             routing: Arc::clone(&routing),
+            unowned: Unowned::follow(routes.clone(), Arc::clone(&clock), &links),
         });
         let parts = LifeParts {
             registry,

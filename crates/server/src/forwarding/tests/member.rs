@@ -152,6 +152,10 @@ impl AnswerGate for TestGate {
             *decided.unwrap() == Lease::Valid
         })
     }
+
+    fn open_for(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 impl TestGate {

@@ -1,7 +1,7 @@
 //! Routes from the keys of the coordinator.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use partita_coordinator::registry::{LeaseId, Operation, Outcome, Registry, Transaction};
 use partita_coordinator::{MemoryRegistry, Revision, Routes};
@@ -10,7 +10,7 @@ use partita_peer::{ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::MachineNetwork;
 use partita_rt::{ManualClock, Tasks};
 
-use crate::forwarding::{Owner, OwnerAddress, RegistryRouting, Routing};
+use crate::forwarding::{Owner, OwnerAddress, RegistryRouting, Routing, Unowned};
 
 const RANGE: RangeId = RangeId(7);
 
@@ -148,6 +148,29 @@ async fn clients_are_told_the_url_of_the_owner() {
     world.registry.revoke(own).await.unwrap();
     changed.await;
     assert_eq!(address(ServiceId::Table), None);
+}
+
+/// The time without a server begins when the map says so, and ends with the next server.
+#[tokio::test]
+async fn the_time_of_a_range_without_a_server_is_known() {
+    let tasks = Tasks::new();
+    let world = World::new(&tasks);
+    let (unowned, began) = (Unowned::default(), Instant::now());
+    let list = |seconds| {
+        let now = began + Duration::from_secs(seconds);
+        unowned.list(&world.routes.current(), now)
+    };
+    assert_eq!(list(0), []);
+    let life = world.join("a", "10.0.0.1:10011").await;
+    world.assign("opening", "a", life).await;
+    assert_eq!(list(1), [(7, Duration::ZERO)]);
+    assert_eq!(list(4), [(7, Duration::from_secs(3))]);
+    world.assign("serving", "a", life).await;
+    assert_eq!(list(5), []);
+    let changed = world.routing.changed();
+    world.registry.revoke(life).await.unwrap();
+    changed.await;
+    assert_eq!(list(6), [(7, Duration::ZERO)]);
 }
 
 #[tokio::test]
