@@ -55,7 +55,7 @@ fn rows(count: usize) -> String {
 fn import(trial: &Trial, server: usize, count: usize) -> std::process::Child {
     let path = trial.folder.path().join(format!("rows-{count}.jsonl"));
     std::fs::write(&path, rows(count)).unwrap();
-    let line = format!("import {} people --mode replace", path.display());
+    let line = format!("import {} people --mode replace --yes", path.display());
     let mut command = command_on(&trial.connections[server], &line);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
@@ -99,11 +99,19 @@ fn commands_go_to_the_server_with_the_data() {
     assert_eq!((code, data.lines().count()), (0, 9_000), "{talk}");
 }
 
-/// Waits until the heat map of a server has rows of the table in this many ranges with load.
+/// Waits until the heat map of a server has partitions with each of these prefixes.
 fn until_heat_of(trial: &Trial, server: usize, keys: &[&str]) -> serde_json::Value {
     let began = Instant::now();
     loop {
-        let arguments = ["heat", "--partitions", "--metric", "writes"];
+        // Each server has up to 32 partitions in its history, all with the same load here.
+        let arguments = [
+            "heat",
+            "--partitions",
+            "--metric",
+            "writes",
+            "--rows",
+            "100",
+        ];
         let heat = trial.until_acted(server, &arguments);
         let rows = heat["rows"].as_array().unwrap().clone();
         let has = |key: &&str| {
@@ -127,7 +135,6 @@ fn every_server_answers_for_all_and_says_who_did_not() {
     trial.split();
     trial.spread();
     trial.until_acted(0, &["snapshot", "create", "first"]);
-    // Requests of more than a window, so that each range has load in one.
     let keys = ["a-", "k-", "z-"];
     succeeds(import(&trial, 1, 900));
     for server in 0..3 {

@@ -2,9 +2,9 @@
 
 use super::columns::{drop_unfinished, known_columns, known_s, step};
 use super::{HOUR_S, HeatCommand};
-use crate::server::ranges::silent;
 use crate::new_file;
 use crate::prelude::*;
+use crate::server::ranges::silent;
 use partita_client::now;
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
 use partita_tools::heat::{HeatPage, html, join_dropped, time_of_column};
