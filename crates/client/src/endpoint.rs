@@ -71,6 +71,17 @@ impl Endpoint {
         secondary
     }
 
+    /// The same account at the server with this URL, in path style. `None` for a URL with another scheme or a path.
+    pub(crate) fn at_server(&self, url: &str) -> Option<Self> {
+        let server = Self::parse(url).ok()?;
+        let fits = server.https == self.https && server.path.is_empty();
+        let path = match self.path.is_empty() {
+            true => format!("/{}", self.account()),
+            false => self.path.clone(),
+        };
+        fits.then_some(Self { path, ..server })
+    }
+
     /// Whether connections are encrypted.
     #[must_use]
     pub const fn is_https(&self) -> bool {
@@ -157,6 +168,22 @@ mod tests {
         ] {
             assert!(Endpoint::parse(url).is_err(), "{url}");
         }
+    }
+
+    #[test]
+    fn an_account_has_the_same_name_at_another_server() {
+        let at = |given: &str, url: &str| {
+            let server = Endpoint::parse(given).unwrap().at_server(url);
+            server.map(|server| server.to_string())
+        };
+        let account = Some("https://10.0.0.8:10002/acct".to_owned());
+        assert_eq!(at("https://h/acct", "https://10.0.0.8:10002"), account);
+        assert_eq!(
+            at("https://acct.table.h", "https://10.0.0.8:10002"),
+            account
+        );
+        assert_eq!(at("https://h/acct", "http://10.0.0.8:10002"), None);
+        assert_eq!(at("https://h/acct", "https://10.0.0.8:10002/x"), None);
     }
 
     #[test]

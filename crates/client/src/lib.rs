@@ -75,6 +75,7 @@ mod error;
 mod http_client;
 mod observer;
 mod options;
+mod owners;
 mod pipeline;
 mod proxy;
 mod queue;

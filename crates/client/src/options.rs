@@ -48,6 +48,10 @@ pub struct ClientOptions {
     /// What a table client does if a write fails after an attempt that may have happened. Default:
     /// [`UnknownOutcome::Report`].
     pub unknown_outcome: UnknownOutcome,
+    /// Whether the client asks the servers of a Partita cluster which of them has the data, and sends requests there
+    /// directly: this saves a hop between two servers. Requests that such a server does not answer go to the given
+    /// endpoint again. Servers outside a cluster, Azurite and Azure ignore the question. Default: `false`.
+    pub owner_hints: bool,
     /// Only [`Self::default`] sets it, so that new fields do not break programs.
     #[doc(hidden)]
     pub more: (),
@@ -93,6 +97,7 @@ impl Default for ClientOptions {
             application: String::new(),
             observer: None,
             unknown_outcome: UnknownOutcome::Report,
+            owner_hints: false,
             more: (),
         }
     }

@@ -1,5 +1,6 @@
 //! An unsigned request: the parts that all of its attempts share.
 
+use crate::owners::Place;
 use crate::transport::Answer;
 use crate::{Endpoint, Error};
 use bytes::Bytes;
@@ -34,6 +35,8 @@ pub(crate) struct Request {
     /// The media type of the body; empty without a body.
     pub(crate) content_type: Cow<'static, str>,
     pub(crate) body: Bytes,
+    /// Where its data is; `None` if it is in no table and no queue.
+    pub(crate) place: Option<Place>,
     /// Whether the request is sent to the secondary endpoint.
     pub(crate) secondary: bool,
     /// Finds a failure in an answer whose status is below 300: batches report failures there.
@@ -43,6 +46,11 @@ pub(crate) struct Request {
 impl Request {
     pub(crate) fn with_parameter(mut self, name: &str, value: &str) -> Self {
         push_query_parameter(name, value, &mut self.query);
+        self
+    }
+
+    pub(crate) fn with_place(mut self, container: &str, partition_key: &str) -> Self {
+        self.place = Some(Place::new(container, partition_key));
         self
     }
 

@@ -54,7 +54,7 @@ pub use driver::ChangeGuard;
 pub use error::{ChangeRefused, HostError, StartError, error_chain};
 pub use host::{
     ChangeFailed, HandOverError, Host, Leftover, LocalHost, LocalHostParts, NewRange, Permission,
-    RangeAction, RangeChange,
+    RangeAction, RangeChange, ServedFiles, TakeOverStep, TakeOverTimes,
 };
 pub use lead::Lead;
 pub use manager::{FinalizeRefused, HostLink, LinkError, Manager, ManagerParts};

@@ -37,7 +37,7 @@ pub use filter::{Comparison, Filter, Property, Row};
 pub use guid::{Guid, GuidText, ParseGuidError};
 pub use key::{
     KeyError, KeyKind, KeyReader, KeyWriter, MessagePosition, QueueId, QueueSpace, TableId,
-    TableSpace, account_of, container_prefix, indivisible_prefix,
+    TableSpace, account_of, container_prefix, indivisible_prefix, partition_of_bound,
 };
 pub use limits::LimitError;
 pub use metadata::{InvalidMetadata, METADATA_BYTES_MAX, Metadata};

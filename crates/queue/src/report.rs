@@ -21,15 +21,17 @@ pub struct QueueReport {
 }
 
 impl Service {
-    /// The queues with the most messages, at most `limit`, the fullest first, and the number of all queues. Reads the
-    /// header of every queue.
+    /// The queues of this server with the most messages, at most `limit`, the fullest first, and the number of its
+    /// queues. Reads the header of each. In a cluster, other servers have other queues.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
     pub async fn queue_reports(&self, limit: usize) -> Result<(Vec<QueueReport>, usize), Error> {
         let mut queues = Vec::new();
         self.each_queue(|queue| {
-            queues.push(queue);
+            if self.storage().is_here(&queue.space.header()) {
+                queues.push(queue);
+            }
             true
         })
         .await?;

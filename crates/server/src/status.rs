@@ -18,7 +18,7 @@ use partita_table::Service;
 use partita_wire::admin::ServerState;
 
 use crate::config::Settings;
-use crate::forwarding::{Membership, RegistryRouting};
+use crate::forwarding::{Membership, RegistryRouting, Unowned};
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::scrub::Scrub;
@@ -59,6 +59,8 @@ pub(crate) struct ClusterView {
     pub(crate) routes: Routes,
     /// Reaches the other servers.
     pub(crate) routing: Arc<RegistryRouting>,
+    /// The ranges without a living server.
+    pub(crate) unowned: Arc<Unowned>,
 }
 
 /// The parts of the server that the admin port reports on. Shared by `Arc`.
@@ -155,6 +157,11 @@ impl ServerStatus {
     /// The wall time.
     pub(crate) fn now(&self) -> SystemTime {
         self.clock.now()
+    }
+
+    /// The monotonic time.
+    pub(crate) fn monotonic(&self) -> Instant {
+        self.clock.monotonic()
     }
 
     /// Whether only this machine reaches the admin port.

@@ -26,7 +26,9 @@ pub use name::{InvalidSnapshotName, SnapshotName};
 pub use pins::SnapshotPins;
 pub use reader::{SnapshotReader, SnapshotScan};
 pub use record::{PinnedRange, SnapshotRecord};
-pub use snapshots::{SNAPSHOTS_MAX, SnapshotCreated, SnapshotError, SnapshotInfo, Snapshots};
+pub use snapshots::{
+    SNAPSHOTS_MAX, SnapshotCreated, SnapshotError, SnapshotInfo, SnapshotListing, Snapshots,
+};
 pub use store::{
     ObjectSnapshotStore, SnapshotStore, SnapshotStoreError, StoredSnapshots, UnreadableSnapshot,
 };

@@ -18,7 +18,9 @@ use super::{PinnedRange, SnapshotName, SnapshotReader, SnapshotRecord};
 use super::{SnapshotStore, SnapshotStoreError, UnreadableSnapshot};
 use futures::future::{BoxFuture, try_join_all};
 use parking_lot::Mutex;
-use partita_cluster::{ChangeGuard, ChangeRefused, Cluster, HostError, RangeAction, error_chain};
+use partita_cluster::{
+    ChangeGuard, ChangeRefused, Cluster, HostError, RangeAction, ServedFiles, error_chain,
+};
 use partita_engine::{ChangeError, FileUse, Health};
 use partita_model::DateTime;
 use partita_range::RangeId;
@@ -78,6 +80,16 @@ pub struct SnapshotInfo {
     pub record: SnapshotRecord,
     /// Bytes of files that only this snapshot reads: about the space that its deletion frees.
     pub own_bytes: u64,
+}
+
+/// The readable snapshots of a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SnapshotListing {
+    /// The snapshots, oldest first.
+    pub snapshots: Vec<SnapshotInfo>,
+    /// The servers of the cluster that did not answer. Files that only they read count as those of a snapshot alone, so
+    /// [`SnapshotInfo::own_bytes`] may be too high.
+    pub silent: Vec<String>,
 }
 
 /// The snapshots of a store. Used as `Arc<Snapshots>`. Requests complete even if the caller is dropped.
@@ -240,13 +252,22 @@ impl Snapshots {
     /// # Errors
     /// [`SnapshotError::Failed`].
     pub fn list(&self) -> BoxFuture<'_, Result<Vec<SnapshotInfo>, SnapshotError>> {
+        Box::pin(async move { Ok(self.listing().await?.snapshots) })
+    }
+
+    /// All readable snapshots, and the servers that did not say which files they read.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Failed`].
+    pub fn listing(&self) -> BoxFuture<'_, Result<SnapshotListing, SnapshotError>> {
         Box::pin(async move {
             let stored = self.store.list().await.map_err(SnapshotError::failed)?;
             let mut records = stored.records;
             records.sort_by(|a, b| (a.created, &a.name).cmp(&(b.created, &b.name)));
             let mut readers: BTreeMap<FileUse, usize> = BTreeMap::new();
             let served = self.cluster.host().files().await;
-            for file in served.map_err(SnapshotError::failed)? {
+            let ServedFiles { files, silent } = served.map_err(SnapshotError::failed)?;
+            for file in files {
                 *readers.entry(file).or_default() += 1;
             }
             let mut files_of = Vec::with_capacity(records.len());
@@ -268,7 +289,8 @@ impl Snapshots {
                 let own_bytes = own.map(|file| file.bytes).sum();
                 SnapshotInfo { record, own_bytes }
             });
-            Ok(listed.collect())
+            let snapshots = listed.collect();
+            Ok(SnapshotListing { snapshots, silent })
         })
     }
 

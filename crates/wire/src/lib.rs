@@ -16,6 +16,7 @@ mod error;
 mod error_body;
 mod json;
 mod operation;
+mod owner_hint;
 pub mod queue;
 mod service_kind;
 mod split;
@@ -36,6 +37,7 @@ pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, http_date, parse_http_date};
 pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Hint, Occurrence, invalid_name};
 pub use error_body::ErrorBody;
+pub use owner_hint::{ASKS_FOR_OWNER, HintedOwner, OWNER_HEADER, OwnerHint};
 pub use service_kind::ServiceKind;
 pub use uri::{
     Hosts, Method, Query, Style, TIMEOUT_SECONDS_MAX, Target, decode_path, push_query_parameter,

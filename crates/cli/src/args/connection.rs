@@ -216,6 +216,7 @@ impl ConnectionArgs {
             authorities_pem: self.authorities_pem()?,
             // Rows of transfers do not depend on who wrote them; rows that do, such as leases, have a random value.
             unknown_outcome: UnknownOutcome::AssumeFromEqualContent,
+            owner_hints: true,
             ..ClientOptions::default()
         })
     }

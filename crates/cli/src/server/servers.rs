@@ -37,10 +37,18 @@ fn write_server(
 ) -> Result<(), CommandError> {
     let address = server.address.clone().unwrap_or_default();
     let roles = roles(server, cluster);
+    let health = server.health.as_ref();
+    let state = health.map_or("", |health| health.state.as_str());
+    let requests = health.and_then(|health| health.requests_per_second);
     output.record(&[
         ("server", Field::text(&server.name)),
         ("ranges", Field::count(server.ranges.unwrap_or_default())),
         ("roles", Field::text(&roles)),
+        ("state", Field::text(state)),
+        (
+            "requests_per_second",
+            Field::Rate(requests.unwrap_or_default()),
+        ),
         ("address", Field::text(&address)),
         ("version", Field::text(&server.version)),
         ("supports", Field::text(&supports(server))),
@@ -74,7 +82,9 @@ fn notes(cluster: &ClusterInfo) -> Vec<String> {
         let ranges = many(unserved, "range is", "ranges are");
         format!("{ranges} served by no server now: requests for their keys wait")
     });
-    let notes = [manager, unserved, version(cluster)];
+    let silent = cluster.silent.as_ref();
+    let silent = silent.map(|silent| format!("no answer from {}", silent.join(", ")));
+    let notes = [manager, unserved, silent, version(cluster)];
     notes.into_iter().flatten().collect()
 }
 

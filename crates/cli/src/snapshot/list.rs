@@ -33,6 +33,12 @@ impl AdminPortCommand for ListCommand {
                 snapshot.object, snapshot.why,
             ));
         }
+        if let Some(silent) = &list.silent {
+            let servers = silent.join(", ");
+            message(&format!(
+                "no answer from {servers}: the bytes that only a snapshot needs may be fewer"
+            ));
+        }
         let found = list.snapshots.len() as u64;
         progress.finish_count(found, "snapshot", "snapshots")
     }

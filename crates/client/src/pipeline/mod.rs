@@ -10,6 +10,7 @@
 //! The client retries here and nowhere else. (The connection pool may send a request on a second connection if the
 //! first one closed before a byte of it was written.)
 
+mod direct;
 mod judge;
 mod sign;
 mod time_limit;
@@ -19,17 +20,20 @@ pub(crate) use sign::{Protocol, Unsigned};
 
 use crate::error::Attempts;
 use crate::observer::{AttemptEvent, Decision, GiveUp};
+use crate::owners::Owners;
 use crate::request::Request;
 use crate::retry::{Bucket, DURATION_MAX, requested_wait};
 use crate::transport::{Answer, Transport, header_text};
 use crate::{ClientOptions, ConnectionString, Credential, Error, ErrorKind, Outcome};
 use bytes::Bytes;
+use direct::Direct;
 use futures::future::BoxFuture;
 use http::header::{HeaderMap, HeaderValue};
 use judge::{FailedAttempt, judge, retry_reason};
 use partita_model::Guid;
+use partita_wire::ASKS_FOR_OWNER;
 use partita_wire::AccountKey;
-use sign::check_transport;
+use sign::{Recipient, check_transport};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +49,8 @@ pub(crate) struct Pipeline {
     user_agent: HeaderValue,
     transport: Transport,
     bucket: Bucket,
+    /// The servers that have the data, if the options allow it.
+    owners: Owners,
     /// Whether a connection has succeeded: an attempt ended otherwise than by a failed connection or a timeout.
     was_connected: AtomicBool,
 }
@@ -113,6 +119,7 @@ impl Pipeline {
                 .map_err(|error| Error::input("invalid application name").caused_by(error))?,
             transport: Transport::new(&options, tls)?,
             bucket: Bucket::new(options.retry_budget),
+            owners: Owners::default(),
             was_connected: AtomicBool::new(false),
             protocol,
             account,
@@ -211,7 +218,19 @@ impl Pipeline {
         id: &str,
         begun: Instant,
     ) -> Result<Answer, FailedAttempt> {
-        let signed = self.signed(request, id).await?;
+        if let Some(owner) = self.owner_of(request).await
+            && let Direct::Ended(result) = self.attempt_at(&owner, request, id, begun).await
+        {
+            return result;
+        }
+        let recipient = Recipient {
+            endpoint: match request.secondary {
+                true => &self.account.secondary,
+                false => &self.account.endpoint,
+            },
+            owner: self.asks_owner(request).then_some(ASKS_FOR_OWNER),
+        };
+        let signed = self.signed(request, recipient, id).await?;
         let limit = TimeLimit::of(&self.options, begun.elapsed());
         let sent = tokio::time::timeout(limit.left, self.transport.send(signed)).await;
         let sent = sent.unwrap_or_else(|_| Err(limit.error()));
@@ -219,7 +238,9 @@ impl Pipeline {
         if !matches!(kind, Some(ErrorKind::Connect | ErrorKind::TimedOut)) {
             self.was_connected.store(true, Ordering::Relaxed);
         }
-        judge(request, sent?)
+        let answer = sent?;
+        self.learn(request, &answer);
+        judge(request, answer)
     }
 
     fn decide(&self, attempt: u32, error: &Error, begun: Instant) -> Decision {

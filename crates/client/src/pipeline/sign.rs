@@ -6,7 +6,7 @@ use crate::{Credential, Endpoint, Error, ErrorKind, TokenError, clock};
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http_body_util::Full;
-use partita_wire::{AccountKey, Failure, Method, Query, Style, Target, http_date};
+use partita_wire::{AccountKey, Failure, Method, OWNER_HEADER, Query, Style, Target, http_date};
 
 /// The differences between the storage protocols.
 #[derive(Debug)]
@@ -57,17 +57,23 @@ impl<'a> Unsigned<'a> {
     }
 }
 
+/// The server of an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Recipient<'a> {
+    /// The account there.
+    pub(super) endpoint: &'a Endpoint,
+    /// The value of the header that asks for an owner hint, if it is asked for.
+    pub(super) owner: Option<&'a str>,
+}
+
 impl Pipeline {
     /// The HTTP request of one attempt; `id` is its `x-ms-client-request-id`.
     pub(super) async fn signed(
         &self,
         request: &Request,
+        Recipient { endpoint, owner }: Recipient<'_>,
         id: &str,
     ) -> Result<http::Request<Full<Bytes>>, Error> {
-        let endpoint = match request.secondary {
-            true => &self.account.secondary,
-            false => &self.account.endpoint,
-        };
         let date = http_date(clock::now());
         // All parts of an attempt use one credential, though another task may replace it.
         let credential = self.account.credential.current();
@@ -107,6 +113,7 @@ impl Pipeline {
                 (has_body && request.body.is_empty()).then_some("0"),
             ),
             (header::AUTHORIZATION, authorization.as_deref()),
+            (HeaderName::from_static(OWNER_HEADER), owner),
         ];
         let extra = request.extra_headers.iter();
         let extra = extra.map(|(name, value)| (name.clone(), Some(&**value)));

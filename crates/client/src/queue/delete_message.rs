@@ -17,7 +17,12 @@ impl QueueClient {
     /// that is not a receipt.
     pub async fn delete_message(&self, id: &str, receipt: &str) -> Result<()> {
         let path = self.message_path(id)?;
-        let request = queue_request(Operation::DeleteMessage, Method::Delete, path)
+        let request = self
+            .on_messages(queue_request(
+                Operation::DeleteMessage,
+                Method::Delete,
+                path,
+            ))
             .with_parameter("popreceipt", receipt);
         match self.pipeline.send(&request).await {
             Ok(_) => Ok(()),

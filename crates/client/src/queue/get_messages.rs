@@ -68,7 +68,8 @@ impl QueueClient {
     /// 404 QueueNotFound; 400 for options out of range.
     pub async fn receive_messages(&self, options: &ReceiveOptions) -> Result<Vec<ReceivedMessage>> {
         let path = self.messages_path()?;
-        let mut request = queue_request(Operation::GetMessages, Method::Get, path)
+        let mut request = self
+            .on_messages(queue_request(Operation::GetMessages, Method::Get, path))
             .with_parameter("numofmessages", &options.count.to_string())
             .with_parameter("visibilitytimeout", &seconds(options.visibility_timeout));
         let wait = self.server_wait(options).as_secs();

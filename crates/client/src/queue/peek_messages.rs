@@ -29,7 +29,8 @@ impl QueueClient {
     /// 404 QueueNotFound; 400 for a count out of range.
     pub async fn peek_messages(&self, count: u32) -> Result<Vec<PeekedMessage>> {
         let path = self.messages_path()?;
-        let request = queue_request(Operation::PeekMessages, Method::Get, path)
+        let request = self
+            .on_messages(queue_request(Operation::PeekMessages, Method::Get, path))
             .with_parameter("numofmessages", &count.to_string())
             .with_parameter("peekonly", "true");
         let reply = self.pipeline.send(&request).await?;

@@ -61,7 +61,12 @@ impl QueueClient {
     /// [`crate::ErrorKind::Input`] for a text of more than 64 KiB, or with a character that XML does not allow; 404
     /// QueueNotFound; 400 for options out of range.
     pub async fn send_message_with(&self, text: &str, options: SendOptions) -> Result<SentMessage> {
-        let mut request = queue_request(Operation::PutMessage, Method::Post, self.messages_path()?)
+        let mut request = self
+            .on_messages(queue_request(
+                Operation::PutMessage,
+                Method::Post,
+                self.messages_path()?,
+            ))
             .with_body(XML, message_body(text)?);
         if !options.visibility_timeout.is_zero() {
             let timeout = seconds(options.visibility_timeout);

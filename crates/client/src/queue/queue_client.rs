@@ -1,7 +1,7 @@
 //! The client of one queue.
 
 use crate::pipeline::Pipeline;
-use crate::request::encoded;
+use crate::request::{Request, encoded};
 use crate::{Endpoint, Error, Result};
 use partita_wire::queue::QueueSasTerms;
 use std::fmt;
@@ -66,6 +66,11 @@ impl QueueClient {
             ..terms.clone()
         };
         Ok(terms.sign(&account, &key))
+    }
+
+    /// The request with the place of the queue's messages.
+    pub(super) fn on_messages(&self, request: Request) -> Request {
+        request.with_place(&self.name, "")
     }
 
     /// `/name`

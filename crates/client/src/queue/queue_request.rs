@@ -37,6 +37,7 @@ pub(super) fn queue_request(operation: Operation, method: Method, path: String) 
         extra_headers: Vec::new(),
         content_type: Cow::Borrowed(""),
         body: Bytes::new(),
+        place: None,
         secondary: false,
         inspect: None,
     }

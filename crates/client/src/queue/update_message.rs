@@ -35,7 +35,8 @@ impl QueueClient {
         text: Option<&str>,
     ) -> Result<UpdatedMessage> {
         let path = self.message_path(id)?;
-        let mut request = queue_request(Operation::UpdateMessage, Method::Put, path)
+        let mut request = self
+            .on_messages(queue_request(Operation::UpdateMessage, Method::Put, path))
             .with_parameter("popreceipt", receipt)
             .with_parameter("visibilitytimeout", &seconds(visibility_timeout));
         if let Some(text) = text {

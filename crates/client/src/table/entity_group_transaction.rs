@@ -212,6 +212,9 @@ impl TableClient {
         }
         let path = "/$batch".to_owned();
         let mut request = table_request(Operation::EntityGroupTransaction, Method::Post, path);
+        if let Some(first) = actions.first() {
+            request = request.with_place(self.name(), first.keys().0);
+        }
         request.subject = Some(self.name().to_owned());
         request.inspect = Some(find_failed_operation);
         request.content_type = writer.content_type().into();

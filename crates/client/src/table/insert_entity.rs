@@ -30,6 +30,7 @@ impl TableClient {
         let proof = Proof::of_write(self.unknown_outcome);
         let entity = stamped(entity, proof);
         let mut request = without_content(request).with_body(JSON_BODY, body_of(&entity));
+        request = request.with_place(self.name(), entity.partition_key());
         request.subject = Some(self.subject(entity.partition_key(), entity.row_key()));
         match self.pipeline.send(&request).await {
             Ok(reply) => Ok(etag_of(&reply)),

@@ -47,6 +47,9 @@ impl TableClient {
         let path = self.path() + "()";
         let mut request = options.request(Operation::QueryEntities, path, from)?;
         request.secondary = self.reads_secondary;
+        if self.pipeline.options.owner_hints {
+            request = request.with_place(self.name(), &options.first_partition(from));
+        }
         Ok(Page::new(self.pipeline.send(&request).await?))
     }
 }

@@ -197,7 +197,8 @@ impl TableClient {
         keys: (&str, &str),
         if_match: Option<&IfMatch>,
     ) -> Request {
-        let mut request = table_request(operation, method, self.entity_path(keys.0, keys.1));
+        let mut request = table_request(operation, method, self.entity_path(keys.0, keys.1))
+            .with_place(&self.name, keys.0);
         request.if_match = if_match.map(|if_match| if_match.header().to_owned());
         request
     }

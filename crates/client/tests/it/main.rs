@@ -16,6 +16,7 @@ mod faulty_server;
 mod log_tail;
 mod lost_answers;
 mod on_the_server;
+mod owner_hints;
 mod proxy;
 mod queue_faults;
 mod queues;

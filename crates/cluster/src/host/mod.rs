@@ -18,7 +18,18 @@ use std::time::Duration;
 
 #[cfg(any(test, feature = "test-world"))]
 pub(crate) use local::CREATE_MAX;
-pub use local::{HandOverError, LocalHost, LocalHostParts, Permission};
+pub use local::{
+    HandOverError, LocalHost, LocalHostParts, Permission, TakeOverStep, TakeOverTimes,
+};
+
+/// The files of the ranges that are served.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServedFiles {
+    /// The files, once for each range that reads them.
+    pub files: Vec<FileUse>,
+    /// The servers of the cluster that did not answer: files that only they read are missing.
+    pub silent: Vec<String>,
+}
 
 /// A host. Used as `Arc<dyn Host>`.
 #[async_trait]
@@ -74,7 +85,7 @@ pub trait Host: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`ChangeError`].
-    async fn files(&self) -> Result<Vec<FileUse>, ChangeError>;
+    async fn files(&self) -> Result<ServedFiles, ChangeError>;
 
     /// Performs an action on a range.
     ///

@@ -4,7 +4,7 @@ use super::link::{HostLink, LinkError};
 use crate::balance::Observed;
 use crate::coordinator::{Assignment, registry_id, serving_owner};
 use crate::error::{ChangeRefused, HostError};
-use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange};
+use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange, ServedFiles};
 use crate::map::MapRecord;
 use crate::member::RangeServer;
 use crate::member::messages::{HostAnswer, HostRequest, KeyAnswer, Refusal, ids, numbers};
@@ -230,16 +230,24 @@ impl Host for Hosts {
         Ok(())
     }
 
-    async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
-        let mut all = Vec::new();
-        for server in self.routes.current().servers().keys() {
-            match self.ask(server, &HostRequest::Files).await {
+    async fn files(&self) -> Result<ServedFiles, ChangeError> {
+        let table = self.routes.current();
+        let asking = table.servers().keys().map(|server| async move {
+            let answered = self.ask_soon(server, &HostRequest::Files).await;
+            (server.clone(), answered)
+        });
+        let mut all = ServedFiles::default();
+        for (server, answered) in join_all(asking).await {
+            match answered {
                 Ok(HostAnswer::Files { files }) => {
                     let files = files.into_iter();
-                    all.extend(files.map(|(name, bytes)| FileUse { name, bytes }));
+                    let files = files.map(|(name, bytes)| FileUse { name, bytes });
+                    all.files.extend(files);
                 }
-                Ok(other) => return Err(failed(unexpected(&other).to_string())),
-                Err(error) => return Err(failed(error.to_string())),
+                other => {
+                    tracing::debug!(server, ?other, "a server did not tell its files");
+                    all.silent.push(server);
+                }
             }
         }
         Ok(all)

@@ -46,8 +46,9 @@ impl RangeServer {
                 self.change(record, new, &decision).await
             }
             HostRequest::Files => match host.files().await {
-                Ok(files) => HostAnswer::Files {
-                    files: files
+                Ok(served) => HostAnswer::Files {
+                    files: served
+                        .files
                         .into_iter()
                         .map(|file| (file.name, file.bytes))
                         .collect(),

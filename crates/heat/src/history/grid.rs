@@ -80,11 +80,11 @@ impl Times {
     }
 
     /// The slots that overlap a column.
-    pub(super) fn slots<'t>(&self, tiers: &'t Tiers) -> Vec<ShownSlot<'t>> {
-        let slots = Tier::ALL.into_iter().flat_map(|tier| {
-            let slots = tiers.of(tier).iter();
-            slots.map(move |slot| (slot, tier))
-        });
+    pub(super) fn slots<'t>(&self, histories: &[&'t Tiers]) -> Vec<ShownSlot<'t>> {
+        let tiers = histories
+            .iter()
+            .flat_map(|tiers| Tier::ALL.map(|tier| (tier, tiers.of(tier))));
+        let slots = tiers.flat_map(|(tier, slots)| slots.iter().map(move |slot| (slot, tier)));
         let shown = slots.map(|(slot, tier)| ShownSlot {
             slot,
             columns: self.columns_of(slot, tier),

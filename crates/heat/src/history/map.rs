@@ -42,15 +42,15 @@ pub struct HeatMap {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
-/// Draws the map of a time range, of ranges that overlap `keys`.
+/// Draws the map of a time range, of ranges that overlap `keys`, in the histories of one or several servers.
 pub(super) fn draw(
-    tiers: &Tiers,
+    histories: &[&Tiers],
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
     keys: &Bounds,
 ) -> HeatMap {
     let time = Times::new(from, to, shape.columns);
-    let shown = time.slots(tiers);
+    let shown = time.slots(histories);
     let pieces = Pieces::of(shown.iter().map(|shown| shown.slot));
     let rows = pieces.rows(pieces.overlapping(keys), shape.rows.clamp(1, ROWS_MAX));
     let row_of = row_of_pieces(&rows, pieces.starts.len());

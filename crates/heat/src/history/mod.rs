@@ -25,6 +25,7 @@ mod load;
 mod map;
 mod partitions;
 mod segment;
+mod shared;
 mod slot;
 mod tiers;
 
@@ -40,6 +41,7 @@ pub use archive::{Archive, SaveError};
 pub use grid::Metric;
 pub use map::{HeatMap, MapShape};
 pub use partitions::PartitionRow;
+pub use shared::Segment;
 
 /// Checks the content of an object of the archive with this name.
 ///
@@ -109,7 +111,7 @@ impl HeatHistory {
         shape: MapShape,
         keys: &Bounds,
     ) -> HeatMap {
-        self.with(|tiers| map::draw(tiers, (from, to), shape, keys))
+        self.with(|tiers| map::draw(&[tiers], (from, to), shape, keys))
     }
 
     /// The partitions inside `keys` with the highest metric in that time, highest first; for a percentile, the
@@ -122,7 +124,7 @@ impl HeatHistory {
         shape: MapShape,
         keys: &Bounds,
     ) -> Vec<PartitionRow> {
-        self.with(|tiers| partitions::draw(tiers, (from, to), shape, keys))
+        self.with(|tiers| partitions::draw(&[tiers], (from, to), shape, keys))
     }
 
     /// The number of slots of all tiers, at most 885.

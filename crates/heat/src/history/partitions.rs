@@ -20,13 +20,13 @@ pub struct PartitionRow {
 
 /// The partitions inside `keys` over a time range, highest metric first.
 pub(super) fn draw(
-    tiers: &Tiers,
+    histories: &[&Tiers],
     (from, to): (SystemTime, SystemTime),
     shape: MapShape,
     keys: &Bounds,
 ) -> Vec<PartitionRow> {
     let time = Times::new(from, to, shape.columns);
-    let shown = time.slots(tiers);
+    let shown = time.slots(histories);
     let hottest = hottest(&shown, shape, keys);
     let row_of: HashMap<&Bytes, usize> = hottest.iter().copied().zip(0..).collect();
     let mut grid = Grid::new(shape.metric, hottest.len(), &time);

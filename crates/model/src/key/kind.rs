@@ -1,6 +1,6 @@
 //! Kinds of keys: the first byte of each, and the fields of its prefixes.
 
-use super::text::text_len;
+use super::text::{read_text, text_len};
 use bytes::Bytes;
 
 /// A field of a key, except the last field.
@@ -129,6 +129,19 @@ pub fn container_prefix(key: &[u8]) -> Option<&[u8]> {
     prefix_of(key, kind_of(key)?.container)
 }
 
+/// The PartitionKey at which a range begins or ends, if its bound is within the table of `key`; `None` for a bound in
+/// another container, for a bound that is not at a partition, and for keys without partitions.
+pub fn partition_of_bound(key: &[u8], bound: &[u8]) -> Option<String> {
+    let kind = kind_of(key)?;
+    if kind.container.len() == kind.indivisible.len() {
+        return None;
+    }
+    let container = prefix_of(key, kind.container)?;
+    let rest = bound.strip_prefix(container)?;
+    let (_, text) = rest.get(..text_len(rest)?)?.split_last()?;
+    Some(read_text(text).ok()?.into_owned())
+}
+
 /// The encoded account of a key, which is the same in all kinds of keys. `None` for malformed keys.
 pub fn account_of(key: &[u8]) -> Option<&[u8]> {
     let rest = key.get(1..)?;
@@ -203,6 +216,21 @@ mod tests {
             }
             let _ = account_of(&key);
         }
+    }
+
+    #[test]
+    fn bounds_in_the_same_table_have_a_partition() {
+        let [space, next] = [7, 8].map(|table| TableSpace::new("account", TableId(table)));
+        let key = space.entity("m", "r");
+        let of = |bound: &[u8]| partition_of_bound(&key, bound);
+        assert_eq!(of(&space.partition("h\0é")).as_deref(), Some("h\0é"));
+        assert_eq!(of(&space.partition("")).as_deref(), Some(""));
+        for bound in [next.partition("h"), space.end(), space.prefix().clone()] {
+            assert_eq!(of(&bound), None);
+        }
+        let queue = in_container(KeyKind::MESSAGE, "account", 7).finish();
+        assert_eq!(partition_of_bound(&queue, &queue), None);
+        assert_eq!(partition_of_bound(b"", &space.partition("h")), None);
     }
 
     #[test]

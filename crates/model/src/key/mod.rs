@@ -21,7 +21,7 @@ mod table_space;
 mod text;
 mod writer;
 
-pub use kind::{KeyKind, account_of, container_prefix, indivisible_prefix};
+pub use kind::{KeyKind, account_of, container_prefix, indivisible_prefix, partition_of_bound};
 pub use queue_space::{MessagePosition, QueueId, QueueSpace};
 pub use reader::KeyReader;
 pub use table_space::TableSpace;

@@ -12,6 +12,7 @@
 mod process;
 mod snapshots;
 mod upgrade;
+mod whole_cluster;
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -58,8 +59,18 @@ impl Trial {
         Self::start_in(tempfile::tempdir().unwrap())
     }
 
+    /// Starts servers whose leases are long, so that one that stands still is not given up.
+    fn start_with_lease(lease: &str) -> Self {
+        Self::start_with(tempfile::tempdir().unwrap(), &[("PARTITA_LEASE", lease)])
+    }
+
     /// Starts the servers on the store of a folder, which may have data. They may write backups into the folder `out`.
     fn start_in(folder: TempDir) -> Self {
+        Self::start_with(folder, &[])
+    }
+
+    /// Like [`Self::start_in`], with settings as variables.
+    fn start_with(folder: TempDir, variables: &[(&str, &str)]) -> Self {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd");
         let etcd = programs.join("etcd");
         assert!(
@@ -79,6 +90,7 @@ impl Trial {
             .arg("--folder")
             .arg(folder.path().join("cluster"))
             .env("PARTITA_BACKUP_PLACE", folder.path().join("out"))
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -2,11 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use partita_heat::Bounds;
-use partita_heat::history::{HeatMap, MapShape, Metric, PartitionRow};
+use partita_heat::history::{HeatHistory, HeatMap, MapShape, Metric, PartitionRow, Segment};
 use partita_model::TableSpace;
 use partita_wire::admin::{Heat, HeatMetric, HeatRow};
+use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Answered};
 use super::named_keys::{Names, exists, named_container, named_key, names};
@@ -46,7 +49,7 @@ enum RowsBy {
 
 /// The parameters of a map, checked.
 #[derive(Debug, PartialEq, Eq)]
-struct MapQuery {
+pub(super) struct MapQuery {
     /// The start; `from_s` and `to_s` are in seconds since 1970, and multiples of the step.
     from_s: u64,
     to_s: u64,
@@ -57,22 +60,84 @@ struct MapQuery {
     by: RowsBy,
 }
 
-/// Answers `/admin/v1/heat`.
-pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime) -> Answered {
-    let query = MapQuery::read(query, now)?;
+/// The page on which other servers get the history of this one. The admin port does not have it.
+pub(super) const HISTORY: [&str; 2] = ["heat", "history"];
+
+/// The history of a server, for another one.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SentHistory {
+    /// The name and the content, in Base64, of each segment.
+    segments: Vec<(String, String)>,
+}
+
+/// The histories of other servers.
+#[derive(Debug, Default)]
+pub(super) struct OtherHistories {
+    pub(super) histories: Vec<HeatHistory>,
+    /// The servers that sent none; `None` if all did.
+    pub(super) silent: Option<Vec<String>>,
+}
+
+impl SentHistory {
+    /// The segments.
+    ///
+    /// # Errors
+    /// A content is not Base64.
+    pub(super) fn read(self) -> Result<Vec<Segment>, String> {
+        let segments = self.segments.into_iter().map(|(name, content)| {
+            let content = BASE64_STANDARD.decode(content);
+            let content = content.map_err(|error| error.to_string())?;
+            Ok(Segment { name, content })
+        });
+        segments.collect()
+    }
+}
+
+/// Answers [`HISTORY`].
+pub(super) fn history(store: &OpenStore, query: Option<&str>) -> Answered {
+    let params = Params::new(query, &["from", "to"])?;
+    let time = |name| {
+        let seconds = params.number(name, 0..=u64::from(u32::MAX))?;
+        Ok::<_, InvalidParams>(at(seconds.unwrap_or_default()))
+    };
+    let (from, to) = (time("from")?, time("to")?);
+    let segments = store.cluster.with_heat(|heat| heat.segments(from, to));
+    let segments = segments.into_iter().map(|segment| {
+        let content = BASE64_STANDARD.encode(segment.content);
+        (segment.name, content)
+    });
+    Answer::ok(&SentHistory {
+        segments: segments.collect(),
+    })
+}
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// The parameters of `/admin/v1/heat`.
+pub(super) fn query(query: Option<&str>, now: SystemTime) -> Result<MapQuery, InvalidParams> {
+    MapQuery::read(query, now)
+}
+
+/// Draws the map of this server's history and those of others.
+pub(super) async fn map(store: &OpenStore, query: &MapQuery, others: OtherHistories) -> Answered {
     let names = names(store).await?;
     let keys = keys(query.table.as_deref(), &names)?;
-    let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     let (from, to) = (at(query.from_s), at(query.to_s));
+    let OtherHistories { histories, silent } = others;
     let rows = store.cluster.with_heat(|heat| match query.by {
-        RowsBy::Range => range_rows(&heat.map_within(from, to, query.shape, &keys), &names),
+        RowsBy::Range => {
+            let map = heat.map_with(&histories, (from, to), query.shape, &keys);
+            range_rows(&map, &names)
+        }
         RowsBy::Partition => {
             // More than asked for, because those of dropped tables are left out.
             let shape = MapShape {
                 rows: ROWS_MAX,
                 ..query.shape
             };
-            let rows = heat.partitions(from, to, shape, &keys);
+            let rows = heat.partitions_with(&histories, (from, to), shape, &keys);
             partition_rows(&rows, &names, query.shape.rows)
         }
     });
@@ -83,6 +148,7 @@ pub(super) async fn heat(store: &OpenStore, query: Option<&str>, now: SystemTime
         step_seconds: query.step_s,
         columns: query.shape.columns,
         rows,
+        silent,
     })
 }
 
@@ -131,6 +197,11 @@ fn kept_metric(metric: HeatMetric) -> Metric {
 }
 
 impl MapQuery {
+    /// The time of the map as parameters of [`HISTORY`].
+    pub(super) fn time_parameters(&self) -> String {
+        format!("from={}&to={}", self.from_s, self.to_s)
+    }
+
     fn read(query: Option<&str>, now: SystemTime) -> Result<Self, InvalidParams> {
         let params = Params::new(query, &PARAMETERS)?;
         let (from, to) = period(params, now)?;

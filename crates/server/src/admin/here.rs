@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use partita_wire::admin::{NoSuchPage, RangeActionParams};
 
 use super::answer::{Answer, Answered};
+use super::heat::OtherHistories;
 use super::snapshots::ActionContext;
 use super::{heat, hot, queues, ranges, servers, snapshots, status};
 use crate::status::{OpenStore, ServerStatus};
@@ -38,7 +39,10 @@ pub(super) async fn read_here(
         ["status"] => Answer::ok(&status::status(server)),
         ["jobs"] => snapshots::jobs(server),
         ["jobs", id] => snapshots::job(server, id),
-        ["heat"] => heat::heat(store()?, query, server.now()).await,
+        ["heat"] => {
+            let query = heat::query(query, server.now())?;
+            heat::map(store()?, &query, OtherHistories::default()).await
+        }
         ["hot"] => hot::hot(store()?, query, server.balances()).await,
         ["queues"] => queues::list(store()?, query).await,
         ["ranges"] => Answer::ok(&ranges::list(store()?).await?),

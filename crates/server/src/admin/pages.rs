@@ -18,7 +18,7 @@ use super::answer::{Answer, Answered};
 use super::elsewhere;
 use super::here::{act_here, no_such_page, open_store, read_here};
 use crate::connections::{Phase, Progress};
-use crate::metrics::{self, Surroundings};
+use crate::metrics::{self, MemberFigures, Surroundings};
 use crate::status::ServerStatus;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -216,8 +216,27 @@ async fn metrics_page(server: &ServerStatus) -> String {
         queues: queues.map_or_else(Vec::new, |(reports, _)| reports),
         entity_cache: memory.map(RowMemory::cache_stats).unwrap_or_default(),
         process: metrics::process_stats(),
+        member: member_figures(server),
     };
     metrics::page(&server.metrics.read(), &around)
+}
+
+/// What a member of a cluster shows; `None` for a server that is alone.
+fn member_figures(server: &ServerStatus) -> Option<MemberFigures> {
+    let (membership, view) = (server.membership()?, server.cluster_view()?);
+    let unowned = view
+        .unowned
+        .list(&view.routes.current(), server.monotonic());
+    let take_overs = server.cluster().map_or_else(Vec::new, |cluster| {
+        let times = cluster.local_host().take_over_times().read();
+        let named = times.into_iter().map(|(step, times)| (step.name(), times));
+        named.collect()
+    });
+    Some(MemberFigures {
+        lease_left: membership.gate().open_for(),
+        unowned: unowned.len(),
+        take_overs,
+    })
 }
 
 fn json_page(answer: Answer) -> Response<Full<Bytes>> {

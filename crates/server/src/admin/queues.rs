@@ -15,15 +15,25 @@ const LIMIT_MAX: usize = 1_000;
 
 /// The queues with the most messages.
 pub(super) async fn list(store: &OpenStore, query: Option<&str>) -> Answered {
+    Answer::ok(&fullest(store, limit(query)?).await?)
+}
+
+/// How many queues are asked for.
+pub(super) fn limit(query: Option<&str>) -> Result<usize, Answer> {
     let params = Params::new(query, &["limit"])?;
-    let limit = params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT);
+    Ok(params.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT))
+}
+
+/// The fullest queues of this server.
+pub(super) async fn fullest(store: &OpenStore, limit: usize) -> Result<Queues, Answer> {
     let reports = store.queues.queue_reports(limit).await;
     let (reports, all) = reports.map_err(|error| {
         Answer::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", error.to_string())
     })?;
-    Answer::ok(&Queues {
+    Ok(Queues {
         queues: reports.into_iter().map(summary).collect(),
         total: all as u64,
+        silent: None,
     })
 }
 

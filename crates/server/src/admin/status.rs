@@ -1,23 +1,24 @@
 //! `/admin/v1/status`: health, load and counters. Fields are added, never changed; `docs/admin-api.md` lists them.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
-use partita_coordinator::{RangeRecord, RangeState, ServerInfo, Stored, Table};
+use partita_coordinator::{ServerInfo, Table};
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
 use partita_wire::admin::{
     BlockCache, ClusterInfo, ClusterServer, ConnectionCounts, DamagedFile, EngineStats,
     EntityCache, ErrorCount, LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats,
-    Percentiles, RangeSummary, RequestCounts, ScrubStatus, Status, StoreInfo, StoredBytes,
-    WrittenBytes,
+    Percentiles, RangeSummary, RequestCounts, ScrubStatus, ServerHealth, Status, StoreInfo,
+    StoredBytes, UnownedRange, WrittenBytes,
 };
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::ranges::{range_change, window_latency};
+use super::ranges::{milliseconds, range_change, window_latency};
 use crate::config::Place;
 use crate::forwarding::PEER_ADDRESS;
 use crate::metrics::{OperationReading, Reading, process_stats};
@@ -25,6 +26,9 @@ use crate::status::{ClusterView, ServerStatus};
 
 /// The maximum number of entries of `limited`.
 const LIMITED_MAX: usize = 10;
+
+/// The maximum number of entries of `unowned`.
+const UNOWNED_MAX: usize = 100;
 
 /// Answers `/admin/v1/status`.
 pub(super) fn status(server: &ServerStatus) -> Status {
@@ -101,25 +105,58 @@ fn store(server: &ServerStatus) -> StoreInfo {
     }
 }
 
+/// Adds the health of all servers to the cluster in a status. `silent` are the servers that did not answer.
+pub(super) fn add_servers(own: &mut Status, others: &[(String, Status)], silent: Vec<String>) {
+    let health = server_health(own);
+    let change = |status: &Status| {
+        status
+            .ranges
+            .as_ref()
+            .and_then(|ranges| ranges.change.clone())
+    };
+    let running = change(own).or_else(|| others.iter().find_map(|(_, other)| change(other)));
+    let Some(cluster) = &mut own.cluster else {
+        return;
+    };
+    for server in &mut cluster.servers {
+        let other = others.iter().find(|(name, _)| *name == server.name);
+        server.health = match other {
+            Some((_, other)) => Some(server_health(other)),
+            None => (server.name == cluster.server).then(|| health.clone()),
+        };
+    }
+    cluster.change = running;
+    cluster.silent = (!silent.is_empty()).then_some(silent);
+}
+
+/// The health of a server by its own status.
+fn server_health(status: &Status) -> ServerHealth {
+    let (cluster, load) = (status.cluster.as_ref(), status.load.as_ref());
+    ServerHealth {
+        state: status.state.clone(),
+        engine: status.engine.as_ref().map(|engine| engine.health.clone()),
+        requests_per_second: load.map(|load| load.requests_per_second),
+        p99_us: load.map(|load| load.latency.p99_us),
+        cores: cluster.and_then(|cluster| cluster.cores),
+        lease_left_seconds: cluster.and_then(|cluster| cluster.lease_left_seconds),
+        clock_ahead_seconds: status.store.clock_ahead_seconds,
+        log_put_us: status
+            .engine
+            .as_ref()
+            .map(|engine| engine.log_sync_us.clone()),
+    }
+}
+
 /// The cluster as the copy of the registry's keys shows it.
 fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
     let table = view.routes.current();
     let manager = table.manager();
-    let is_served = |key: &Stored<RangeRecord>| match &key.record.state {
-        RangeState::Serving { owner, .. } => table.is_alive(&owner.name, owner.life),
-        RangeState::Opening { .. } | RangeState::Released => false,
-    };
     let ranges_of = |name: &str| {
         let of_server = table.ranges().values();
         of_server
             .filter(|key| key.record.is_served_by(name))
             .count() as u64
     };
-    let unserved = table
-        .ranges()
-        .values()
-        .filter(|key| !is_served(key))
-        .count();
     let servers = table.servers().iter().map(|(name, server)| ClusterServer {
         ranges: Some(ranges_of(name)),
         draining: Some(server.record.info.draining),
@@ -128,16 +165,24 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
         address: server.record.info.addresses.get(PEER_ADDRESS).cloned(),
         version: server.record.info.version.clone(),
         cluster_versions: Some(supported(&server.record.info)),
+        health: None,
     });
+    let unowned = view.unowned.list(&table, server.monotonic());
+    let gate = server.membership().map(|membership| membership.gate());
     ClusterInfo {
         server: view.name.clone(),
         serves: server.is_hosting(),
         manager: manager.map(|manager| manager.record.owner.name.clone()),
-        unserved: Some(unserved as u64),
+        unserved: Some(unowned.len() as u64),
         balances: Some(table.balances()),
         active_version: Some(table.active_version().0),
         finalizable: finalizable(&table),
+        unowned: Some(longest_first(unowned)),
+        lease_left_seconds: gate.map(|gate| milliseconds(gate.open_for()) / 1e3),
+        cores: server.cluster().and_then(|cluster| cores(cluster)),
+        change: None,
         servers: servers.collect(),
+        silent: None,
     }
 }
 
@@ -152,6 +197,27 @@ fn finalizable(table: &Table) -> Option<u32> {
     let next = table.active_version().next();
     let is_supported = !table.servers().is_empty() && table.unable(next).is_empty();
     is_supported.then_some(next.0)
+}
+
+fn longest_first(mut unowned: Vec<(u64, Duration)>) -> Vec<UnownedRange> {
+    unowned.sort_by_key(|(range, time)| (Reverse(*time), *range));
+    unowned.truncate(UNOWNED_MAX);
+    let unowned = unowned.into_iter().map(|(range, time)| UnownedRange {
+        range,
+        seconds: milliseconds(time) / 1e3,
+    });
+    unowned.collect()
+}
+
+/// Processors that the requests of all ranges used in the last window; `None` before the first window ends.
+fn cores(cluster: &Cluster) -> Option<f64> {
+    let ranges = cluster.map().ranges();
+    let cores = ranges
+        .iter()
+        .filter_map(|served| cluster.last_cores(served.range.id()));
+    let cores: Vec<f64> = cores.collect();
+    let sum = cores.iter().sum::<f64>();
+    (!cores.is_empty()).then_some((sum * 1e3).round() / 1e3)
 }
 
 /// The load of all ranges in the last closed window of ten seconds; `None` before the first.

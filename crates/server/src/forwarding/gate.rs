@@ -16,6 +16,9 @@ pub trait AnswerGate: Debug + Send + Sync + 'static {
 
     /// Waits at most `patience` until it is open, and returns whether it is. Cancel safe.
     fn opened(&self, patience: Duration) -> BoxFuture<'_, bool>;
+
+    /// How long it stays open if the lease is not renewed; zero for a closed one.
+    fn open_for(&self) -> Duration;
 }
 
 impl AnswerGate for Gate {
@@ -25,5 +28,9 @@ impl AnswerGate for Gate {
 
     fn opened(&self, patience: Duration) -> BoxFuture<'_, bool> {
         Box::pin(Self::opened(self, patience))
+    }
+
+    fn open_for(&self) -> Duration {
+        Self::open_for(self)
     }
 }

@@ -45,4 +45,9 @@ impl AnswerGate for LifeGate {
             }
         })
     }
+
+    fn open_for(&self) -> Duration {
+        let current = self.0.read();
+        current.as_ref().map(Gate::open_for).unwrap_or_default()
+    }
 }

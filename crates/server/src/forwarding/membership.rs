@@ -86,6 +86,11 @@ impl Membership {
         });
     }
 
+    /// The map.
+    pub(crate) fn routing(&self) -> &dyn Routing {
+        &*self.routing
+    }
+
     /// The gate of the lease of this server.
     pub(crate) fn gate(&self) -> &Arc<dyn AnswerGate> {
         &self.gate

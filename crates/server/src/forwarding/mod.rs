@@ -30,12 +30,13 @@ mod rights;
 mod routing;
 #[cfg(test)]
 mod tests;
+mod unowned;
 
 pub use gate::AnswerGate;
 pub use hosting::{Hosted, Hosting};
 pub use membership::Membership;
-pub use registry_routing::{PEER_ADDRESS, RegistryRouting};
-pub use routing::{Owner, Place, Routing};
+pub use registry_routing::{PEER_ADDRESS, QUEUE_URL, RegistryRouting, TABLE_URL};
+pub use routing::{Owner, OwnerAddress, Place, Routing};
 
 pub(crate) use far_rows::PeerRows;
 pub(crate) use gate::PATIENCE as GATE_PATIENCE;
@@ -43,3 +44,4 @@ pub(crate) use host_link::{ADMIN_VERSION, HOST_VERSION};
 pub(crate) use life_gate::LifeGate;
 pub(crate) use outgoing::{Done, NotForwarded, Outgoing};
 pub(crate) use rights::{grant_of, rights_of};
+pub(crate) use unowned::Unowned;

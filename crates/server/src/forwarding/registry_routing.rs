@@ -6,13 +6,19 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use partita_coordinator::{self as coordinator, RangeRecord, RangeState, Routes, Stored, Table};
-use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
 use partita_peer::{Peer, Peers, ServerName};
 
-use super::{Owner, Place, Routing};
+use super::{Owner, OwnerAddress, Place, Routing};
 
 /// The purpose of the address at which other servers reach a server, in [`coordinator::ServerInfo::addresses`].
 pub const PEER_ADDRESS: &str = "peer";
+
+/// The purpose of the URL at which clients reach the tables of a server; absent if that is not known.
+pub const TABLE_URL: &str = "table";
+
+/// The purpose of the URL at which clients reach the queues of a server; absent if that is not known.
+pub const QUEUE_URL: &str = "queue";
 
 /// Routes to the owners of ranges. The revision of a range's key is its tenure.
 #[derive(Clone, Debug)]
@@ -20,6 +26,8 @@ pub struct RegistryRouting {
     routes: Routes,
     /// The name of this server.
     name: String,
+    /// The id of the cluster, for hints to clients.
+    cluster: Option<Arc<str>>,
     peers: Peers,
     /// The peers by name, each with the text of its address: requests find them without reading it again.
     known: Arc<Mutex<HashMap<String, (String, Peer)>>>,
@@ -32,8 +40,18 @@ impl RegistryRouting {
         Self {
             routes,
             name,
+            cluster: None,
             peers,
             known: Arc::default(),
+        }
+    }
+
+    /// The same routes, with hints to clients of the cluster with this id.
+    #[must_use]
+    pub fn with_hints(self, cluster: &str) -> Self {
+        Self {
+            cluster: Some(cluster.into()),
+            ..self
         }
     }
 
@@ -119,5 +137,30 @@ impl Routing for RegistryRouting {
 
     fn changed(&self) -> BoxFuture<'static, ()> {
         Box::pin(self.routes.changed())
+    }
+
+    fn cluster(&self) -> Option<Arc<str>> {
+        self.cluster.clone()
+    }
+
+    fn address(&self, key: &[u8], service: ServiceId) -> Option<OwnerAddress> {
+        let table = self.routes.current();
+        let (_, stored) = table.range_of(key)?;
+        let RangeState::Serving { owner, .. } = &stored.record.state else {
+            return None;
+        };
+        if !table.is_alive(&owner.name, owner.life) {
+            return None;
+        }
+        let purpose = match service {
+            ServiceId::Table => TABLE_URL,
+            ServiceId::Queue => QUEUE_URL,
+        };
+        let server = table.servers().get(&owner.name)?;
+        Some(OwnerAddress {
+            url: server.record.info.addresses.get(purpose)?.clone(),
+            start: stored.record.shape.start.clone(),
+            end: stored.record.shape.end.clone(),
+        })
     }
 }

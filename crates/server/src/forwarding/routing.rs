@@ -1,10 +1,11 @@
 //! Who serves a key.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use partita_peer::Peer;
-use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
 
 /// What the map says about a key.
 #[derive(Clone, Debug)]
@@ -32,6 +33,17 @@ impl Place {
     }
 }
 
+/// Where clients reach the owner of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnerAddress {
+    /// Scheme, host and port of the service.
+    pub url: String,
+    /// The first key of the range.
+    pub start: Vec<u8>,
+    /// The first key after the range; `None` for the last one.
+    pub end: Option<Vec<u8>>,
+}
+
 /// Who serves a range.
 #[derive(Clone, Debug)]
 pub enum Owner {
@@ -56,4 +68,14 @@ pub trait Routing: Debug + Send + Sync + 'static {
 
     /// Waits until the map is another one than at this call. Cancel safe.
     fn changed(&self) -> BoxFuture<'static, ()>;
+
+    /// The id of the cluster, by which clients recognize its servers. Without one, clients get no hints.
+    fn cluster(&self) -> Option<Arc<str>> {
+        None
+    }
+
+    /// Where clients reach the service at the owner of a key's range; `None` if that is not known now.
+    fn address(&self, _key: &[u8], _service: ServiceId) -> Option<OwnerAddress> {
+        None
+    }
 }

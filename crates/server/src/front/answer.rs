@@ -5,6 +5,7 @@ use super::authenticate::authenticate;
 use super::body::{BodyEnd, RequestBody};
 use super::execute::{Stage, execute, finish, pass_gate};
 use super::forward::{self, Resolved};
+use super::owner_hint;
 use super::protocol::{Exchange, Outcome, Protocol};
 use super::reply::{CONTENT_MD5, X_MS_CLIENT_REQUEST_ID};
 use super::request_head::{Client, RequestHead};
@@ -37,6 +38,7 @@ pub(super) async fn answer<P: Protocol>(
     };
     let handled = tokio::time::timeout(time_limit, handling).await;
     let mut reply = finish(&call, &stage, handled);
+    owner_hint::add::<P::Exchange<'_>>(call.head(), &mut reply);
     let answered = Answered {
         operation: call.operation(),
         status: reply.status.as_u16(),
@@ -91,6 +93,7 @@ async fn handle<'r, E: Exchange<'r>>(
 ) -> Outcome {
     let target = call.head().target()?;
     call.head_mut().read_version(&target)?;
+    owner_hint::check(call.head())?;
     let method = Method::parse(call.head().parts.method.as_str())?;
     let front = call.head().front;
     let membership = front.parts.membership.as_deref();

@@ -3,6 +3,7 @@
 use super::answer_body::AnswerBody;
 use super::cors;
 use super::execute::Stage;
+use super::owner_hint;
 use super::protocol::Exchange;
 use super::refused::{Refused, not_served, outcome_unknown};
 use super::reply::{KEEP_ALIVE, Reply};
@@ -60,6 +61,7 @@ pub(super) async fn request<'r, E: Exchange<'r>>(
     // The services of this server look up the table or queue, wherever its row is.
     call.head_mut().hosted = membership.hosting().current();
     let key = call.place(request).await?;
+    call.head_mut().owner_asked = owner_hint::asked(call.head(), &key, rights);
     if attach(call, membership, &key) {
         return Ok(None);
     }

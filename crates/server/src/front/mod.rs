@@ -28,6 +28,7 @@ mod front_parts;
 #[cfg(test)]
 mod head_tests;
 mod listener;
+mod owner_hint;
 mod protocol;
 pub mod queue;
 mod receive;

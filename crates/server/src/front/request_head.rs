@@ -7,6 +7,7 @@ use super::reply::{
 };
 use super::spellings::Spellings;
 use crate::forwarding::Hosted;
+use bytes::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use partita_model::{DateTime, Guid, GuidText};
@@ -33,6 +34,15 @@ pub(super) struct Client<'r> {
     pub(super) spellings: Option<&'r Spellings>,
 }
 
+/// What the owner hint of a request depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OwnerAsked {
+    /// The key of the request.
+    pub(super) key: Bytes,
+    /// Whether the client has chosen this server by an earlier hint.
+    pub(super) is_direct: bool,
+}
+
 /// The head of a request, and the values that every protocol parses from it.
 #[derive(Debug, Clone)]
 pub(super) struct RequestHead<'r> {
@@ -45,6 +55,8 @@ pub(super) struct RequestHead<'r> {
     pub(super) version: Option<Version>,
     /// The store with the data of the request, in a server of a cluster. `None` until it is known to be here.
     pub(super) hosted: Option<Arc<Hosted>>,
+    /// The owner hint that the client has asked for, once the request's key is known.
+    pub(super) owner_asked: Option<OwnerAsked>,
     /// The rest of the time limit that another server has; `None` for a request of a client.
     pub(super) time_left: Option<Duration>,
     /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
@@ -66,6 +78,7 @@ impl<'r> RequestHead<'r> {
             request_id: Guid(partita_rt::random::guid()).text(),
             version: None,
             hosted: None,
+            owner_asked: None,
             time_left: None,
             version_text: None,
         }

@@ -1,6 +1,7 @@
 //! A server as a member of a cluster: it takes over the ranges that it is assigned, forwards requests for others, and
 //! manages the ranges of all servers while it is elected.
 
+mod client_urls;
 mod hosting;
 pub(crate) mod join_error;
 pub(crate) mod life;

@@ -8,6 +8,7 @@ use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, 
 use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
+use super::client_urls::client_urls;
 use super::join_error::JoinError;
 use super::parts::MemberParts;
 use super::process::{self, LifeParts};
@@ -15,7 +16,7 @@ use super::shared_settings::fingerprints;
 use crate::config::{ClusterSettings, ObjectStorePlace, Settings};
 use crate::connect::authority;
 use crate::environment::Environment;
-use crate::forwarding::{AnswerGate, LifeGate, PEER_ADDRESS, RegistryRouting, Routing};
+use crate::forwarding::{AnswerGate, LifeGate, PEER_ADDRESS, RegistryRouting, Routing, Unowned};
 use crate::serve::bind;
 use crate::status::ClusterView;
 use crate::{Server, VERSION, serve, store};
@@ -57,11 +58,8 @@ pub(crate) fn start(
         let network = Arc::clone(&environment.network);
         let peers = Peers::new(identity, network, of_peers, links.clone());
         let routes = Routes::follow(Arc::clone(&registry), &links);
-        let routing = Arc::new(RegistryRouting::new(
-            routes.clone(),
-            name.to_string(),
-            peers,
-        ));
+        let routing = RegistryRouting::new(routes.clone(), name.to_string(), peers);
+        let routing = Arc::new(routing.with_hints(&examined.id));
         let gate = Arc::new(LifeGate::default());
         let parts = MemberParts {
             routing: Arc::clone(&routing) as Arc<dyn Routing>,
@@ -72,10 +70,20 @@ pub(crate) fn start(
         let (clock, program) = (Arc::clone(&environment.clock), environment.versions);
         let shared_settings = fingerprints(&settings);
         let mut server = Server::start_member(environment, settings, parts).await?;
-        server.status().sees(ClusterView {
+        let status = Arc::clone(server.status());
+        let urls = client_urls(&status.settings, status.listening, &cluster.advertise);
+        let peer = [(PEER_ADDRESS.to_owned(), address)];
+        let info = ServerInfo {
+            addresses: urls.into_iter().chain(peer).collect(),
+            version: VERSION.to_owned(),
+            settings: shared_settings,
+            ..ServerInfo::default().with_versions(program)
+        };
+        status.sees(ClusterView {
             name: name.to_string(),
             routes: routes.clone(),
             routing: Arc::clone(&routing),
+            unowned: Unowned::follow(routes.clone(), Arc::clone(&clock), &links),
         });
         let parts = LifeParts {
             registry,
@@ -84,7 +92,7 @@ pub(crate) fn start(
             gate,
             clock,
             name: name.to_string(),
-            info: describe(address, shared_settings, program),
+            info,
             ttl: cluster.lease,
             state_dir,
             versions,
@@ -93,16 +101,6 @@ pub(crate) fn start(
         server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
     })
-}
-
-/// What the server says about itself.
-fn describe(address: String, shared_settings: String, versions: Versions) -> ServerInfo {
-    ServerInfo {
-        addresses: [(PEER_ADDRESS.to_owned(), address)].into(),
-        version: VERSION.to_owned(),
-        settings: shared_settings,
-        ..ServerInfo::default().with_versions(versions)
-    }
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {

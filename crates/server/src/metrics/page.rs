@@ -39,6 +39,18 @@ pub(crate) struct Surroundings {
     pub(crate) queues: Vec<QueueReport>,
     pub(crate) entity_cache: CacheStats,
     pub(crate) process: Option<ProcessStats>,
+    /// The part of the server in its cluster; `None` for one that is alone.
+    pub(crate) member: Option<MemberFigures>,
+}
+
+/// What a member of a cluster shows.
+#[derive(Debug)]
+pub(crate) struct MemberFigures {
+    pub(crate) lease_left: Duration,
+    /// The number of ranges that no living server serves.
+    pub(crate) unowned: usize,
+    /// The times of the steps of take-overs, in microseconds.
+    pub(crate) take_overs: Vec<(&'static str, Distribution)>,
 }
 
 /// Latency buckets on the page: the powers of two from 64 µs to 16.8 s.
@@ -57,6 +69,9 @@ pub(crate) fn page(reading: &Reading, around: &Surroundings) -> String {
     page.single(&d::WALL_CLOCK_LAG, lag);
     requests(&mut page, reading);
     forwarding(&mut page, &reading.forwarding);
+    if let Some(figures) = &around.member {
+        member(&mut page, figures);
+    }
     connections(&mut page, reading);
     let (bytes, bytes_max) = around.memory_in_flight;
     page.single(&d::MEMORY_IN_FLIGHT, bytes);
@@ -161,6 +176,22 @@ fn forwarding(page: &mut Page, reading: &ForwardReading) {
     page.single(&d::FOR_PEERS, reading.for_peers);
 }
 
+fn member(page: &mut Page, figures: &MemberFigures) {
+    page.single(&d::LEASE_LEFT, figures.lease_left.as_secs_f64());
+    page.single(&d::UNOWNED, figures.unowned);
+    page.family(&d::TAKE_OVER);
+    for (step, times) in &figures.take_overs {
+        let labels = [("step", *step)];
+        buckets(
+            page,
+            &d::TAKE_OVER,
+            &labels,
+            times,
+            (US_PER_SECOND, 10..=24),
+        );
+    }
+}
+
 fn connections(page: &mut Page, reading: &Reading) {
     page.single(&d::CONNECTIONS, reading.connections);
     page.single(&d::CONNECTIONS_OPENED, reading.connections_opened);
@@ -212,6 +243,17 @@ fn distribution(
     exponents: RangeInclusive<usize>,
 ) {
     page.family(definition);
+    buckets(page, definition, &[], seen, (scale, exponents));
+}
+
+/// The buckets of a distribution, with labels.
+fn buckets(
+    page: &mut Page,
+    definition: &Definition,
+    labels: &[(&str, &str)],
+    seen: &Distribution,
+    (scale, exponents): (f64, RangeInclusive<usize>),
+) {
     let mut below = 0;
     let buckets = seen.buckets.iter().enumerate().map(|(index, count)| {
         below += count;
@@ -220,7 +262,7 @@ fn distribution(
     let shown = buckets.filter(|(index, _)| exponents.contains(index));
     let shown = shown.map(|(index, below)| (Distribution::bound(index) as f64 / scale, below));
     let sum = seen.sum as f64 / scale;
-    page.histogram(definition.name, &[], shown, seen.count, sum);
+    page.histogram(definition.name, labels, shown, seen.count, sum);
 }
 
 /// Metrics that the engine names itself, with the prefix `partita_engine_`, one family for each name.
@@ -352,6 +394,11 @@ mod tests {
                 ..CacheStats::default()
             },
             process: process_stats(),
+            member: Some(MemberFigures {
+                lease_left: Duration::from_millis(1_900),
+                unowned: 1,
+                take_overs: vec![("open", Distribution::default())],
+            }),
         };
         page(&metrics.read(), &around)
     }

@@ -18,6 +18,9 @@ pub struct Heat {
     pub columns: usize,
     /// The rows: ranges in key order, or partitions with the hottest first.
     pub rows: Vec<HeatRow>,
+    /// The servers of the cluster that did not answer: the load of their ranges is missing. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
 }
 
 /// A row of the map. A value is `None` if there is no data for its time.

@@ -42,8 +42,8 @@ pub use snapshots::{
 pub use status::{
     BlockCache, ClusterInfo, ClusterServer, ConnectionCounts, DamagedFile, EngineStats,
     EntityCache, ErrorCount, LimitedKey, Listening, LoadSummary, OperationLatency, OperationStats,
-    Percentiles, ProcessStats, RangeSummary, RequestCounts, ScrubStatus, ServerState, Status,
-    StoreInfo, StoredBytes, WrittenBytes,
+    Percentiles, ProcessStats, RangeSummary, RequestCounts, ScrubStatus, ServerHealth, ServerState,
+    Status, StoreInfo, StoredBytes, UnownedRange, WrittenBytes,
 };
 
 use serde::{Deserialize, Deserializer};

@@ -10,6 +10,9 @@ pub struct Queues {
     pub queues: Vec<QueueSummary>,
     /// The number of all queues.
     pub total: u64,
+    /// The servers of the cluster that did not answer: their queues are missing. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
 }
 
 /// A queue.

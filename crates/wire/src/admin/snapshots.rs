@@ -9,6 +9,9 @@ pub struct SnapshotList {
     pub snapshots: Vec<Snapshot>,
     /// Records that cannot be read. They count as snapshots, and can be deleted by name.
     pub unreadable: Vec<UnreadableSnapshot>,
+    /// The servers of the cluster that did not answer: `own_bytes` may be too high. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
 }
 
 /// A snapshot: the whole store at one instant.

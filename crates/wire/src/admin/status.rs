@@ -125,7 +125,7 @@ pub struct StoreInfo {
 }
 
 /// The cluster of a server, as this server knows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterInfo {
     /// The name of this server.
     pub server: String,
@@ -145,12 +145,60 @@ pub struct ClusterInfo {
     /// The version that `finalize` would make active: the next one, if all servers support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finalizable: Option<u32>,
+    /// The ranges that no living server serves, those that have waited longest first, at most 100. Absent from older
+    /// servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unowned: Option<Vec<UnownedRange>>,
+    /// How long the lease of this server is valid if it is not renewed, in seconds; 0 without a valid lease. Absent from
+    /// older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_left_seconds: Option<f64>,
+    /// Processors that the requests of this server's ranges used in the last window. Absent from older servers, and before
+    /// the first window ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    /// The split or merge under way, on any server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<RangeChange>,
     /// The servers that have a lease, by name.
     pub servers: Vec<ClusterServer>,
+    /// The servers that did not answer: they have no `health`. Absent if all did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Vec<String>>,
+}
+
+/// A range without a living server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnownedRange {
+    /// The range.
+    pub range: u64,
+    /// How long the answering server has seen it without one, in seconds.
+    pub seconds: f64,
+}
+
+/// The health and the load of a server, as it says itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerHealth {
+    /// Its state.
+    pub state: ServerState,
+    /// The health of its engine, as in [`EngineStats`]; `None` until its data is open.
+    pub engine: Option<String>,
+    /// Requests of its ranges in the last window; `None` before the first window ends.
+    pub requests_per_second: Option<f64>,
+    /// The latency that 99 of 100 of them did not exceed.
+    pub p99_us: Option<u64>,
+    /// Processors that they used.
+    pub cores: Option<f64>,
+    /// How long its lease is valid if it is not renewed, in seconds.
+    pub lease_left_seconds: Option<f64>,
+    /// How far its clock was ahead of that of the object store at its start, in seconds.
+    pub clock_ahead_seconds: Option<i64>,
+    /// Duration of one PUT of its log, in microseconds.
+    pub log_put_us: Option<Percentiles>,
 }
 
 /// A server of a cluster.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterServer {
     /// The name.
     pub name: String,
@@ -169,6 +217,9 @@ pub struct ClusterServer {
     /// The oldest and the newest cluster version that it supports. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_versions: Option<[u32; 2]>,
+    /// Its health. Absent from older servers, and of a server that did not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<ServerHealth>,
 }
 
 /// The load of all ranges in the last complete window of ten seconds.

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Timeout of each request. A server on the same machine answers in milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Timeout of the status. A server of a cluster waits two seconds for the others.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The answer of a table endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TableAnswer {
@@ -33,7 +36,7 @@ pub(super) enum TableAnswer {
 pub(super) async fn server_status(settings: &Settings) -> Option<Status> {
     let authority = authority(&reachable(&settings.admin.host), settings.admin.port?);
     let options = AdminOptions {
-        page_timeout: TIMEOUT,
+        page_timeout: STATUS_TIMEOUT,
         ..AdminOptions::default()
     };
     let url = format!("http://{authority}");

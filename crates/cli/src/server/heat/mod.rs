@@ -5,6 +5,7 @@ mod page;
 mod picture;
 
 use super::bound;
+use super::ranges::silent;
 use crate::args::choice;
 use crate::new_file;
 use crate::output::Format;
@@ -120,6 +121,11 @@ impl AdminPortCommand for HeatCommand {
             }
             Format::Table => {}
             Format::Jsonl | Format::Csv => write_values(self.output, &heat)?,
+        }
+        if self.output.format() != Format::Json
+            && let Some(silent) = silent(heat.silent.as_deref())
+        {
+            message(&silent);
         }
         if !is_known {
             return progress.finish("no data for that time", Outcome::NothingFound);

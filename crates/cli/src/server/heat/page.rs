@@ -4,6 +4,7 @@ use super::columns::{drop_unfinished, known_columns, known_s, step};
 use super::{HOUR_S, HeatCommand};
 use crate::new_file;
 use crate::prelude::*;
+use crate::server::ranges::silent;
 use partita_client::now;
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
 use partita_tools::heat::{HeatPage, html, join_dropped, time_of_column};
@@ -39,6 +40,10 @@ impl HeatCommand {
             partitions: self.maps(port, HeatRows::Partitions, &first).await?,
         };
         new_file::write(self.html.as_ref(), || html(&page))?;
+        let first = page.keys.first();
+        if let Some(silent) = silent(first.and_then(|heat| heat.silent.as_deref())) {
+            message(&silent);
+        }
         let path = self.html.as_deref().unwrap_or_else(|| "".as_ref());
         progress.finish(&format!("{} written", path.display()), Outcome::Done)
     }

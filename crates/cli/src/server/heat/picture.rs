@@ -245,6 +245,7 @@ mod tests {
             to: Some("2026-02-02T12:12:00Z".to_owned()),
             step_seconds: 60,
             columns: 14,
+            silent: None,
             rows: vec![
                 row(
                     None,

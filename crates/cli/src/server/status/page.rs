@@ -4,13 +4,15 @@ use super::hot;
 use crate::screen::wrap;
 use crate::units::{bytes, count, latency, many, rate, rough_duration};
 use partita_wire::admin::{
-    EngineStats, Hot, HotPartition, LimitedKey, Ranges, ServerState, Status,
+    ClusterServer, EngineStats, Hot, HotPartition, LimitedKey, Ranges, ServerState, Status,
 };
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Maximum number of keys over their targets on the screen.
 const LIMITED_MAX: usize = 3;
+/// Maximum number of ranges without a server on the screen.
+const UNOWNED_MAX: usize = 3;
 /// Width of the names at the beginning of lines.
 const NAME_WIDTH: usize = 10;
 /// Minimum line width. Narrower terminals wrap the lines.
@@ -70,24 +72,17 @@ impl StatusPage<'_> {
         lines
     }
 
-    /// The servers of the cluster, and what this one does.
-    fn cluster(&self) -> Option<String> {
-        let cluster = self.status.cluster.as_ref()?;
-        let own = cluster.servers.iter().find(|it| it.name == cluster.server);
-        let ranges = own.and_then(|own| own.ranges).unwrap_or_default();
+    /// The servers of the cluster, what this one does, and what is wrong.
+    fn cluster(&self) -> Vec<String> {
+        let Some(cluster) = &self.status.cluster else {
+            return Vec::new();
+        };
+        let server = &cluster.server;
         let role = match cluster.manager.as_deref() {
-            Some(manager) if manager == cluster.server => "it is the manager".to_owned(),
+            Some(manager) if manager == server => "it is the manager".to_owned(),
             Some(manager) => format!("{manager} is the manager"),
             None => "no server is elected".to_owned(),
         };
-        let server = &cluster.server;
-        let others = cluster.servers.iter().map(|server| server.name.as_str());
-        let others: Vec<&str> = others.filter(|name| name != server).collect();
-        let others = match others.is_empty() {
-            true => "no other server".to_owned(),
-            false => format!("others: {}", others.join(", ")),
-        };
-        let ranges = many(ranges, "range", "ranges");
         let balancing = match cluster.balances {
             Some(false) => "; balancing is off",
             Some(true) | None => "",
@@ -96,8 +91,24 @@ impl StatusPage<'_> {
             .finalizable
             .map(|next| format!("; version {next} can be finalized: `partita admin finalize`"));
         let upgrade = upgrade.unwrap_or_default();
-        let text = format!("{server} serves {ranges}; {role}; {others}{balancing}{upgrade}");
-        Some(line("cluster", &text))
+        let mut lines = vec![line(
+            "cluster",
+            &format!("{server} answers; {role}{balancing}{upgrade}"),
+        )];
+        let servers = cluster.servers.iter();
+        lines.extend(servers.map(|server| line("", &server_text(server))));
+        if let Some(silent) = &cluster.silent {
+            lines.push(line("", &format!("no answer from {}", silent.join(", "))));
+        }
+        let unowned = cluster.unowned.iter().flatten().take(UNOWNED_MAX);
+        lines.extend(unowned.map(|unowned| {
+            let time = rough_duration(Duration::from_secs_f64(unowned.seconds.max(0.0)));
+            let text = format!("range {} has had no server for {time}", unowned.range);
+            line("", &text)
+        }));
+        let change = cluster.change.as_ref();
+        lines.extend(change.map(|change| line("", &change.to_string())));
+        lines
     }
 
     fn load(&self) -> Vec<String> {
@@ -247,6 +258,31 @@ impl StatusPage<'_> {
     }
 }
 
+/// A server of the cluster: its ranges, and its health if it answered.
+fn server_text(server: &ClusterServer) -> String {
+    let ranges = many(server.ranges.unwrap_or_default(), "range", "ranges");
+    let mut parts = vec![format!("{}: {ranges}", server.name)];
+    parts.extend((server.draining == Some(true)).then(|| "draining".to_owned()));
+    let Some(health) = &server.health else {
+        return parts.join(", ");
+    };
+    parts.push(health.state.as_str().to_owned());
+    let requests = health.requests_per_second;
+    parts.extend(requests.map(|requests| format!("{}/s", rate(requests))));
+    parts.extend(health.p99_us.map(|p99| format!("p99 {}", latency(p99))));
+    parts.extend(health.cores.map(|cores| format!("{cores:.2} cores")));
+    let lease = health.lease_left_seconds;
+    parts.extend(lease.map(|left| format!("lease {left:.1}s")));
+    let ahead = health.clock_ahead_seconds.filter(|ahead| *ahead != 0);
+    parts.extend(ahead.map(|ahead| format!("clock {ahead:+}s")));
+    let put = health.log_put_us.as_ref();
+    let put = put.and_then(|put| put.p50.zip(put.p99));
+    parts.extend(
+        put.map(|(p50, p99)| format!("log PUT p50 {}, p99 {}", latency(p50), latency(p99))),
+    );
+    parts.join(", ")
+}
+
 fn line(name: &str, text: &str) -> String {
     format!("{name:<NAME_WIDTH$}{text}")
 }
@@ -321,6 +357,28 @@ mod tests {
             splits: vec![split],
             ..Hot::default()
         }
+    }
+
+    #[test]
+    fn a_cluster_shows_its_servers_and_what_is_wrong() {
+        let json = r#"{"server":"a","serves":true,"manager":"b","unserved":1,"balances":false,
+            "unowned":[{"range":7,"seconds":3.2}],"silent":["c"],
+            "servers":[{"name":"a","life":"1","address":null,"version":"1","ranges":2,"draining":true,
+                "health":{"state":"ready","engine":"healthy","requests_per_second":120.0,"p99_us":1300,
+                    "cores":0.25,"lease_left_seconds":1.94,"clock_ahead_seconds":-3,
+                    "log_put_us":{"mean":9.0,"p50":16384,"p99":32768}}},
+                {"name":"c","life":"2","address":null,"version":"1","ranges":1,"draining":false}]}"#;
+        let mut status = status();
+        status.cluster = Some(serde_json::from_str(json).unwrap());
+        let lines = page(&status, None, 200).cluster();
+        let expected = [
+            "cluster   a answers; b is the manager; balancing is off",
+            "          a: 2 ranges, draining, ready, 120/s, p99 1.3 ms, 0.25 cores, lease 1.9s, clock -3s, log PUT p50 16.4 ms, p99 32.8 ms",
+            "          c: 1 range",
+            "          no answer from c",
+            "          range 7 has had no server for 3s",
+        ];
+        assert_eq!(lines, expected);
     }
 
     fn page<'a>(status: &'a Status, hot: Option<&'a Hot>, width: usize) -> StatusPage<'a> {

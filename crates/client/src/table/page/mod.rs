@@ -1,6 +1,7 @@
 //! Queries: options, pages, continuations and streams.
 
 mod continuation;
+mod first_partition;
 mod query;
 mod stream;
 

@@ -10,7 +10,7 @@ use partita_wire::table::Operation;
 /// Options of a query. The default is all entities with all properties.
 #[derive(Debug, Clone, Default)]
 pub struct QueryOptions {
-    filter: Option<Filter>,
+    pub(super) filter: Option<Filter>,
     select: Vec<String>,
     page_size: Option<u32>,
     pub(super) limit: Option<usize>,

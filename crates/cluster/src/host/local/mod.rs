@@ -6,21 +6,23 @@ mod ownership;
 mod permission;
 mod report;
 mod split_key;
+mod take_over_times;
 mod upkeep;
 
 #[cfg(any(test, feature = "test-world"))]
 pub(crate) use change::CREATE_MAX;
 pub use ownership::HandOverError;
 pub use permission::Permission;
+pub use take_over_times::{TakeOverStep, TakeOverTimes};
 
-use super::{ChangeFailed, Host, RangeAction, RangeChange, ReplacedReport};
+use super::{ChangeFailed, Host, RangeAction, RangeChange, ReplacedReport, ServedFiles};
 use crate::coordinator::Assignment;
 use crate::error::{ChangeRefused, HostError};
 use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec, Served};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use partita_engine::{ChangeError, Engine, EngineSet, FileUse, OpenError, PinId, Pinned};
+use partita_engine::{ChangeError, Engine, EngineSet, OpenError, PinId, Pinned};
 use partita_range::{Range, RangeId, RowMemory};
 use partita_rt::Tasks;
 use std::collections::{BTreeSet, HashMap};
@@ -44,6 +46,7 @@ pub struct LocalHost {
     closed: Arc<Notify>,
     /// Ranges that are being changed, taken over or handed over.
     busy: Mutex<BTreeSet<RangeId>>,
+    take_over_times: TakeOverTimes,
 }
 
 /// The parts of a local host.
@@ -97,7 +100,14 @@ impl LocalHost {
             replaced: Mutex::default(),
             closed: Arc::default(),
             busy: Mutex::default(),
+            take_over_times: TakeOverTimes::default(),
         }
+    }
+
+    /// How long take-overs took.
+    #[must_use]
+    pub fn take_over_times(&self) -> &TakeOverTimes {
+        &self.take_over_times
     }
 
     /// The served ranges.
@@ -292,13 +302,14 @@ impl Host for LocalHost {
         unpinned
     }
 
-    async fn files(&self) -> Result<Vec<FileUse>, ChangeError> {
+    async fn files(&self) -> Result<ServedFiles, ChangeError> {
         let mut files = Vec::new();
         // While this reference to the ranges exists, their databases stay open.
         for served in self.map.ranges().iter() {
             files.extend(self.parts.engines.files(served.range.id(), None).await?);
         }
-        Ok(files)
+        let silent = Vec::new();
+        Ok(ServedFiles { files, silent })
     }
 
     async fn act(&self, range: RangeId, action: RangeAction) -> Result<(), HostError> {

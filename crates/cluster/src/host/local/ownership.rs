@@ -8,6 +8,7 @@
 //! A request that is running when its range is handed over is answered with what it has read before: at that moment this
 //! process was the owner. A later read finds the database closed.
 
+use super::take_over_times::TakeOverStep;
 use super::{LocalHost, change};
 use crate::coordinator::CoordinatorError;
 use crate::error::HostError;
@@ -15,6 +16,7 @@ use crate::map::RangeSpec;
 use partita_engine::{ChangeError, LogNumber, WriteError};
 use partita_range::RangeId;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a range was not handed over.
 #[derive(Debug, thiserror::Error)]
@@ -52,10 +54,15 @@ impl LocalHost {
     ) -> Result<(), HostError> {
         let range = spec.id;
         let _busy = self.begin(&[range]).ok_or(HostError::Busy(range))?;
+        let began = Instant::now();
         let opened = self.parts.engines.take_over(range, logs).await;
         let engine = opened.map_err(|source| HostError::Open { range, source })?;
+        let opened_at = Instant::now();
         match activation.await {
             Ok(tenure) => {
+                let times = &self.take_over_times;
+                times.add(TakeOverStep::Open, opened_at - began);
+                times.add(TakeOverStep::Activate, opened_at.elapsed());
                 let opened = self.range_of(spec, engine, tenure, &[]);
                 (self.parts.before_serving)(spec);
                 self.serve(&[], vec![opened]);

@@ -1,6 +1,7 @@
 mod archive;
 mod buckets;
 mod partitions;
+mod shared;
 
 use super::slot::{CELLS_MAX, Slot};
 use super::tiers::Tier;

@@ -28,14 +28,15 @@ pub(super) struct ActionContext<'s> {
 
 /// All snapshots, oldest first.
 pub(super) async fn list(snapshots: &Snapshots) -> Answered {
-    let (listed, unreadable) = (snapshots.list().await?, snapshots.unreadable().await?);
+    let (listed, unreadable) = (snapshots.listing().await?, snapshots.unreadable().await?);
     let unreadable = unreadable.into_iter().map(|snapshot| UnreadableSnapshot {
         object: snapshot.object,
         why: snapshot.reason,
     });
     Answer::ok(&SnapshotList {
-        snapshots: listed.iter().map(snapshot).collect(),
+        snapshots: listed.snapshots.iter().map(snapshot).collect(),
         unreadable: unreadable.collect(),
+        silent: (!listed.silent.is_empty()).then_some(listed.silent),
     })
 }
 

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use partita_rt::net::{MachineNetwork, Network as _};
 use partita_rt::{ManualClock, ShiftedClock, Tasks};
-use partita_wire::admin::{ServerState, Status};
+use partita_wire::admin::{
+    ClusterInfo, ClusterServer, LoadSummary, RangeChange, ServerState, Status,
+};
 
 use super::*;
 use crate::Environment;
@@ -49,6 +51,67 @@ async fn starting() -> (SocketAddr, Tasks) {
         super::super::serve(listener, Arc::new(status), tasks.clone()),
     );
     (address, tasks)
+}
+
+/// A status with this state, load and member of a cluster.
+fn status_of(name: &str, requests_per_second: f64) -> Status {
+    let golden = include_str!("../../../../wire/src/admin/golden/status.json");
+    let mut status: Status = serde_json::from_str(golden).unwrap();
+    let server = |name: &str| ClusterServer {
+        name: name.to_owned(),
+        ..ClusterServer::default()
+    };
+    status.cluster = Some(ClusterInfo {
+        server: name.to_owned(),
+        lease_left_seconds: Some(1.5),
+        servers: ["a", "b", "c"].map(server).to_vec(),
+        ..ClusterInfo::default()
+    });
+    status.load = Some(LoadSummary {
+        requests_per_second,
+        ..LoadSummary::default()
+    });
+    status
+}
+
+/// Each server says its own health. One that does not answer has none, and is named.
+#[test]
+fn a_status_has_the_health_of_all_servers_that_answer() {
+    let mut own = status_of("b", 2.0);
+    let mut other = status_of("a", 1.0);
+    let change = RangeChange::Split {
+        range: 3,
+        at: "k".to_owned(),
+        left: 4,
+        right: 5,
+    };
+    other.state = ServerState::Degraded;
+    if let Some(ranges) = &mut other.ranges {
+        ranges.change = Some(change.clone());
+    }
+    if let Some(ranges) = &mut own.ranges {
+        ranges.change = None;
+    }
+    super::super::status::add_servers(&mut own, &[("a".to_owned(), other)], vec!["c".to_owned()]);
+    let cluster = own.cluster.unwrap();
+    let health = |server: &ClusterServer| {
+        let health = server.health.as_ref()?;
+        let lease = health.lease_left_seconds.unwrap();
+        Some((
+            health.state.clone(),
+            health.requests_per_second.unwrap(),
+            lease,
+        ))
+    };
+    let all: Vec<_> = cluster.servers.iter().map(health).collect();
+    let expected = [
+        Some((ServerState::Degraded, 1.0, 1.5)),
+        Some((ServerState::Ready, 2.0, 1.5)),
+        None,
+    ];
+    assert_eq!(all, expected);
+    assert_eq!(cluster.silent, Some(vec!["c".to_owned()]));
+    assert_eq!(cluster.change, Some(change));
 }
 
 #[tokio::test]

@@ -121,6 +121,23 @@ pub(super) async fn ask(address: SocketAddr, method: &str, path: &str, body: &st
     exchange(address, &bytes).await
 }
 
+/// Sends a request that asks for an owner hint with this value. Returns its answer and the hint in it.
+pub(super) async fn ask_owner(
+    address: SocketAddr,
+    method: &str,
+    target: &str,
+    value: &str,
+) -> (String, Option<String>) {
+    let headers = [("x-partita-owner", value)];
+    let bytes = request(method, target, &headers, b"{}", "close");
+    let answer = exchange(address, &bytes).await;
+    let hint = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("x-partita-owner: "))
+        .map(str::to_owned);
+    (answer, hint)
+}
+
 /// The status of an answer.
 pub(super) fn status(answer: &str) -> u16 {
     let status = answer.split(' ').nth(1);

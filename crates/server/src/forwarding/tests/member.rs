@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use partita_cluster::{LocalHost, MapRecord};
-use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
 use partita_peer::{Address, ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::{MachineNetwork, Network};
 use partita_rt::{SystemClock, Tasks};
@@ -14,9 +14,12 @@ use tokio::sync::watch;
 
 use crate::config::tests::from_flags;
 use crate::environment::Environment;
-use crate::forwarding::{AnswerGate, Owner, Place, Routing};
+use crate::forwarding::{AnswerGate, Owner, OwnerAddress, Place, Routing};
 use crate::metrics::ForwardOutcome;
 use crate::{MemberParts, Server};
+
+/// The id of the cluster.
+pub(super) const CLUSTER: &str = "c1";
 
 pub(super) const RANGE: RangeId = RangeId(1);
 
@@ -24,7 +27,15 @@ pub(super) const RANGE: RangeId = RangeId(1);
 #[derive(Clone, Debug, Default)]
 struct Entry {
     tenure: u64,
-    owner: Option<(ServerName, Address)>,
+    owner: Option<MapOwner>,
+}
+
+#[derive(Clone, Debug)]
+struct MapOwner {
+    name: ServerName,
+    address: Address,
+    tables: SocketAddr,
+    queues: SocketAddr,
 }
 
 /// A map that the test changes. Servers that share one agree; a server with its own is behind or ahead.
@@ -37,7 +48,12 @@ impl Map {
     }
 
     pub(super) fn set_owner(&self, tenure: u64, member: &Member) {
-        let owner = Some((member.name.clone(), member.address.clone()));
+        let owner = Some(MapOwner {
+            name: member.name.clone(),
+            address: member.address.clone(),
+            tables: member.tables(),
+            queues: member.queues(),
+        });
         self.0.send_replace(Entry { tenure, owner });
     }
 
@@ -59,8 +75,8 @@ impl Routing for MapRouting {
         let entry = self.map.0.borrow().clone();
         let owner = match entry.owner {
             None => Owner::Unserved,
-            Some((name, _)) if name == self.name => Owner::Here,
-            Some((name, address)) => Owner::There(self.peers.peer(&name, &address).unwrap()),
+            Some(owner) if owner.name == self.name => Owner::Here,
+            Some(owner) => Owner::There(self.peers.peer(&owner.name, &owner.address).unwrap()),
         };
         Place {
             range: Some(RANGE),
@@ -73,7 +89,7 @@ impl Routing for MapRouting {
     fn newest(&self, _: RangeId) -> (Tenure, bool) {
         let entry = self.map.0.borrow();
         let owner = entry.owner.as_ref();
-        let is_own = owner.is_some_and(|(name, _)| *name == self.name);
+        let is_own = owner.is_some_and(|owner| owner.name == self.name);
         (Tenure(entry.tenure), is_own)
     }
 
@@ -85,6 +101,23 @@ impl Routing for MapRouting {
         let mut entries = self.map.0.subscribe();
         Box::pin(async move {
             entries.changed().await.unwrap();
+        })
+    }
+
+    fn cluster(&self) -> Option<Arc<str>> {
+        Some(CLUSTER.into())
+    }
+
+    fn address(&self, _: &[u8], service: ServiceId) -> Option<OwnerAddress> {
+        let owner = self.map.0.borrow().owner.clone()?;
+        let address = match service {
+            ServiceId::Table => owner.tables,
+            ServiceId::Queue => owner.queues,
+        };
+        Some(OwnerAddress {
+            url: format!("http://{address}"),
+            start: Vec::new(),
+            end: None,
         })
     }
 }
@@ -118,6 +151,10 @@ impl AnswerGate for TestGate {
             let decided = lease.wait_for(|lease| *lease != Lease::Late).await;
             *decided.unwrap() == Lease::Valid
         })
+    }
+
+    fn open_for(&self) -> Duration {
+        Duration::ZERO
     }
 }
 

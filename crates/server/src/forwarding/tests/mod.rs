@@ -10,6 +10,7 @@ mod answers;
 mod client;
 mod failures;
 mod gates;
+mod hints;
 mod holding;
 mod member;
 mod moves;

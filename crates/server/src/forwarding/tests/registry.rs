@@ -1,16 +1,16 @@
 //! Routes from the keys of the coordinator.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use partita_coordinator::registry::{LeaseId, Operation, Outcome, Registry, Transaction};
 use partita_coordinator::{MemoryRegistry, Revision, Routes};
-use partita_peer::forward::{RangeId, Tenure};
+use partita_peer::forward::{RangeId, ServiceId, Tenure};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName, Settings};
 use partita_rt::net::MachineNetwork;
 use partita_rt::{ManualClock, Tasks};
 
-use crate::forwarding::{Owner, RegistryRouting, Routing};
+use crate::forwarding::{Owner, OwnerAddress, RegistryRouting, Routing, Unowned};
 
 const RANGE: RangeId = RangeId(7);
 
@@ -64,7 +64,7 @@ impl World {
             .unwrap()
             .lease;
         let value = format!(
-            r#"{{"format":1,"life":"{:016x}","lease_ms":2000,"addresses":{{"peer":"{address}"}},"version":"","speaks":{{}},"roles":[],"settings":"","draining":false}}"#,
+            r#"{{"format":1,"life":"{:016x}","lease_ms":2000,"addresses":{{"peer":"{address}","table":"http://{name}:1"}},"version":"","speaks":{{}},"roles":[],"settings":"","draining":false}}"#,
             lease.0
         );
         self.put(&format!("servers/{name}"), value, Some(lease))
@@ -123,6 +123,54 @@ async fn a_key_is_at_the_living_server_that_serves_its_range() {
     // The range of another life of this server.
     world.assign("serving", "a", there).await;
     assert!(matches!(place().owner, Owner::Unserved));
+}
+
+/// Clients are sent to a server that serves the range and lives, also to this one.
+#[tokio::test]
+async fn clients_are_told_the_url_of_the_owner() {
+    let tasks = Tasks::new();
+    let world = World::new(&tasks);
+    let address = |service| world.routing.address(KEY, service);
+    assert_eq!(world.routing.cluster(), None);
+    let own = world.join("a", "10.0.0.1:10011").await;
+    world.assign("opening", "a", own).await;
+    assert_eq!(address(ServiceId::Table), None);
+    world.assign("serving", "a", own).await;
+    let expected = OwnerAddress {
+        url: "http://a:1".to_owned(),
+        start: Vec::new(),
+        end: None,
+    };
+    assert_eq!(address(ServiceId::Table), Some(expected));
+    // It has told no URL of its queues.
+    assert_eq!(address(ServiceId::Queue), None);
+    let changed = world.routing.changed();
+    world.registry.revoke(own).await.unwrap();
+    changed.await;
+    assert_eq!(address(ServiceId::Table), None);
+}
+
+/// The time without a server begins when the map says so, and ends with the next server.
+#[tokio::test]
+async fn the_time_of_a_range_without_a_server_is_known() {
+    let tasks = Tasks::new();
+    let world = World::new(&tasks);
+    let (unowned, began) = (Unowned::default(), Instant::now());
+    let list = |seconds| {
+        let now = began + Duration::from_secs(seconds);
+        unowned.list(&world.routes.current(), now)
+    };
+    assert_eq!(list(0), []);
+    let life = world.join("a", "10.0.0.1:10011").await;
+    world.assign("opening", "a", life).await;
+    assert_eq!(list(1), [(7, Duration::ZERO)]);
+    assert_eq!(list(4), [(7, Duration::from_secs(3))]);
+    world.assign("serving", "a", life).await;
+    assert_eq!(list(5), []);
+    let changed = world.routing.changed();
+    world.registry.revoke(life).await.unwrap();
+    changed.await;
+    assert_eq!(list(6), [(7, Duration::ZERO)]);
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ fn heat(metric: &str, rows: Vec<HeatRow>) -> Heat {
         to: Some("2026-02-02T12:02:00Z".to_owned()),
         step_seconds: 60,
         columns: 4,
+        silent: None,
         rows,
     }
 }
