@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir, Versions};
+use partita_coordinator::{EtcdRegistry, Registry, Routes, ServerInfo, StateDir};
 use partita_peer::{ClusterKey, Identity, Peers, ServerName};
 use partita_rt::Tasks;
 
