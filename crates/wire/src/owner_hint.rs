@@ -26,6 +26,9 @@ pub const ASKS_FOR_OWNER: &str = "?";
 /// The longest value of the header in an answer, in bytes. A hint with longer keys is not sent.
 const BYTES_MAX: usize = 2048;
 
+/// The longest id of a cluster, in bytes.
+const CLUSTER_BYTES_MAX: usize = 64;
+
 /// The value of the header in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerHint<'a> {
@@ -69,8 +72,8 @@ impl<'a> OwnerHint<'a> {
         text
     }
 
-    /// Reads the value of the header. `None` for a value that is too long, that has no cluster, or with a part that is
-    /// not UTF-8.
+    /// Reads the value of the header. `None` for a value that is too long, without the id of a cluster or with a long one,
+    /// or with a part that is not UTF-8.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         if text.len() > BYTES_MAX {
@@ -86,7 +89,8 @@ impl<'a> OwnerHint<'a> {
             }),
             None => None,
         };
-        let cluster = cluster.filter(|cluster| !cluster.is_empty())?;
+        let is_id = |cluster: &Cow<'_, str>| (1..=CLUSTER_BYTES_MAX).contains(&cluster.len());
+        let cluster = cluster.filter(is_id)?;
         Some(Self { cluster, owner })
     }
 }
