@@ -11,7 +11,7 @@ pub type Time = Duration;
 /// How long a request is held in all. Longer than the failover of a server, shorter than a client waits.
 const HOLD: Duration = Duration::from_millis(2500);
 
-/// How often a request may be answered by 421 before it is refused.
+/// How often a request may be answered by 421 before it is held until the map has a newer tenure.
 const TRIES: u32 = 3;
 
 /// The first pause after a request that was not sent, and the longest. A newer map ends a pause.
@@ -157,8 +157,11 @@ impl Forwarding {
     fn not_here(&mut self, tenure: Tenure, now: Time, holds: &mut Holds) -> Action {
         self.wanted = self.wanted.max(tenure);
         self.tries += 1;
-        if self.tries == TRIES {
-            return self.end(Action::Refuse, holds);
+        if self.tries >= TRIES {
+            // The map does not change, such as while the coordinator is lost: only a newer tenure is worth a try. A refusal
+            // at once would use up the retries of the client.
+            self.not_before = Time::MAX;
+            return self.hold(Time::MAX, now, holds);
         }
         self.hold_with_pause(now, holds)
     }
