@@ -97,13 +97,16 @@ async fn each_operation_on_messages_works_where_the_catalog_is_far() {
         .unwrap();
     let peeked = other.peek_messages(&queue, 9, |_| Ok(())).await.unwrap();
     assert_eq!(texts(&peeked), ["b"]);
-    // The properties of the queue, and reports, from both.
+    sleep(SECOND).await;
+    let (reports, all) = other.queue_reports(9).await.unwrap();
+    assert_eq!((all, reports[0].messages), (1, 1));
+    assert!(reports[0].next_message_age.unwrap() >= SECOND);
+    // The server with the messages reports them, and no other.
+    let (reports, all) = servers.home.queue_reports(9).await.unwrap();
+    assert_eq!((reports.len(), all), (0, 0));
+    // The properties of the queue, from both.
     for service in [&servers.home, other] {
         assert_eq!(service.message_count(&queue).await.unwrap(), 1);
-        sleep(SECOND).await;
-        let (reports, all) = service.queue_reports(9).await.unwrap();
-        assert_eq!((all, reports[0].messages), (1, 1));
-        assert!(reports[0].next_message_age.unwrap() >= SECOND);
         let page = service.list_queues(&account(), "w", None, 9).await.unwrap();
         assert_eq!(page.queues[0].name, "work");
         assert!(service.service_properties(&account()).await.is_ok());

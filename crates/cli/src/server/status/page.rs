@@ -373,7 +373,7 @@ mod tests {
         let lines = page(&status, None, 200).cluster();
         let expected = [
             "cluster   a answers; b is the manager; balancing is off",
-            "          a: 2 ranges, draining, ready, 120/s, p99 1.3 ms, 0.25 cores, lease 1.9s, clock -3s, log PUT p50 16.4 ms, p99 32.8 ms",
+            "          a: 2 ranges, draining, ready, 120/s, p99 1.30 ms, 0.25 cores, lease 1.9s, clock -3s, log PUT p50 16.4 ms, p99 32.8 ms",
             "          c: 1 range",
             "          no answer from c",
             "          range 7 has had no server for 3s",
