@@ -19,7 +19,7 @@ use super::detach::DetachRequest;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
 use super::read::Reader;
-use super::settings::{LEVEL0_COUNT_MAX, compaction, slatedb_settings};
+use super::settings::{LEVEL0_COUNT_MAX, compaction, level0_max, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
@@ -71,7 +71,7 @@ impl Database {
         replayed: Replayed,
     ) -> Result<Self, OpenError> {
         let passing = stored_times::pass_stored_times(context, database_path(range));
-        passing.await.map_err(open_error)?;
+        let stored = passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
         let clock = Arc::clone(&context.home.clock);
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
@@ -93,13 +93,15 @@ impl Database {
                 (Some(records), has_records)
             }
         };
+        let level0 = stored.map_or(0, |manifest| manifest.l0().len());
+        let level0_max = level0_max(level0, must_flush);
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
             .with_runtime(runtimes.store.clone())
             .with_options(compaction(&context.settings))
             .with_scheduler_supplier(Arc::new(detach.clone()));
         let building = Db::builder(database_path(range), store())
-            .with_settings(slatedb_settings(context.settings.garbage_age))
+            .with_settings(slatedb_settings(context.settings.garbage_age, level0_max))
             .with_system_clock(Arc::clone(&context.clock) as _)
             .with_sst_block_size(SstBlockSize::Block16Kib)
             .with_db_cache(cache, range.0)

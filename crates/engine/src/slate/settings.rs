@@ -141,8 +141,21 @@ const COMPACTION_SOURCES_MIN: usize = 8;
 /// The number of files and runs that a compaction merges at most.
 const COMPACTION_SOURCES_MAX: usize = 16;
 
+/// The most files of level 0 that the rows of a log become when they are replayed: 160 MiB of them, and as many again as
+/// one of a flush that was under way.
+const REPLAYED_FILES_MAX: usize = 8;
+
+/// The number of level 0 files at which a flush of a database waits for a compaction. A database that is flushed before it
+/// is served, with so many files of level 0 already, does not wait: a failover would take ten seconds longer.
+pub(super) fn level0_max(stored: usize, is_flushed_at_open: bool) -> usize {
+    match is_flushed_at_open {
+        true => LEVEL0_COUNT_MAX.max(stored + REPLAYED_FILES_MAX),
+        false => LEVEL0_COUNT_MAX,
+    }
+}
+
 /// SlateDB's settings for a local directory. The reasons for the numbers are in `docs/format/store.md`.
-pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
+pub(super) fn slatedb_settings(garbage_age: Duration, level0_max: usize) -> slatedb::Settings {
     slatedb::Settings {
         // The commit loop makes groups durable; a timer would only add latency.
         flush_interval: None,
@@ -152,8 +165,8 @@ pub(super) fn slatedb_settings(garbage_age: Duration) -> slatedb::Settings {
         manifest_update_timeout: MANIFEST_TIMEOUT,
         l0_sst_size_bytes: LEVEL0_BYTES,
         max_unflushed_bytes: UNFLUSHED_BYTES_MAX,
-        l0_max_ssts: LEVEL0_COUNT_MAX,
-        l0_max_ssts_per_key: LEVEL0_COUNT_MAX,
+        l0_max_ssts: level0_max,
+        l0_max_ssts_per_key: level0_max,
         l0_flush_parallelism: 1,
         // No data file is compressed. SlateDB 0.18 has one codec for level 0 and for the compactor within a database, which
         // ignores its own. Compressing level 0 takes more than it saves: under load a compaction reads each of its files a

@@ -15,14 +15,14 @@ use crate::ChangeError;
 
 /// Moves the clock past all times that the files of a database hold, before the database is opened: SlateDB refuses to
 /// write an earlier time. The times of rows that are only in the WAL are passed when they are replayed. A missing
-/// database has no times.
+/// database has no times. Returns its newest manifest.
 ///
 /// # Errors
 /// The newest manifest is damaged or missing, or the store failed.
 pub(super) async fn pass_stored_times(
     context: &Context,
     database: String,
-) -> Result<(), ChangeError> {
+) -> Result<Option<VersionedManifest>, ChangeError> {
     let store = Arc::clone(&context.home.store);
     let clock = Arc::clone(&context.clock) as Arc<dyn SystemClock>;
     let admin = AdminBuilder::new(database.clone(), Arc::clone(&store))
@@ -36,7 +36,7 @@ pub(super) async fn pass_stored_times(
     if let Some(newest) = newest.max() {
         context.clock.pass(newest);
     }
-    Ok(())
+    Ok(manifest)
 }
 
 /// Moves the clock past all times that the files of a manifest hold.

@@ -108,6 +108,28 @@ async fn a_full_level_0_is_compacted_before_the_last_flush() {
     assert_eq!(closed, Err(Refusal::Closed.into()));
 }
 
+/// The rows of the log are flushed before the range is served, although level 0 is full and nothing is compacted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_take_over_does_not_wait_for_a_compaction() {
+    let cluster = Cluster::default();
+    let never = Settings {
+        compaction_poll: Duration::from_secs(3_600),
+        ..Settings::default()
+    };
+    let one = Process::of(cluster.home(), never.clone()).await;
+    let here = one.take(RANGE, &[]).await;
+    for number in 0..LEVEL0_COUNT_MAX {
+        commit(&*here, put("a", number.to_string())).await.unwrap();
+        here.flush().await.unwrap();
+    }
+    commit(&*here, put("a", "last")).await.unwrap();
+    let logs = [one.log];
+    drop((one, here));
+    let two = Process::of(cluster.home(), never).await;
+    let there = two.take(RANGE, &logs).await;
+    expect(&*there, &[("a", "last")]).await;
+}
+
 /// An open range is not taken over again, and the logs are left alone.
 #[tokio::test]
 async fn a_range_that_is_open_is_not_taken_over() {
