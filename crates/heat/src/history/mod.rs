@@ -23,9 +23,9 @@ mod archive;
 mod grid;
 mod load;
 mod map;
+mod of_servers;
 mod partitions;
 mod segment;
-mod shared;
 mod slot;
 mod tiers;
 
@@ -40,8 +40,8 @@ use tiers::Tiers;
 pub use archive::{Archive, SaveError};
 pub use grid::Metric;
 pub use map::{HeatMap, MapShape};
+pub use of_servers::Segment;
 pub use partitions::PartitionRow;
-pub use shared::Segment;
 
 /// Checks the content of an object of the archive with this name.
 ///

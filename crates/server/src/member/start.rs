@@ -44,13 +44,7 @@ pub(crate) fn start(
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
         let (examined, versions) = store::examine(&place, &environment).await?;
-        let registry: Arc<dyn Registry> = match &environment.registry {
-            Some(registry) => Arc::clone(registry),
-            None => {
-                let registry = EtcdRegistry::new(cluster.etcd.with_store(&examined.id));
-                Arc::new(registry.map_err(JoinError::Etcd)?)
-            }
-        };
+        let registry = registry(&environment, &cluster, &examined.id)?;
 
         let links = Tasks::new();
         let of_peers = partita_peer::Settings::default();
@@ -101,6 +95,19 @@ pub(crate) fn start(
         server.lives(process::begin(parts, server.hosting_parts(), links));
         Ok(server)
     })
+}
+
+/// The registry of the cluster whose store has this id.
+fn registry(
+    environment: &Environment,
+    cluster: &ClusterSettings,
+    store: &str,
+) -> Result<Arc<dyn Registry>, JoinError> {
+    if let Some(registry) = &environment.registry {
+        return Ok(Arc::clone(registry));
+    }
+    let registry = EtcdRegistry::new(cluster.etcd.clone().with_store(store));
+    Ok(Arc::new(registry.map_err(JoinError::Etcd)?))
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {

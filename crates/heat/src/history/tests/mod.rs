@@ -1,7 +1,7 @@
 mod archive;
 mod buckets;
+mod of_servers;
 mod partitions;
-mod shared;
 
 use super::slot::{CELLS_MAX, Slot};
 use super::tiers::Tier;
