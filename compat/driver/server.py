@@ -25,11 +25,19 @@ STOP_DEADLINE_S = 15
 TARGETS = ("partita", "azurite")
 
 
+# The ports that were chosen: the system may offer one again as long as no program listens there.
+CHOSEN = set()
+
+
 def free_port():
-    """A port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is free now, another one with each call."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in CHOSEN:
+            CHOSEN.add(port)
+            return port
 
 
 def command(target, service, location, options):
