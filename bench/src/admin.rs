@@ -128,7 +128,9 @@ pub fn act(
 pub fn snapshots(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
     let (status, body) = send(admin, "GET", "snapshots", "")?;
     ensure!(status == 200, "cannot list the snapshots: {status}: {body}");
-    let listed = body["snapshots"].as_array().context("there is no list")?;
+    let listed = body["snapshots"]
+        .as_array()
+        .context("the answer has no list of snapshots")?;
     let names = listed
         .iter()
         .filter_map(|snapshot| snapshot["name"].as_str());

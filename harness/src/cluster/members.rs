@@ -63,7 +63,7 @@ pub(super) fn join(cluster: &Cluster, lasts: Duration) -> anyhow::Result<()> {
 fn move_any(cluster: &Cluster, name: &str) -> anyhow::Result<bool> {
     let admin = cluster.servers[0].own.admin;
     let ranges = admin::ranges(admin)?.ranges;
-    let range = ranges.first().context("there is no range")?;
+    let range = ranges.first().context("the cluster has no range")?;
     let body = format!(r#"{{"to":"{name}"}}"#);
     Ok(admin::act(admin, range.id, "move", &body)?.0 == 200)
 }

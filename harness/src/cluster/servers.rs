@@ -67,7 +67,7 @@ impl Cluster {
         let mut servers = (0..=SERVERS)
             .map(|number| server(program, folder, number, etcd_addr, ceph.as_ref(), &preload))
             .collect::<Result<Vec<_>, _>>()?;
-        let spare = servers.pop().context("there is no server")?;
+        let spare = servers.pop().context("no server was created")?;
         for server in &servers {
             server.own.program.up()?;
         }

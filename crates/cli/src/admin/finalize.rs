@@ -8,7 +8,7 @@ use partita_tools::admin::Page;
 /// End the upgrade of a cluster: from now on its servers write the formats of the new release, and the old one cannot join
 #[derive(clap::Args)]
 #[command(
-    after_help = "All servers must run the new release. There is no way back: until then, each server can be started again with the old one."
+    after_help = "All servers must run the new release. Before this command, each server can be started again with the old one; after it, none can."
 )]
 pub(crate) struct FinalizeCommand {
     #[command(flatten)]

@@ -282,7 +282,7 @@ impl Manager {
         set.map_err(|error| ChangeRefused::Failed(error_chain(&error)))
     }
 
-    /// Makes the next cluster version active, if all servers support it. Returns it. There is no way back.
+    /// Makes the next cluster version active, if all servers support it. Returns it. It cannot be made inactive again.
     ///
     /// # Errors
     /// [`FinalizeRefused`].

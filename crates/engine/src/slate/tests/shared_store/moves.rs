@@ -80,21 +80,31 @@ async fn a_range_that_cannot_be_flushed_needs_the_log() {
     commit(&*there, put("b", "2")).await.unwrap();
 }
 
+/// A process that compacts nothing, and its range with so many files in level 0.
+async fn with_level_0(cluster: &Cluster, files: usize) -> (Process, Arc<dyn Engine>) {
+    let process = Process::of(cluster.home(), never_compacts()).await;
+    let engine = process.take(RANGE, &[]).await;
+    for number in 0..files {
+        commit(&*engine, put("a", number.to_string()))
+            .await
+            .unwrap();
+        engine.flush().await.unwrap();
+    }
+    (process, engine)
+}
+
+fn never_compacts() -> Settings {
+    Settings {
+        compaction_poll: Duration::from_secs(3_600),
+        ..Settings::default()
+    }
+}
+
 /// Before a hand-over, writes go on until the last flush has room in level 0: a full one is compacted first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_level_0_is_compacted_before_the_last_flush() {
     let cluster = Cluster::default();
-    let never = Settings {
-        compaction_poll: Duration::from_secs(3_600),
-        ..Settings::default()
-    };
-    let one = Process::of(cluster.home(), never).await;
-    let here = one.take(RANGE, &[]).await;
-    here.await_flush_room().await.unwrap();
-    for number in 1..LEVEL0_COUNT_MAX {
-        commit(&*here, put("a", number.to_string())).await.unwrap();
-        here.flush().await.unwrap();
-    }
+    let (one, here) = with_level_0(&cluster, LEVEL0_COUNT_MAX - 1).await;
     assert!(here.await_flush_room().now_or_never().is_none());
     let logs = [one.log];
     drop((one, here));
@@ -112,20 +122,11 @@ async fn a_full_level_0_is_compacted_before_the_last_flush() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_take_over_does_not_wait_for_a_compaction() {
     let cluster = Cluster::default();
-    let never = Settings {
-        compaction_poll: Duration::from_secs(3_600),
-        ..Settings::default()
-    };
-    let one = Process::of(cluster.home(), never.clone()).await;
-    let here = one.take(RANGE, &[]).await;
-    for number in 0..LEVEL0_COUNT_MAX {
-        commit(&*here, put("a", number.to_string())).await.unwrap();
-        here.flush().await.unwrap();
-    }
+    let (one, here) = with_level_0(&cluster, LEVEL0_COUNT_MAX).await;
     commit(&*here, put("a", "last")).await.unwrap();
     let logs = [one.log];
     drop((one, here));
-    let two = Process::of(cluster.home(), never).await;
+    let two = Process::of(cluster.home(), never_compacts()).await;
     let there = two.take(RANGE, &logs).await;
     expect(&*there, &[("a", "last")]).await;
 }
