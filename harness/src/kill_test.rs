@@ -18,7 +18,8 @@ pub(crate) struct KillTest {
     pub(crate) account: Account,
     pub(crate) random: Random,
     pub(crate) checkers: Checkers,
-    pub(crate) slowest_start: Duration,
+    /// How long each server took from its start until it was ready.
+    pub(crate) starts: Vec<Duration>,
 }
 
 impl KillTest {
@@ -37,15 +38,27 @@ impl KillTest {
                 checkers: Checkers::new(&account, &mut random),
                 account,
                 random,
-                slowest_start: Duration::ZERO,
+                starts: Vec::new(),
             })
         })
     }
 
     /// Records how long a server took to start.
     pub(crate) fn started(&mut self, server: ServerProcess) -> ServerProcess {
-        self.slowest_start = self.slowest_start.max(server.ready_after());
+        self.starts.push(server.ready_after());
         server
+    }
+
+    /// The longest of the starts.
+    pub(crate) fn slowest_start(&self) -> Duration {
+        self.starts.iter().copied().max().unwrap_or_default()
+    }
+
+    /// The time that half of the starts took at most. Unlike the longest, it does not depend on what else the machine did.
+    pub(crate) fn median_start(&self) -> Duration {
+        let mut starts = self.starts.clone();
+        starts.sort_unstable();
+        starts.get(starts.len() / 2).copied().unwrap_or_default()
     }
 
     /// A client of the server, whose table exists.

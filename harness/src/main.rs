@@ -11,6 +11,7 @@
 //! | `crash` | kills the server at random moments; [`checkers`] compare the rows |
 //! | `pressure` | splits, merges, freezes, compacts and kills under the same checkers |
 //! | `bugs` | runs `pressure` or `fleet` against each planted bug |
+//! | `ceph` | starts a Ceph and ends it: whether this machine can run it |
 //! | `cluster` | kills, stops and cuts off servers of a cluster and etcd; checks every answer by histories |
 //! | `damage` | damages files of a store; checks that no read is silently wrong |
 //! | `deletes` | deletes, overwrites and drops rows, and measures scans and space afterwards |
@@ -30,6 +31,7 @@
 #![allow(clippy::print_stderr, reason = "prints progress")]
 
 mod bugs;
+mod ceph;
 mod checkers;
 mod clocks;
 mod cluster;
@@ -67,6 +69,8 @@ use partita_bench::project;
 enum Test {
     /// Activate each planted bug in turn and check that its test catches it
     Bugs(bugs::Arguments),
+    /// Start a Ceph and end it, to learn whether this machine can run it
+    Ceph,
     /// Shift the server's clock and compare the stored rows with the acknowledged ones
     Clocks(clocks::Arguments),
     /// Kill, stop and cut off the servers of a cluster and etcd, and check the histories of all clients
@@ -105,6 +109,7 @@ enum Test {
 fn main() -> ExitCode {
     let outcome = match Test::parse() {
         Test::Bugs(arguments) => bugs::run(&arguments),
+        Test::Ceph => ceph::run(),
         Test::Clocks(arguments) => clocks::run(&arguments),
         Test::Cluster(arguments) => cluster::run(&arguments),
         Test::Crash(arguments) => crash::run(&arguments),

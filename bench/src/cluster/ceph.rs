@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The pause between two looks at the gateway.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How long one request may take.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
 /// The bucket that servers use.
 const BUCKET: &str = "partita";
 
@@ -88,6 +91,16 @@ impl Ceph {
         Ok(started)
     }
 
+    /// Waits until an object can be written, which says that the monitor, the OSD and the gateway have recovered.
+    ///
+    /// # Errors
+    /// When it lasts too long.
+    pub fn await_writes(&self) -> anyhow::Result<()> {
+        let token = self.token()?;
+        let put = format!("PUT /swift/v1/{BUCKET}/is-it-there");
+        self.await_answer(&put, &token, " 201 ")
+    }
+
     /// The URL of a store in it, for `partita serve --store`.
     #[must_use]
     pub fn store(&self) -> String {
@@ -106,14 +119,19 @@ impl Ceph {
     }
 
     fn await_gateway(&self) -> anyhow::Result<()> {
+        self.await_answer("GET /", "", " 200 ")
+    }
+
+    /// Sends a request until it is answered with this status.
+    fn await_answer(&self, line: &str, headers: &str, status: &str) -> anyhow::Result<()> {
         let began = Instant::now();
         while !self
-            .request("GET /", "")
-            .is_ok_and(|answer| answer.contains(" 200 "))
+            .request(line, headers)
+            .is_ok_and(|answer| answer.contains(status))
         {
             ensure!(
                 began.elapsed() < PATIENCE,
-                "Ceph's gateway does not answer: see the logs in its folder"
+                "Ceph does not answer {line} with{status}after {PATIENCE:?}: see the logs in its folder"
             );
             park_for(LOOK);
         }
@@ -147,13 +165,7 @@ impl Ceph {
         ];
         let rights = ["--access", "full", "--secret", SECRET];
         files.run("radosgw-admin", &[&create[..], &rights].concat())?;
-        let names = format!("X-Auth-User: {user}\r\nX-Auth-Key: {SECRET}\r\n");
-        let answer = self.request("GET /auth/v1.0", &names)?;
-        let mut lines = answer.lines();
-        let token = lines.find_map(|line| line.strip_prefix("X-Auth-Token: "));
-        let token = token.with_context(|| format!("Ceph's gateway refused its user: {answer}"))?;
-        let token = format!("X-Auth-Token: {token}\r\nContent-Length: 0\r\n");
-        let answer = self.request(&format!("PUT /swift/v1/{BUCKET}"), &token)?;
+        let answer = self.request(&format!("PUT /swift/v1/{BUCKET}"), &self.token()?)?;
         ensure!(
             answer.contains(" 201 "),
             "Ceph's gateway created no bucket: {answer}"
@@ -161,10 +173,21 @@ impl Ceph {
         Ok(())
     }
 
+    /// The headers of an empty request of the user.
+    fn token(&self) -> anyhow::Result<String> {
+        let names = format!("X-Auth-User: {USER}:swift\r\nX-Auth-Key: {SECRET}\r\n");
+        let answer = self.request("GET /auth/v1.0", &names)?;
+        let mut lines = answer.lines();
+        let token = lines.find_map(|line| line.strip_prefix("X-Auth-Token: "));
+        let token = token.with_context(|| format!("Ceph's gateway refused its user: {answer}"))?;
+        Ok(format!("X-Auth-Token: {token}\r\nContent-Length: 0\r\n"))
+    }
+
     /// Sends a request to the gateway: its first line without the version, and its headers. Returns the answer with its head.
     fn request(&self, line: &str, headers: &str) -> anyhow::Result<String> {
         let address = self.address;
         let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(ANSWER_PATIENCE))?;
         // By HTTP/1.0, so that the answer ends with the connection.
         write!(
             stream,
@@ -248,6 +271,9 @@ impl Files {
             ("osd pool default pgp num", "8".into()),
             ("osd pool default pg autoscale mode", "off".into()),
             ("mon allow pool size one", "true".into()),
+            // The gateway creates its pools one after the other, and each is a proposal, which waits for others for a second.
+            ("paxos propose interval", "0.05".into()),
+            ("paxos min wait", "0.02".into()),
             ("osd crush chooseleaf type", "0".into()),
             ("osd memory target", (896_u64 << 20).to_string()),
             ("bluestore block size", (16_u64 << 30).to_string()),

@@ -142,15 +142,16 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    /// The kinds whose names contain `part`, and which this store can have.
-    pub(super) fn new(part: &str, with_ceph: bool) -> anyhow::Result<Self> {
+    /// The kinds whose names contain one of the texts, and which this store can have.
+    pub(super) fn new(texts: &[String], with_ceph: bool) -> anyhow::Result<Self> {
         let all = KINDS.into_iter().filter(|kind| match kind {
             Kind::StopOsd | Kind::KillOsd | Kind::ToStore(_) => with_ceph,
             Kind::Store(_) => !with_ceph,
             _ => true,
         });
-        let all: Vec<Kind> = all.filter(|kind| kind.to_string().contains(part)).collect();
-        ensure!(!all.is_empty(), "no fault is called {part}");
+        let is_meant = |name: &str| texts.iter().any(|text| name.contains(text.as_str()));
+        let all: Vec<Kind> = all.filter(|kind| is_meant(&kind.to_string())).collect();
+        ensure!(!all.is_empty(), "no fault is called {}", texts.join(" or "));
         Ok(Self {
             all,
             left: Vec::new(),
@@ -282,10 +283,20 @@ impl Fault {
             }
             Kind::Join => members::join(cluster, self.lasts)?,
         }
+        self.heal(cluster)
+    }
+
+    fn heal(&self, cluster: &Cluster) -> anyhow::Result<()> {
+        let victim = &cluster.servers[self.victim];
         victim.to_etcd.set(Behaviour::Open);
         victim.from_peers.set(Behaviour::Open);
         victim.set_link_to_store(Behaviour::Open);
-        victim.preload.set(0, &[])
+        victim.preload.set(0, &[])?;
+        match (self.kind, &cluster.ceph) {
+            // How long Ceph takes to recover says nothing about the servers, whose recovery is limited from here on.
+            (Kind::KillOsd | Kind::StopOsd, Some(ceph)) => ceph.await_writes(),
+            _ => Ok(()),
+        }
     }
 }
 

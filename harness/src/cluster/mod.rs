@@ -72,9 +72,9 @@ pub(crate) struct Arguments {
     /// Number of rounds, each with one fault
     #[arg(long, default_value_t = 20)]
     rounds: u64,
-    /// Only faults whose names, as the test prints them, contain this text
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    fault: String,
+    /// Only faults whose names, as the test prints them, contain one of these texts
+    #[arg(long, value_name = "TEXT,…", value_delimiter = ',', default_value = "")]
+    fault: Vec<String>,
     /// A Ceph as the store instead of a folder; `bench/ceph/setup` fetches it
     #[arg(long)]
     ceph: bool,
@@ -355,7 +355,11 @@ fn await_answers(probes: &[Probe], since: Instant) -> anyhow::Result<()> {
     while !probes.iter().all(|probe| probe.has_answered_since(since)) {
         ensure!(
             since.elapsed() < RECOVERY,
-            "a server does not answer after {RECOVERY:?}"
+            "server {} does not answer after {RECOVERY:?}",
+            1 + probes
+                .iter()
+                .take_while(|probe| probe.has_answered_since(since))
+                .count()
         );
         park_for(Duration::from_millis(10));
     }

@@ -1,7 +1,7 @@
 //! `cargo harness crash`: kills the server at random moments and compares the stored rows with the acknowledged ones.
 //!
 //! All rounds use the same data directory. In each round:
-//! 1. the server starts (in some rounds it is first killed while starting) and must be ready within a second;
+//! 1. the server starts (in some rounds it is first killed while starting) and is ready within a second, except for less than half of the starts, which a busy machine may delay;
 //! 2. everything is read back and compared with the clients' models;
 //! 3. six writers, a reader, and producers and consumers of a queue load the server, each over its own connection,
 //!    until it is killed (`SIGKILL`) a random time later.
@@ -14,7 +14,7 @@
 
 mod sustained;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use crate::checkers::fail_with_log;
 use crate::kill_test::KillTest;
 use crate::setup::{self, SeededTest, scratch};
 
-/// Longest time from start to ready after a kill.
+/// Maximum of the median time from start to ready after a kill.
 const READY_MAX: Duration = Duration::from_secs(1);
 
 /// The same over an object store, where a server first seals and reads the log of the one before, which may be alive.
@@ -94,11 +94,21 @@ impl KillTest {
         drained.context("receiving all messages of the queue")?;
         println!(
             "crash: {rounds} kills, {taken_over} of a server that had taken over, {} acknowledged writes, {} of messages, \
-             nothing lost; slowest start {} ms, {:.1} s in all",
+             nothing lost; median start {} ms, slowest {} ms, {:.1} s in all",
             self.checkers.acknowledged(),
             self.checkers.acknowledged_messages(),
-            self.slowest_start.as_millis(),
+            self.median_start().as_millis(),
+            self.slowest_start().as_millis(),
             began.elapsed().as_secs_f64()
+        );
+        let ready_max = match in_store {
+            true => TAKEN_OVER_MAX,
+            false => READY_MAX,
+        };
+        ensure!(
+            self.median_start() <= ready_max,
+            "half of the starts took more than {ready_max:?}: {:?}",
+            self.starts
         );
         Ok(())
     }
@@ -117,7 +127,7 @@ impl KillTest {
 
     /// Starts the server, reads everything back and compares.
     fn start_and_compare(&mut self, kills: u64) -> anyhow::Result<ServerProcess> {
-        let server = start(&self.program, &self.directory)?;
+        let server = setup::start(&self.program, &self.directory)?;
         let server = self.started(server);
         let mut client = self.connect(&server)?;
         let compared = self.checkers.compare(&mut client);
@@ -148,7 +158,7 @@ impl KillTest {
         let next = std::thread::scope(|scope| {
             let stop = checkers.load(scope, addr, None);
             std::thread::park_timeout(load);
-            let next = start(program, directory).and_then(|next| {
+            let next = setup::start(program, directory).and_then(|next| {
                 if server.wait(FENCED_MAX)? {
                     bail!("a server that was taken over did not end with an error");
                 }
@@ -157,31 +167,13 @@ impl KillTest {
             stop.store(true, Ordering::Relaxed);
             next
         });
-        let mut next = next.with_context(|| server.log())?;
+        let next = next.with_context(|| server.log())?;
         ensure!(
             server.log().contains("another server has taken over"),
             "the server does not say why it ended:\n{}",
             server.log()
         );
         fail_with_log(&self.checkers.take_faults(), &server)?;
-        let next_started = next.ready_after();
-        self.slowest_start = self.slowest_start.max(next_started);
-        next.kill()
+        self.started(next).kill()
     }
-}
-
-fn start(program: &Path, directory: &Path) -> anyhow::Result<ServerProcess> {
-    let server = setup::start(program, directory)?;
-    let ready_after = server.ready_after();
-    let ready_max = match directory.starts_with("file:") {
-        true => TAKEN_OVER_MAX,
-        false => READY_MAX,
-    };
-    ensure!(
-        ready_after <= ready_max,
-        "the server was ready after {} ms, not within {} ms",
-        ready_after.as_millis(),
-        ready_max.as_millis()
-    );
-    Ok(server)
 }

@@ -7,7 +7,9 @@ use anyhow::ensure;
 use partita_bench::client::Client;
 use partita_bench::{Account, LoadRun, Workload, WorkloadKind, create_table};
 
+use super::READY_MAX;
 use crate::rows;
+use crate::setup;
 
 /// Connections of the load.
 const CONNECTIONS: usize = 64;
@@ -15,7 +17,7 @@ const CONNECTIONS: usize = 64;
 pub(super) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::Result<()> {
     let account = Account::well_known();
     let table = WorkloadKind::InsertMany.table();
-    let mut server = super::start(program, directory)?;
+    let mut server = setup::start(program, directory)?;
     create_table(&mut Client::connect(server.addr(), account.clone())?, table)?;
     let workload = Workload::new(WorkloadKind::InsertMany, &account, server.addr(), 1);
     let result = rows::load_and_kill(&LoadRun::new(&workload, CONNECTIONS, load), &mut server)?;
@@ -25,8 +27,12 @@ pub(super) fn run(program: &Path, directory: &Path, load: Duration) -> anyhow::R
         result.first_error,
         result.refused
     );
-    let server = super::start(program, directory)?;
+    let server = setup::start(program, directory)?;
     let ready_ms = server.ready_after().as_millis();
+    ensure!(
+        server.ready_after() <= READY_MAX,
+        "ready after {ready_ms} ms"
+    );
     let began = Instant::now();
     let rows = rows::count(&mut Client::connect(server.addr(), account)?, table)?;
     let scan_s = began.elapsed().as_secs_f64();

@@ -53,8 +53,9 @@ const ANSWER_MAX: Duration = Duration::from_secs(20);
 /// After this time without a byte, no more answers are expected, unless their number is known.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Longest time until an ordinary get is answered.
-const GET_MAX: Duration = Duration::from_secs(1);
+/// Longest time until an ordinary get is answered: less than inputs take that wait for a time limit of the server, and more
+/// than a busy machine needs.
+const GET_MAX: Duration = Duration::from_secs(8);
 
 /// Maximum memory of the server, MiB.
 const MEMORY_MIB_MAX: f64 = 256.0;

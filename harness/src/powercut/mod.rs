@@ -99,7 +99,7 @@ impl Run {
             self.disk.summary(),
             self.test.checkers.acknowledged(),
             self.actions.changes,
-            self.test.slowest_start.as_millis(),
+            self.test.slowest_start().as_millis(),
             began.elapsed().as_secs_f64()
         );
         Ok(())

@@ -129,7 +129,7 @@ impl Run {
         let [p50, p99, max] = changes.waits_ms();
         println!(
             "pressure: writes waited p50 {p50:.0} ms, p99 {p99:.0} ms, at most {max:.0} ms; slowest start {} ms",
-            self.test.slowest_start.as_millis()
+            self.test.slowest_start().as_millis()
         );
         println!(
             "pressure: {} acknowledged writes, {} of messages, {} complete scans, {} comparisons of both readers, nothing lost; {usage}",
