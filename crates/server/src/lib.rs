@@ -12,6 +12,7 @@ pub mod forwarding;
 mod freed_memory;
 pub mod front;
 mod jobs;
+mod known_names;
 pub mod logging;
 mod member;
 pub mod metrics;

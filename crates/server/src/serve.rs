@@ -31,6 +31,7 @@ use crate::front::table::TableFront;
 use crate::front::{
     Connections, Front, FrontParts, InvalidAccount, InvalidSetting, Receiver, accounts,
 };
+use crate::known_names::LastNames;
 use crate::member::join_error::JoinError;
 use crate::member::life::Life;
 use crate::member::parts::MemberParts;
@@ -350,6 +351,7 @@ impl Opening {
             cluster: ranges.cluster,
             snapshots: ranges.snapshots,
             remote: ranges.remote,
+            last_names: LastNames::default(),
             service: Arc::clone(&tables),
             queues: Arc::clone(&queues),
         });

@@ -20,6 +20,7 @@ use partita_wire::admin::ServerState;
 use crate::config::Settings;
 use crate::forwarding::{Membership, RegistryRouting, Unowned};
 use crate::jobs::Jobs;
+use crate::known_names::{KnownNames, LastNames};
 use crate::metrics::Metrics;
 use crate::scrub::Scrub;
 use crate::store::RemoteStore;
@@ -48,6 +49,17 @@ pub struct OpenStore {
     pub queues: Arc<partita_queue::Service>,
     /// The object store; `None` if the data is in a directory or in memory.
     pub(crate) remote: Option<RemoteStore>,
+    /// The names of tables and queues that the admin port has read last.
+    pub(crate) last_names: LastNames,
+}
+
+impl OpenStore {
+    /// The names of all tables and queues, or those that were read last if they cannot be read now.
+    pub(crate) async fn names(&self) -> KnownNames {
+        let is_shared = self.remote.is_some();
+        let names = &self.last_names;
+        names.read(&self.service, &self.queues, is_shared).await
+    }
 }
 
 /// What a server knows about the cluster of its settings.

@@ -84,6 +84,7 @@ mod tests {
             balanced: 0,
             no_split_key: 0,
             silent: None,
+            names_unread: None,
         };
         assert_eq!(starts_within(ranges, "a", "People"), ["m"]);
     }

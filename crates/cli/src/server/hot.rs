@@ -1,7 +1,7 @@
 //! `partita hot`: the hottest partitions, and whether a split can help.
 
 use super::DEFAULT_ACCOUNT;
-use super::ranges::silent;
+use super::ranges::missing;
 use crate::args::admin_port::flag_for;
 use crate::prelude::*;
 use crate::screen::{wrap, wrap_command};
@@ -35,9 +35,8 @@ impl AdminPortCommand for HotCommand {
             advice(hot, &admin)
                 .iter()
                 .for_each(|advice| message(&advice.to_string()));
-            if let Some(silent) = silent(hot.silent.as_deref()) {
-                message(&silent);
-            }
+            let missing = missing(hot.silent.as_deref(), hot.names_unread.as_deref());
+            missing.iter().for_each(|note| message(note));
         }
         let found = hot.partitions.len() as u64;
         progress.finish_count(found, "partition", "partitions")
@@ -256,6 +255,7 @@ mod tests {
             growth: vec![growth.clone(), growth],
             no_split_key: 2,
             silent: None,
+            names_unread: None,
             ..Hot::default()
         };
         let advice = advice(&hot, " --admin http://h:1");

@@ -94,12 +94,16 @@ fn is_estimated(range: &Range) -> bool {
     range.layout.sources > 0
 }
 
-/// Says which servers of a cluster did not answer.
-pub(super) fn silent(servers: Option<&[String]>) -> Option<String> {
-    let servers = servers?.join(", ");
-    Some(format!(
-        "no answer from {servers}: their ranges are missing here"
-    ))
+/// Says which servers of a cluster did not answer, and why names are missing or may be old.
+pub(super) fn missing(silent: Option<&[String]>, names_unread: Option<&str>) -> Vec<String> {
+    let silent = silent.map(|servers| {
+        let servers = servers.join(", ");
+        format!("no answer from {servers}: their ranges are missing here")
+    });
+    let unread = names_unread.map(|reason| {
+        format!("the names of tables and queues cannot be read now, so the last known ones are shown: {reason}")
+    });
+    silent.into_iter().chain(unread).collect()
 }
 
 fn notes(ranges: &Ranges, admin: &str) -> Vec<String> {
@@ -121,12 +125,12 @@ fn notes(ranges: &Ranges, admin: &str) -> Vec<String> {
             "the size of {noun} {all} is estimated until the shared files are rewritten; to do it now: partita admin compact {first}{admin}"
         )
     });
-    let silent = silent(ranges.silent.as_deref());
+    let missing = missing(ranges.silent.as_deref(), ranges.names_unread.as_deref());
     change
         .into_iter()
         .chain(orphans)
         .chain(estimated)
-        .chain(silent)
+        .chain(missing)
         .collect()
 }
 

@@ -179,4 +179,21 @@ fn every_server_answers_for_all_and_says_who_did_not() {
         assert_eq!(answer["silent"], named, "{answer}");
     }
     assert_eq!(snapshots["snapshots"][0]["name"], "first");
+
+    // The server with the names of the tables stands still: the others show those that they read last.
+    let process = trial.process_of(0).expect("the server runs");
+    signal(&process, "-STOP");
+    let commands: [&[&str]; 3] = [&["heat"], &["ranges"], &["hot"]];
+    let answers = commands.map(|command| trial.until_acted(stopped, command));
+    signal(&process, "-CONT");
+    for answer in &answers {
+        assert_eq!(
+            answer["silent"],
+            serde_json::json!(["server-1"]),
+            "{answer}"
+        );
+        assert!(answer["names_unread"].is_string(), "{answer}");
+    }
+    let mut ranges = answers[1]["ranges"].as_array().unwrap().iter();
+    assert!(ranges.any(|range| range["start"]["table"] == "people"));
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
+use hyper::StatusCode;
 use partita_heat::Bounds;
 use partita_heat::history::{HeatHistory, HeatMap, MapShape, Metric, PartitionRow, Segment};
 use partita_model::TableSpace;
@@ -12,9 +13,10 @@ use partita_wire::admin::{Heat, HeatMetric, HeatRow};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, exists, named_container, named_key, names};
+use super::named_keys::{named_container, named_key};
 use super::params::{InvalidParams, Params};
 use super::status::rfc3339;
+use crate::known_names::{KnownNames, Names};
 use crate::status::OpenStore;
 
 const PARAMETERS: [&str; 8] = [
@@ -122,8 +124,13 @@ pub(super) fn query(query: Option<&str>, now: SystemTime) -> Result<MapQuery, In
 
 /// Draws the map of this server's history and those of others.
 pub(super) async fn map(store: &OpenStore, query: &MapQuery, others: OtherHistories) -> Answered {
-    let names = names(store).await?;
-    let keys = keys(query.table.as_deref(), &names)?;
+    let names = store.names().await;
+    let keys = keys(query.table.as_deref(), &names);
+    // Whether there is such a table is unknown without the names.
+    let keys = keys.map_err(|refused| match &names.unread {
+        Some(reason) => Answer::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", reason.clone()),
+        None => refused,
+    })?;
     let (from, to) = (at(query.from_s), at(query.to_s));
     let OtherHistories { histories, silent } = others;
     let rows = store.cluster.with_heat(|heat| match query.by {
@@ -149,6 +156,7 @@ pub(super) async fn map(store: &OpenStore, query: &MapQuery, others: OtherHistor
         columns: query.shape.columns,
         rows,
         silent,
+        names_unread: names.unread.clone(),
     })
 }
 
@@ -163,14 +171,17 @@ fn range_rows(map: &HeatMap, names: &Names) -> Vec<HeatRow> {
     map.rows.iter().zip(&map.values).map(row).collect()
 }
 
-fn partition_rows(rows: &[PartitionRow], names: &Names, rows_max: usize) -> Vec<HeatRow> {
+fn partition_rows(rows: &[PartitionRow], names: &KnownNames, rows_max: usize) -> Vec<HeatRow> {
     let row = |row: &PartitionRow| HeatRow::Partition {
         partition: named_key(&row.partition, names),
         values: rounded(&row.values),
     };
     // The load of dropped tables and queues has ended, and nothing can be done about it.
     let is_kept = |row: &HeatRow| match row {
-        HeatRow::Partition { partition, .. } => partition.as_ref().is_none_or(exists),
+        HeatRow::Partition { partition, .. } => {
+            let partition = partition.as_ref();
+            partition.is_none_or(|partition| names.may_exist(partition))
+        }
         HeatRow::Range { .. } => true,
     };
     let kept = rows.iter().map(row).filter(is_kept);

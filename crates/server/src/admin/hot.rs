@@ -8,9 +8,10 @@ use partita_wire::admin::{
 };
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, exists, named_container, named_key, names, table_of};
+use super::named_keys::{named_container, named_key, table_of};
 use super::params::Params;
 use super::ranges::{growth_pattern, partition_latency};
+use crate::known_names::{KnownNames, Names};
 use crate::status::OpenStore;
 
 /// The default number of partitions in the answer.
@@ -60,7 +61,7 @@ async fn hottest(
     balances: bool,
     floor: Floor,
 ) -> Result<Hot, Answer> {
-    let (cluster, names) = (&store.cluster, names(store).await?);
+    let (cluster, names) = (&store.cluster, store.names().await);
     let ranges = cluster.map().ranges();
     let (mut partitions, mut splits, mut growth) = (Vec::new(), Vec::new(), Vec::new());
     for served in ranges.iter() {
@@ -74,7 +75,10 @@ async fn hottest(
         let hottest = heat.hot_partitions(LIMIT_MAX);
         let entry = |hot| partition(cluster, served, hot, &advice, &names);
         let named = hottest.iter().map(entry);
-        let kept = named.filter(|hot| hot.partition.as_ref().is_none_or(exists));
+        let kept = named.filter(|hot| {
+            let partition = hot.partition.as_ref();
+            partition.is_none_or(|partition| names.may_exist(partition))
+        });
         partitions.extend(kept.take(limit));
         splits.push(split_advice(served, &advice, &names));
         let tables = heat.growth();
@@ -95,6 +99,7 @@ async fn hottest(
         balanced,
         no_split_key,
         silent: None,
+        names_unread: names.unread.clone(),
     })
 }
 
@@ -113,7 +118,7 @@ impl Floor {
 }
 
 /// The advice on a range: none at a key of a dropped table or queue, whose load has ended.
-fn advice(served: &Served, names: &Names) -> heat::SplitAdvice {
+fn advice(served: &Served, names: &KnownNames) -> heat::SplitAdvice {
     let advice = served.range.heat().split_point();
     let at = match &advice {
         heat::SplitAdvice::Cut { key, .. } => named_key(key, names),
@@ -122,7 +127,7 @@ fn advice(served: &Served, names: &Names) -> heat::SplitAdvice {
         heat::SplitAdvice::NotEnoughLoad => None,
     };
     match at {
-        Some(key) if !exists(&key) => heat::SplitAdvice::NotEnoughLoad,
+        Some(key) if !names.may_exist(&key) => heat::SplitAdvice::NotEnoughLoad,
         _ => advice,
     }
 }

@@ -3,32 +3,10 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use hyper::StatusCode;
-use partita_queue::QueueNames;
-use partita_table::{KeyLocation, TableNames};
+use partita_table::KeyLocation;
 use partita_wire::admin::NamedKey;
-use std::fmt::Display;
 
-use super::answer::Answer;
-use crate::status::OpenStore;
-
-/// The names of all tables and queues.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    pub(super) tables: TableNames,
-    pub(super) queues: QueueNames,
-}
-
-/// The names of all tables and queues; 503 `Busy` if they cannot be read now.
-pub(super) async fn names(store: &OpenStore) -> Result<Names, Answer> {
-    fn busy(error: impl Display) -> Answer {
-        Answer::refused(StatusCode::SERVICE_UNAVAILABLE, "Busy", error.to_string())
-    }
-    Ok(Names {
-        tables: store.service.table_names().await.map_err(busy)?,
-        queues: store.queues.queue_names().await.map_err(busy)?,
-    })
-}
+use crate::known_names::Names;
 
 /// A key by its names; `None` for a key that belongs to no table and no queue, such as the ends of the key space.
 pub(super) fn named_key(key: &Bytes, names: &Names) -> Option<NamedKey> {
@@ -50,11 +28,6 @@ pub(super) fn named_key(key: &Bytes, names: &Names) -> Option<NamedKey> {
         after_partition: is_after.then_some(true),
         ..named(key, location)
     })
-}
-
-/// Whether the table or queue of a key exists, so that a command can name it.
-pub(super) fn exists(key: &NamedKey) -> bool {
-    key.table.is_some() || key.queue.is_some()
 }
 
 /// A whole table or queue as a key: its prefix, without a PartitionKey.

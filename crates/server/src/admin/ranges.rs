@@ -22,7 +22,8 @@ use partita_wire::admin::{
 use serde::de::DeserializeOwned;
 
 use super::answer::{Answer, Answered};
-use super::named_keys::{Names, named_key, names, table_of};
+use super::named_keys::{named_key, table_of};
+use crate::known_names::Names;
 use crate::status::OpenStore;
 
 /// The maximum number of hot partitions in each range's entry.
@@ -40,7 +41,7 @@ const CHECKPOINT_S_MAX: u64 = 86_400;
 
 /// The ranges of this server in key order.
 pub(super) async fn list(store: &OpenStore) -> Result<Ranges, Answer> {
-    let (cluster, names) = (&store.cluster, names(store).await?);
+    let (cluster, names) = (&store.cluster, store.names().await);
     let record = cluster.record();
     let ranges = cluster.map().ranges();
     let (no_split_key, balanced) = cluster.balance_counts();
@@ -56,6 +57,7 @@ pub(super) async fn list(store: &OpenStore) -> Result<Ranges, Answer> {
         balanced,
         no_split_key,
         silent: None,
+        names_unread: names.unread.clone(),
     })
 }
 
@@ -219,7 +221,7 @@ pub(super) fn read_params<T: Default + DeserializeOwned>(body: &[u8]) -> Result<
 async fn split(store: &OpenStore, id: RangeId, params: RangeActionParams) -> Answered {
     let at = split_key(&store.service, params).await?;
     let split = store.cluster.split(id, at).await?;
-    let names = names(store).await.unwrap_or_default();
+    let names = store.names().await;
     Answer::ok(&SplitResult {
         left: split.left.0,
         right: split.right.0,

@@ -21,6 +21,9 @@ pub struct Heat {
     /// The servers of the cluster that did not answer: the load of their ranges is missing. Absent if all did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent: Option<Vec<String>>,
+    /// Why the names of tables and queues could not be read: those that this server read last are shown. Absent if they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_unread: Option<String>,
 }
 
 /// A row of the map. A value is `None` if there is no data for its time.

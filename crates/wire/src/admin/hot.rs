@@ -21,6 +21,9 @@ pub struct Hot {
     /// The servers of the cluster that did not answer: their ranges are missing. Absent if all did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent: Option<Vec<String>>,
+    /// Why the names of tables and queues could not be read: those that this server read last are shown. Absent if they were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_unread: Option<String>,
 }
 
 /// A hot partition. Rates and latencies are those of the last window of ten seconds, `None` until there is one.

@@ -5,7 +5,7 @@ mod page;
 mod picture;
 
 use super::bound;
-use super::ranges::silent;
+use super::ranges::missing;
 use crate::args::choice;
 use crate::new_file;
 use crate::output::Format;
@@ -122,10 +122,8 @@ impl AdminPortCommand for HeatCommand {
             Format::Table => {}
             Format::Jsonl | Format::Csv => write_values(self.output, &heat)?,
         }
-        if self.output.format() != Format::Json
-            && let Some(silent) = silent(heat.silent.as_deref())
-        {
-            message(&silent);
+        if self.output.format() != Format::Json {
+            note_missing(&heat);
         }
         if !is_known {
             return progress.finish("no data for that time", Outcome::NothingFound);
@@ -241,6 +239,12 @@ fn names(row: &HeatRow) -> Vec<(&'static str, String)> {
             ]
         }
     }
+}
+
+/// Says what is missing in a map, and why.
+fn note_missing(heat: &Heat) {
+    let missing = missing(heat.silent.as_deref(), heat.names_unread.as_deref());
+    missing.iter().for_each(|note| message(note));
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! `partita heat --html`: requests the maps of a page, and writes it.
 
 use super::columns::{drop_unfinished, known_columns, known_s, step};
-use super::{HOUR_S, HeatCommand};
+use super::{HOUR_S, HeatCommand, note_missing};
 use crate::new_file;
 use crate::prelude::*;
-use crate::server::ranges::silent;
 use partita_client::now;
 use partita_tools::admin::{AdminError, AdminPort, HeatQuery, HeatRows};
 use partita_tools::heat::{HeatPage, html, join_dropped, time_of_column};
@@ -41,8 +40,8 @@ impl HeatCommand {
         };
         new_file::write(self.html.as_ref(), || html(&page))?;
         let first = page.keys.first();
-        if let Some(silent) = silent(first.and_then(|heat| heat.silent.as_deref())) {
-            message(&silent);
+        if let Some(first) = first {
+            note_missing(first);
         }
         let path = self.html.as_deref().unwrap_or_else(|| "".as_ref());
         progress.finish(&format!("{} written", path.display()), Outcome::Done)

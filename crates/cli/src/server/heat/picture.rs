@@ -246,6 +246,7 @@ mod tests {
             step_seconds: 60,
             columns: 14,
             silent: None,
+            names_unread: None,
             rows: vec![
                 row(
                     None,

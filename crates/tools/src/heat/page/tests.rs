@@ -20,6 +20,7 @@ fn heat(metric: &str, rows: Vec<HeatRow>) -> Heat {
         step_seconds: 60,
         columns: 4,
         silent: None,
+        names_unread: None,
         rows,
     }
 }
