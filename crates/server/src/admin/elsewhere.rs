@@ -26,7 +26,7 @@ use super::merged::{
     all_heat, all_hot, all_jobs, all_queues, all_ranges, job_elsewhere, status_with_all,
 };
 use super::peers::{Asked, ask_one, page};
-use super::{heat, here};
+use super::{heat, here, wall_clock};
 use crate::status::{ClusterView, ServerStatus};
 
 /// How long the manager may take to list snapshots: it asks all servers for their files.
@@ -44,6 +44,7 @@ pub(crate) async fn answer(server: &ServerStatus, asked: &[u8]) -> (u16, String)
                 Some(body) => here::act_here(server, &path, body.as_bytes()).await,
                 None if path == heat::HISTORY => here::open_store(server)
                     .and_then(|store| heat::history(store, query.as_deref())),
+                None if path == wall_clock::PATH => wall_clock::answer(server.now()),
                 None => here::read_here(server, &path, query.as_deref()).await,
             }
         }

@@ -21,6 +21,7 @@ mod ranges;
 mod servers;
 mod snapshots;
 mod status;
+mod wall_clock;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ use crate::connections::{self, Buffers, Evicts, Patience, Watch, Watched, accept
 use crate::status::ServerStatus;
 pub(crate) use elsewhere::answer as answer_server;
 use pages::PageContext;
+pub(crate) use wall_clock::wall_clock_of;
 
 /// The maximum number of open connections. A new connection takes the place of the one that has waited longest, so a
 /// probe is cut off only if this many other clients connect before its request arrives.

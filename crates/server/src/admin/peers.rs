@@ -59,7 +59,8 @@ pub(super) async fn ask_one(
     }
 }
 
-async fn ask(
+/// Asks another server. Returns the status of its answer, and the document.
+pub(super) async fn ask(
     peer: &Peer,
     asked: &Asked,
     patience: Duration,

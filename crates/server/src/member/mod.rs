@@ -2,6 +2,7 @@
 //! manages the ranges of all servers while it is elected.
 
 mod client_urls;
+mod clock_check;
 mod hosting;
 pub(crate) mod join_error;
 pub(crate) mod life;

@@ -24,10 +24,11 @@ use partita_coordinator::{
 use partita_rt::{Clock, Shutdown, Tasks};
 use tokio::sync::watch;
 
+use super::clock_check;
 use super::hosting::HostingParts;
 use super::life::Life;
 use super::shared_settings::differences;
-use crate::forwarding::LifeGate;
+use crate::forwarding::{LifeGate, RegistryRouting};
 
 /// The pause after the registry failed.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -46,8 +47,8 @@ pub(crate) struct LifeParts {
     pub(crate) registry: Arc<dyn Registry>,
     /// The copy of the registry's keys.
     pub(crate) routes: Routes,
-    /// Reaches the hosts of other servers.
-    pub(crate) link: Arc<dyn HostLink>,
+    /// Reaches the other servers.
+    pub(crate) routing: Arc<RegistryRouting>,
     pub(crate) gate: Arc<LifeGate>,
     pub(crate) clock: Arc<dyn Clock>,
     /// The name of the server.
@@ -130,11 +131,13 @@ impl Process {
     /// Joins the cluster, as soon as the registry answers and no other process has the name.
     ///
     /// # Errors
-    /// The settings differ from those of a member, or the program does not support the version of the cluster.
+    /// The settings differ from those of a member, the clock from that of the manager, or the program does not support the
+    /// version of the cluster.
     async fn join(&self) -> Result<Member, Arc<str>> {
         let mut reported = String::new();
         loop {
             self.compare_settings().await?;
+            self.compare_clocks().await?;
             let error = match self.try_join().await {
                 Ok(member) => {
                     tracing::info!(life = %member.owner().life, server = self.parts.name, "joined the cluster");
@@ -171,6 +174,14 @@ impl Process {
             }
         }
         Ok(())
+    }
+
+    /// Compares the clock with that of the manager.
+    async fn compare_clocks(&self) -> Result<(), Arc<str>> {
+        let parts = &self.parts;
+        let (routes, routing) = (&parts.routes, &parts.routing);
+        let refused = clock_check::refusal(&parts.name, &*parts.clock, routes, routing).await;
+        refused.map_or(Ok(()), |why| Err(why.into()))
     }
 
     async fn try_join(&self) -> Result<Member, AttemptError> {
@@ -241,7 +252,7 @@ impl Process {
                 server: Arc::clone(server),
                 member: Arc::clone(member),
                 routes: self.parts.routes.clone(),
-                link: Arc::clone(&self.parts.link),
+                link: Arc::clone(&self.parts.routing) as Arc<dyn HostLink>,
                 clock: Arc::clone(&self.parts.clock),
                 versions: self.parts.versions.clone(),
                 finalize_after: self.parts.finalize_after,

@@ -82,7 +82,7 @@ pub(crate) fn start(
         let parts = LifeParts {
             registry,
             routes,
-            link: routing,
+            routing,
             gate,
             clock,
             name: name.to_string(),
