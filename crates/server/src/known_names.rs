@@ -57,7 +57,7 @@ impl LastNames {
     ) -> KnownNames {
         let patience = if is_shared { PATIENCE } else { Duration::MAX };
         let read = tokio::time::timeout(patience, read(tables, queues)).await;
-        match read.unwrap_or_else(|_| Err("their server does not answer".to_owned())) {
+        match read.unwrap_or_else(|_| Err(format!("they were not read within {PATIENCE:?}"))) {
             Ok(names) => {
                 let names = Arc::new(names);
                 *self.0.lock() = Arc::clone(&names);
