@@ -10,6 +10,7 @@ mod proxy;
 pub use options::FleetOptions;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -87,6 +88,8 @@ impl FleetFigures {
 /// When the server or a worker fails, or a copy has another number of rows.
 pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Vec<FleetFigures>> {
     let target = Target::start(TargetKind::Partita, options)?;
+    // Once: to look whether it is built takes longer than a worker's start.
+    let program = options.partita()?;
     let account = Account::well_known();
     let packages = Packages::new(options.fleet.rows);
     let begun = Instant::now();
@@ -109,7 +112,7 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Vec<F
         let mut of_one = None;
         for &workers in &options.fleet.workers {
             let copy = Copy {
-                options,
+                program: &program,
                 target: &target,
                 near: connection(&account, near),
                 place: connection(&account, place),
@@ -134,7 +137,7 @@ fn connection(account: &Account, [tables, queues]: [SocketAddr; 2]) -> [String; 
 
 /// A copy of the table.
 struct Copy<'a> {
-    options: &'a Options,
+    program: &'a Path,
     target: &'a Target,
     /// The connection of the commands that start the job and show its state.
     near: [String; 4],
@@ -198,7 +201,7 @@ impl Copy<'_> {
         let begun = Instant::now();
         let mut processes = Vec::new();
         for _ in 0..workers {
-            let mut command = self.fleet(&["work", job, "--jobs", "1"], &self.place)?;
+            let mut command = self.fleet(&["work", job, "--jobs", "1"], &self.place);
             command.stdout(Stdio::null()).stderr(Stdio::null());
             processes.push(Worker {
                 process: command.spawn().context("starting partita")?,
@@ -220,16 +223,16 @@ impl Copy<'_> {
         Ok((ended_at.as_secs_f64(), cpu_s))
     }
 
-    fn fleet(&self, words: &[&str], connection: &[String]) -> anyhow::Result<Command> {
-        let mut command = Command::new(self.options.partita()?);
+    fn fleet(&self, words: &[&str], connection: &[String]) -> Command {
+        let mut command = Command::new(self.program);
         command.arg("fleet").args(words).args(connection);
         command.stdin(Stdio::null());
-        Ok(command)
+        command
     }
 
     /// The stdout of a command that must succeed.
     fn succeeded(&self, words: &[&str]) -> anyhow::Result<String> {
-        let mut command = self.fleet(words, &self.near)?;
+        let mut command = self.fleet(words, &self.near);
         let output = command.output().context("starting partita")?;
         let stderr = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{command:?}: {stderr}");

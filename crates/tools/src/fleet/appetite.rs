@@ -3,7 +3,9 @@
 use crate::scan::{Part, Step};
 
 /// Number of waiting messages for each parallel step of the fleet: with fewer, running steps end early and are cut.
-pub const WAITING_PER_LOOP: u64 = 2;
+const WAITING_MIN: u64 = 1;
+/// Number of waiting messages for each parallel step of the fleet after a cut. The more, the rarer are cuts.
+pub const WAITING_PER_LOOP: u64 = 3;
 /// Maximum number of follow-up steps of a step. With the step's own row, they fit into one transaction of 100 rows.
 pub(super) const FOLLOW_UPS_MAX: usize = 64;
 /// A step with this many open parts ends. A part has at most three keys and a token, about 6 KiB in UTF-16, so the parts
@@ -18,6 +20,9 @@ pub(super) fn wanted(loops: u64, messages: u64) -> usize {
         return 0;
     }
     // Each running step has a hidden message.
+    if messages >= loops.saturating_mul(1 + WAITING_MIN) {
+        return 0;
+    }
     let full = loops.saturating_mul(1 + WAITING_PER_LOOP);
     let running = messages.clamp(1, loops);
     let wanted = full.saturating_sub(messages).div_ceil(running);
@@ -65,9 +70,10 @@ mod tests {
     #[test]
     fn a_worker_that_is_alone_wants_no_steps() {
         assert_eq!((wanted(0, 0), wanted(1, 0)), (0, 0));
-        assert_eq!((wanted(4, 11), wanted(4, 12)), (1, 0));
+        // One message waits for each step, or fewer.
+        assert_eq!((wanted(4, 7), wanted(4, 8)), (3, 0));
         // One step runs, then all: each supplies its share.
-        assert_eq!((wanted(4, 1), wanted(4, 2), wanted(4, 4)), (11, 5, 2));
+        assert_eq!((wanted(4, 1), wanted(4, 2), wanted(4, 4)), (15, 7, 3));
         assert_eq!(wanted(4, 1_000_000), 0);
         assert_eq!(wanted(u64::MAX, 0), FOLLOW_UPS_MAX);
     }

@@ -1,4 +1,9 @@
-//! The life of a step in a worker: received, executed, committed or failed.
+//! The life of a step in a worker: received or kept, executed, committed or failed.
+//!
+//! A worker executes the last follow-up step of each step itself, at once. It keeps the message of that step: sends it
+//! hidden, as if it had received it. So a step that is cut costs one round trip, its transaction; the messages are sent
+//! while the next step is already read. The last follow-up step is the largest one, and the one that others can be cut
+//! from. Other workers would receive it only after the small ones that were sent before it.
 
 use super::appetite::{PARTS_MAX, cut, deal, wanted};
 use super::jobs::import::Import;
@@ -10,7 +15,8 @@ use super::worker::{Inner, hidden_for};
 use super::{FleetError, ImportFile, Job, JobKind, StepRow, StepState, Tally, Work};
 use crate::scan::{Step, execute};
 use crate::source::TableSource;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::future::{BoxFuture, ready};
+use futures::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _, stream};
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -22,6 +28,12 @@ const SENDS: usize = 8;
 /// A step ends after this many bytes of rows as JSON: some kinds of jobs keep the rows of a step in memory.
 const STEP_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// A step that this worker executes, and its message. The message of a kept step is still to be sent.
+pub(super) struct OwnStep<'a> {
+    step: StepRow,
+    message: BoxFuture<'a, Result<Delivery, FleetError>>,
+}
+
 /// A step that was executed, but is not committed.
 struct Executed {
     result: StepResult,
@@ -29,28 +41,51 @@ struct Executed {
 }
 
 impl<Q: StepQueue> Inner<Q> {
-    /// Executes the step of a message.
-    pub(super) async fn deliver(
+    /// Reads the step of a received message. `None`, and the message is deleted, if the step is not to be executed.
+    pub(super) async fn take(
         &self,
         job: &Job,
-        mut delivery: Delivery,
-    ) -> Result<(), FleetError> {
+        delivery: Delivery,
+    ) -> Result<Option<OwnStep<'_>>, FleetError> {
         let step = self.table.step(&job.id, &delivery.step).await?;
         let Some(step) = step.filter(|step| step.state == StepState::Open) else {
-            return self.remove(delivery).await;
+            self.remove(delivery).await?;
+            return Ok(None);
         };
-        if delivery.deliveries > job.spec.tries {
-            let unknown = || format!("{} workers died", delivery.deliveries - 1);
+        let attempts = delivery.deliveries + u32::from(step.is_kept);
+        if attempts > job.spec.tries {
+            let unknown = || format!("{} of its workers died", attempts - 1);
             let error = step.error.clone().unwrap_or_else(unknown);
             self.table.replace(&dead(step, error)).await?;
-            return self.remove(delivery).await;
+            self.remove(delivery).await?;
+            return Ok(None);
         }
-        let hidden_for = hidden_for(job);
+        let message = ready(Ok(delivery)).boxed();
+        Ok(Some(OwnStep { step, message }))
+    }
+
+    /// Executes a step. Returns the follow-up step that the worker keeps.
+    pub(super) async fn run_step(
+        &self,
+        job: &Job,
+        OwnStep { step, message }: OwnStep<'_>,
+    ) -> Result<Option<OwnStep<'_>>, FleetError> {
         let running = self.execute(job, &step);
-        let executed = self.renewing(&mut delivery, hidden_for, running).await;
+        let (executed, delivery) = self.renewing(message, hidden_for(job), running).await?;
         match executed {
             Ok(executed) => self.commit(job, step, executed, delivery).await,
-            Err(error) => self.failed(job, step, &error, delivery).await,
+            Err(error) => self
+                .failed(job, step, &error, delivery)
+                .await
+                .map(|()| None),
+        }
+    }
+
+    /// Leaves a kept step to other workers.
+    pub(super) async fn give_up(&self, kept: Option<OwnStep<'_>>) -> Result<(), FleetError> {
+        match kept {
+            Some(kept) => self.show(kept.message.await?).await,
+            None => Ok(()),
         }
     }
 
@@ -70,24 +105,39 @@ impl<Q: StepQueue> Inner<Q> {
         removed.map_err(FleetError::Queue)
     }
 
-    /// Waits for `running`, and hides the message again whenever a third of its time has passed. An error is
-    /// ignored: at worst, another worker executes the step too, and one of them commits.
+    /// Makes a message visible to other workers.
+    async fn show(&self, mut delivery: Delivery) -> Result<(), FleetError> {
+        let shown = self.queue.hide(&mut delivery, Duration::ZERO).await;
+        shown.map_err(FleetError::Queue)
+    }
+
+    /// Waits for `running` and for the message, and hides the message again whenever a third of its time has passed. An
+    /// error of that is ignored: at worst, another worker executes the step too, and one of them commits.
     async fn renewing<T>(
         &self,
-        delivery: &mut Delivery,
+        mut message: BoxFuture<'_, Result<Delivery, FleetError>>,
         hidden_for: Duration,
         running: impl Future<Output = T>,
-    ) -> T {
+    ) -> Result<(T, Delivery), FleetError> {
         let mut running = pin!(running);
-        loop {
+        let mut sent = None;
+        let done = loop {
             tokio::select! {
-                done = &mut running => return done,
+                done = &mut running => break done,
+                delivery = &mut message, if sent.is_none() => sent = Some(delivery?),
                 () = tokio::time::sleep(hidden_for / 3) => {
-                    let _ = self.queue.hide(delivery, hidden_for).await;
+                    if let Some(delivery) = &mut sent {
+                        let _ = self.queue.hide(delivery, hidden_for).await;
+                    }
                     let _ = self.heartbeat().await;
                 }
             }
-        }
+        };
+        let delivery = match sent {
+            Some(delivery) => delivery,
+            None => message.await?,
+        };
+        Ok((done, delivery))
     }
 
     async fn execute(&self, job: &Job, step: &StepRow) -> Result<Executed, FleetError> {
@@ -180,6 +230,7 @@ impl<Q: StepQueue> Inner<Q> {
 
     /// How many further steps the fleet could execute now.
     async fn wanted(&self) -> Result<usize, FleetError> {
+        self.heartbeat().await?;
         let loops = self.fleet_loops.load(Ordering::Relaxed);
         if loops <= 1 {
             return Ok(0);
@@ -188,36 +239,54 @@ impl<Q: StepQueue> Inner<Q> {
         Ok(wanted(loops, messages))
     }
 
-    /// Commits an executed step; then sends the messages of its follow-up steps, and deletes its own.
+    /// Commits an executed step; then sends the messages of its follow-up steps, and deletes its own. Returns the follow-up
+    /// step that the worker keeps, if there is one.
     async fn commit(
         &self,
         job: &Job,
         step: StepRow,
         executed: Executed,
-        mut delivery: Delivery,
-    ) -> Result<(), FleetError> {
+        delivery: Delivery,
+    ) -> Result<Option<OwnStep<'_>>, FleetError> {
         let follow_ups = executed.follow_ups.into_iter();
         let follow_ups = follow_ups.map(|work| StepRow::open(&step.job, work));
-        let follow_ups = follow_ups.collect::<Result<Vec<_>, _>>()?;
-        match self
+        let mut follow_ups = follow_ups.collect::<Result<Vec<_>, _>>()?;
+        if let Some(last) = follow_ups.last_mut() {
+            last.is_kept = true;
+        }
+        let written = self
             .table
             .commit(&step, &executed.result, &follow_ups)
-            .await?
-        {
-            Written::Yes => {
-                // First the new messages: while the queue is empty, an idle worker sends a message for each open step, and
-                // two workers would execute the same step.
-                let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
-                self.send(ids.collect()).await?;
-                self.remove(delivery).await
-            }
+            .await?;
+        let Written::Yes(mut etags) = written else {
             // Another worker has executed the step, or has failed to: its next receiver reads the row again.
-            Written::Lost => {
-                discard(&self.access, job, &executed.result).await?;
-                let shown = self.queue.hide(&mut delivery, Duration::ZERO).await;
-                shown.map_err(FleetError::Queue)
-            }
-        }
+            discard(&self.access, job, &executed.result).await?;
+            return self.show(delivery).await.map(|()| None);
+        };
+        // Without its ETag, the row would have to be read.
+        let etag = etags.pop().flatten();
+        let kept = follow_ups.pop_if(|last| {
+            last.etag = etag;
+            last.etag.is_some()
+        });
+        let ids = follow_ups.into_iter().map(|follow_up| follow_up.id);
+        let ids = ids.collect();
+        let Some(step) = kept else {
+            self.send(ids).await?;
+            return self.remove(delivery).await.map(|()| None);
+        };
+        let (kept, hidden_for) = (step.id.clone(), hidden_for(job));
+        // First the new messages: while the queue is empty, an idle worker sends a message for each open step, and two
+        // workers would execute the same step.
+        let message = async move {
+            let keep = self.queue.keep(&kept, hidden_for);
+            let keep = keep.map_err(FleetError::Queue);
+            let ((), kept) = tokio::try_join!(self.send(ids), keep)?;
+            self.remove(delivery).await?;
+            Ok(kept)
+        };
+        let message = message.boxed();
+        Ok(Some(OwnStep { step, message }))
     }
 
     /// Records a failed attempt. The message becomes visible after a growing time, unless the step is dead.

@@ -1,7 +1,7 @@
 //! Fleets: work on the rows of a table by many worker processes, which share a queue and a table of the account.
 //!
-//! A job cuts its table into the steps of a scan; a step of an import is a file. Each step has a row in the job table and, while it is open, a message
-//! in the job's queue. A worker receives a message, executes the step, and commits the result to the row.
+//! A job cuts its table into the steps of a scan; a step of an import is a file. Each step has a row in the job table
+//! and, while it is open, a message in the job's queue. A worker receives a message, executes the step, and commits the result to the row.
 //!
 //! ```text
 //! table PartitaFleet                                            queue partita-fleet-JOB
@@ -18,9 +18,10 @@
 //! 4 stop at the end, after `step_rows` rows, or when other workers have no steps
 //! 5 COMMIT, one transaction in the job's partition: this row open ─▶ done with the result, if its ETag is unchanged,
 //!   and a new open row for each follow-up step
-//! 6 send the messages of the follow-up steps
+//! 6 send the messages of the follow-up steps; that of the last one, which the worker keeps, hidden
 //! 7 delete the message
 //! ```
+//! A kept step goes on with 3 at once, while 6 and 7 of the step before it take place.
 //!
 //! # Why the result is exact
 //! - The commit is atomic. So a step is done exactly when its follow-up steps exist, and at any time the open rows and
@@ -43,10 +44,10 @@
 //! failed, and [`resume`] opens it again.
 //!
 //! # Depth-first and breadth-first
-//! Within a step, a worker goes depth-first from a stack, in the table's order. While the queue has fewer than
-//! [`WAITING_PER_LOOP`] messages for each parallel step of the fleet, a step ends after its next page, and its open
-//! parts become separate steps: breadth-first. Otherwise it runs up to `step_rows` rows, and its open parts become one
-//! step. So the queue stays short, and a worker that is alone cuts nothing.
+//! Within a step, a worker goes depth-first from a stack, in the table's order. When fewer messages wait than the fleet
+//! has parallel steps, a step ends after its next page, and its open parts become separate steps, up to
+//! [`WAITING_PER_LOOP`] messages for each parallel step: breadth-first. Otherwise it runs up to `step_rows` rows, and its
+//! open parts become one step. So the queue stays short, and a worker that is alone cuts nothing.
 
 mod appetite;
 mod coordinator;

@@ -16,7 +16,7 @@ pub struct Delivery {
     pub id: String,
     /// The receipt with which the message can be renewed and deleted.
     pub receipt: String,
-    /// How often the message was received, this time included.
+    /// How often the message was received, this time included; 0 if its sender has kept it.
     pub deliveries: u32,
 }
 
@@ -25,6 +25,14 @@ pub struct Delivery {
 pub trait StepQueue: Clone + Send + Sync + 'static {
     /// Sends a message that never expires. Creates the queue if it does not exist.
     fn send(&self, step: &str) -> impl Future<Output = Result<(), QueueError>> + Send;
+
+    /// Sends a message that never expires and is hidden for a time, as if its sender had received it. Creates the queue if
+    /// it does not exist.
+    fn keep(
+        &self,
+        step: &str,
+        hidden_for: Duration,
+    ) -> impl Future<Output = Result<Delivery, QueueError>> + Send;
 
     /// Receives a message and hides it for a time. Returns none if no message becomes visible within `wait`, or if the
     /// queue does not exist.

@@ -1,27 +1,43 @@
 //! The queue of a job on the Queue service.
 
 use super::queue::{Delivery, QueueError, StepQueue};
-use partita_client::{Error, MessageExpiry, QueueClient, ReceiveOptions, SendOptions};
+use partita_client::{Error, MessageExpiry, QueueClient, ReceiveOptions, SendOptions, SentMessage};
 use std::time::{Duration, Instant};
 
 /// A queue of an account.
 #[derive(Debug, Clone)]
 pub struct ServiceQueue(pub QueueClient);
 
-impl StepQueue for ServiceQueue {
-    async fn send(&self, step: &str) -> Result<(), QueueError> {
+impl ServiceQueue {
+    async fn put(&self, step: &str, hidden_for: Duration) -> Result<SentMessage, Error> {
         let options = SendOptions {
             expiry: MessageExpiry::Never,
-            ..SendOptions::default()
+            visibility_timeout: hidden_for,
         };
         match self.0.send_message_with(step, options).await {
             Err(error) if error.is_not_found() => {
                 self.0.create(&partita_client::Metadata::default()).await?;
-                self.0.send_message_with(step, options).await?;
+                self.0.send_message_with(step, options).await
             }
-            sent => drop(sent?),
+            sent => sent,
         }
+    }
+}
+
+impl StepQueue for ServiceQueue {
+    async fn send(&self, step: &str) -> Result<(), QueueError> {
+        self.put(step, Duration::ZERO).await?;
         Ok(())
+    }
+
+    async fn keep(&self, step: &str, hidden_for: Duration) -> Result<Delivery, QueueError> {
+        let sent = self.put(step, hidden_for).await?;
+        Ok(Delivery {
+            step: step.to_owned(),
+            id: sent.id,
+            receipt: sent.receipt,
+            deliveries: 0,
+        })
     }
 
     async fn receive(

@@ -41,6 +41,9 @@ pub struct StepRow {
     pub tries: u32,
     /// The error of the last failed attempt.
     pub error: Option<String>,
+    /// Whether the worker that created it executes it first, without receiving its message: one more attempt than the
+    /// queue has counted.
+    pub(super) is_kept: bool,
     pub(super) etag: Option<ETag>,
 }
 
@@ -82,6 +85,7 @@ impl StepRow {
             work,
             tries: 0,
             error: None,
+            is_kept: false,
             etag: None,
         })
     }
@@ -96,6 +100,9 @@ impl StepRow {
         if let Some(error) = &self.error {
             let error: String = error.chars().take(ERROR_CHARS_MAX).collect();
             row.insert("Error", error);
+        }
+        if self.is_kept {
+            row.insert("Kept", true);
         }
         Ok(row)
     }
@@ -131,6 +138,7 @@ impl StepRow {
             work: serde_json::from_str(&work).map_err(|error| FleetError::damaged(key, error))?,
             tries,
             error: text(row, "Error"),
+            is_kept: matches!(row.get("Kept"), Some(Value::Boolean(true))),
             etag: row.etag().cloned(),
         })
     }
@@ -188,7 +196,7 @@ mod tests {
         let mut step = row();
         assert_eq!(StepRow::read(&step.entity().unwrap()).unwrap(), step);
         (step.state, step.tries) = (StepState::Dead, 5);
-        step.error = Some("x".repeat(ERROR_CHARS_MAX));
+        (step.error, step.is_kept) = (Some("x".repeat(ERROR_CHARS_MAX)), true);
         assert_eq!(StepRow::read(&step.entity().unwrap()).unwrap(), step);
     }
 

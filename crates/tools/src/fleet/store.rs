@@ -6,8 +6,8 @@ use super::{FleetError, Job, JobState, StepRow, StepState, StepSummary};
 use crate::transfer::create_if_missing;
 use futures::TryStreamExt as _;
 use partita_client::{
-    Continuation, DateTime, Entity, Filter, IfMatch, QueryOptions, TableClient, TransactionAction,
-    UpdateMode, Value,
+    Continuation, DateTime, ETag, Entity, Filter, IfMatch, QueryOptions, TableClient,
+    TransactionAction, UpdateMode, Value,
 };
 
 /// The default name of the table.
@@ -35,9 +35,10 @@ pub struct WorkerRow {
 }
 
 /// Whether a conditional write of a row took place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Written {
-    Yes,
+    /// With the new ETags: first that of the changed row, then those of inserted rows.
+    Yes(Vec<Option<ETag>>),
     /// Another worker changed the row first.
     Lost,
 }
@@ -152,11 +153,11 @@ impl FleetTable {
         let late = super::planted::late(&mut actions);
         match self.0.submit_transaction(&actions).await {
             #[cfg(feature = "planted-bugs")]
-            Ok(_) if !late.is_empty() => {
+            Ok(written) if !late.is_empty() => {
                 self.0.submit_transaction(&late).await?;
-                Ok(Written::Yes)
+                Ok(Written::Yes(written.etags))
             }
-            Ok(_) => Ok(Written::Yes),
+            Ok(written) => Ok(Written::Yes(written.etags)),
             Err(error) if is_changed(&error) && error.operation_index() == Some(0) => {
                 Ok(Written::Lost)
             }
@@ -174,7 +175,7 @@ impl FleetTable {
             .update_entity(&row, UpdateMode::Replace, &if_match)
             .await
         {
-            Ok(_) => Ok(Written::Yes),
+            Ok(etag) => Ok(Written::Yes(vec![Some(etag)])),
             Err(error) if is_changed(&error) => Ok(Written::Lost),
             Err(error) => Err(error.into()),
         }

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// A worker writes its row, and reads the rows of the others, after this time.
+/// A worker writes its row, and reads the rows of the others, after this time. At first more often, because a fleet starts
+/// at about the same time: until a worker has seen the others, it does not cut its steps for them.
 const HEARTBEAT: Duration = Duration::from_secs(10);
+/// The time between the first two signs of life; the next ones take twice as long each, up to [`HEARTBEAT`].
+const HEARTBEAT_FIRST: Duration = Duration::from_millis(100);
 /// A worker without a sign of life for this time is dead.
 pub(super) const ALIVE: Duration = Duration::from_secs(60);
 /// How long a worker waits for a message when there is nothing to do. It looks for the end of the job after each wait, so
@@ -60,8 +63,27 @@ pub(super) struct Inner<Q> {
     is_stopped: AtomicBool,
     /// Parallel steps of all workers that are alive, as last seen.
     pub(super) fleet_loops: AtomicU64,
-    /// When the worker wrote its row.
-    beat: std::sync::Mutex<Option<Instant>>,
+    beat: std::sync::Mutex<Beat>,
+}
+
+/// When the worker gives its next sign of life.
+struct Beat {
+    due: Instant,
+    /// The time from that one to the one after it.
+    every: Duration,
+}
+
+impl Beat {
+    /// Whether a sign of life is due. If so, sets when the next one is.
+    fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let is_due = now >= self.due;
+        if is_due {
+            self.due = now + self.every;
+            self.every = HEARTBEAT.min(self.every * 2);
+        }
+        is_due
+    }
 }
 
 impl<Q: StepQueue> Worker<Q> {
@@ -88,7 +110,10 @@ impl<Q: StepQueue> Worker<Q> {
             options,
             is_stopped: AtomicBool::new(false),
             fleet_loops: AtomicU64::new(loops),
-            beat: std::sync::Mutex::default(),
+            beat: std::sync::Mutex::new(Beat {
+                due: Instant::now(),
+                every: HEARTBEAT_FIRST,
+            }),
         }))
     }
 
@@ -130,9 +155,11 @@ impl<Q: StepQueue> Inner<Q> {
     async fn run_loop(&self) -> Result<Ended, FleetError> {
         // Only after a look at the rows: what was missing may be the message, or the end of the job.
         let mut wait = Duration::ZERO;
+        let mut kept = None;
         let (mut job, mut read) = (self.table.job(&self.job).await?, Instant::now());
         loop {
             if self.is_stopped() {
+                self.give_up(kept).await?;
                 return Ok(Ended::Stopped);
             }
             if !wait.is_zero() || read.elapsed() >= JOB_KNOWN {
@@ -140,7 +167,10 @@ impl<Q: StepQueue> Inner<Q> {
             }
             match job.state {
                 JobState::Running => {}
-                JobState::Stopped => return Ok(Ended::Job(job.state)),
+                JobState::Stopped => {
+                    self.give_up(kept).await?;
+                    return Ok(Ended::Job(job.state));
+                }
                 // What is left are messages of steps that are done.
                 JobState::Done | JobState::Failed => {
                     self.queue.delete().await.map_err(FleetError::Queue)?;
@@ -148,11 +178,17 @@ impl<Q: StepQueue> Inner<Q> {
                 }
             }
             self.heartbeat().await?;
+            if let Some(step) = kept.take() {
+                kept = self.run_step(&job, step).await?;
+                continue;
+            }
             let received = self.queue.receive(hidden_for(&job), wait).await;
             match received.map_err(FleetError::Queue)? {
                 Some(delivery) => {
                     wait = Duration::ZERO;
-                    self.deliver(&job, delivery).await?;
+                    if let Some(step) = self.take(&job, delivery).await? {
+                        kept = self.run_step(&job, step).await?;
+                    }
                 }
                 None => {
                     wait = WAIT;
@@ -168,12 +204,12 @@ impl<Q: StepQueue> Inner<Q> {
 
     /// Writes the worker's row if it is old, and counts the parallel steps of the fleet.
     pub(super) async fn heartbeat(&self) -> Result<(), FleetError> {
-        {
+        let is_due = {
             let mut beat = self.beat.lock().expect("no thread panics with this lock");
-            if beat.is_some_and(|beat| beat.elapsed() < HEARTBEAT) {
-                return Ok(());
-            }
-            *beat = Some(Instant::now());
+            beat.is_due()
+        };
+        if !is_due {
+            return Ok(());
         }
         self.table.heartbeat(&self.job, &self.row).await?;
         let workers = self.table.workers(&self.job).await?;

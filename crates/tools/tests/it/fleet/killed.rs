@@ -2,11 +2,11 @@
 
 use super::killer::{Killer, mortal_client};
 use super::memory_queue::{MemoryQueue, MortalQueue};
-use super::{assert_exact, connection_string, copy_to, spec, started_job, worker};
+use super::{assert_exact, connection_string, copy_to, fleet_table, spec, started_job, worker};
 use crate::tables::{assert_same, rows, started, table};
-use partita_client::TableServiceClient;
+use partita_client::{TableServiceClient, now};
 use partita_server::Server;
-use partita_tools::fleet::{FleetError, Job, JobKind};
+use partita_tools::fleet::{FleetError, Job, JobKind, status};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -79,6 +79,34 @@ async fn a_killed_copy_is_exact() {
         }
     })
     .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_kept_step_whose_worker_died_counts_as_tried() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(60)).await;
+    let mut spec = spec(&source, JobKind::Count);
+    spec.tries = 1;
+    let table = fleet_table(&client);
+    // A worker that is alone keeps all steps but the first.
+    let mut is_seen = false;
+    for events in 0..10_000 {
+        let (job, queue) = (
+            started_job(&client, spec.clone()).await,
+            MemoryQueue::default(),
+        );
+        if !run_mortal(&server, &queue, &job, 1, events).await {
+            break;
+        }
+        worker(&client, queue, &job, 1).run().await.unwrap();
+        let shown = status(&table, &job.id, now()).await.unwrap();
+        for (_, error) in &shown.errors {
+            assert_eq!(error, "1 of its workers died");
+        }
+        is_seen |= shown.done > 0 && shown.dead == 1;
+    }
+    assert!(is_seen, "no worker died while it executed a kept step");
     server.stop().await;
 }
 

@@ -47,7 +47,33 @@ impl MemoryQueue {
     }
 }
 
+impl Message {
+    fn delivery(&self) -> Delivery {
+        Delivery {
+            step: self.step.clone(),
+            id: self.id.to_string(),
+            receipt: self.receipt.to_string(),
+            deliveries: self.deliveries,
+        }
+    }
+}
+
 impl State {
+    fn put(&mut self, step: &str, is_hidden: bool) -> Delivery {
+        self.born += 1;
+        let message = Message {
+            id: self.born,
+            step: step.to_owned(),
+            receipt: self.born,
+            is_hidden,
+            deliveries: 0,
+        };
+        let delivery = message.delivery();
+        self.messages.push(message);
+        self.length_max = self.length_max.max(self.messages.len());
+        delivery
+    }
+
     fn receive(&mut self) -> Option<Delivery> {
         let Some(at) = self.messages.iter().position(|it| !it.is_hidden) else {
             self.empty_receives += 1;
@@ -63,12 +89,7 @@ impl State {
         let mut message = self.messages.remove(at);
         (message.is_hidden, message.receipt) = (true, self.born);
         message.deliveries += 1;
-        let delivery = Delivery {
-            step: message.step.clone(),
-            id: message.id.to_string(),
-            receipt: message.receipt.to_string(),
-            deliveries: message.deliveries,
-        };
+        let delivery = message.delivery();
         self.messages.push(message);
         Some(delivery)
     }
@@ -81,18 +102,12 @@ impl State {
 
 impl StepQueue for MemoryQueue {
     async fn send(&self, step: &str) -> Result<(), QueueError> {
-        let mut state = self.0.lock().unwrap();
-        state.born += 1;
-        let id = state.born;
-        state.messages.push(Message {
-            id,
-            step: step.to_owned(),
-            receipt: 0,
-            is_hidden: false,
-            deliveries: 0,
-        });
-        state.length_max = state.length_max.max(state.messages.len());
+        self.0.lock().unwrap().put(step, false);
         Ok(())
+    }
+
+    async fn keep(&self, step: &str, _: Duration) -> Result<Delivery, QueueError> {
+        Ok(self.0.lock().unwrap().put(step, true))
     }
 
     async fn receive(&self, _: Duration, _: Duration) -> Result<Option<Delivery>, QueueError> {
@@ -152,6 +167,14 @@ impl StepQueue for LateQueue {
         self.queue.send(step).await
     }
 
+    async fn keep(&self, step: &str, hidden_for: Duration) -> Result<Delivery, QueueError> {
+        tokio::task::yield_now().await;
+        if self.queue.messages().await? == 0 {
+            self.sent_to_empty.fetch_add(1, Ordering::Relaxed);
+        }
+        self.queue.keep(step, hidden_for).await
+    }
+
     async fn receive(
         &self,
         hidden_for: Duration,
@@ -199,6 +222,10 @@ impl<Q: StepQueue> MortalQueue<Q> {
 impl<Q: StepQueue> StepQueue for MortalQueue<Q> {
     async fn send(&self, step: &str) -> Result<(), QueueError> {
         self.request(self.queue.send(step)).await
+    }
+
+    async fn keep(&self, step: &str, hidden_for: Duration) -> Result<Delivery, QueueError> {
+        self.request(self.queue.keep(step, hidden_for)).await
     }
 
     async fn receive(
