@@ -25,6 +25,8 @@ pub struct ClusterFigures {
     pub pauses: Vec<PauseFigures>,
     /// The cluster at rest.
     pub rest: Option<RestFigures>,
+    /// The time until a hot range was split and a part of it was at another server, of each new cluster, seconds.
+    pub hot_s: Vec<f64>,
 }
 
 /// A workload sent to the server with the data, and through another.
@@ -226,7 +228,21 @@ impl ClusterFigures {
             log: None,
             pauses: Vec::new(),
             rest: None,
+            hot_s: Vec::new(),
         }
+    }
+
+    /// The times of hot ranges as one line of text.
+    pub(super) fn hot_line(&self) -> String {
+        let times: Vec<String> = self
+            .hot_s
+            .iter()
+            .map(|time| format!("{time:.1} s"))
+            .collect();
+        format!(
+            "a hot range was split, and a part of it at another server, after {}",
+            times.join(", ")
+        )
     }
 
     /// The figures as Markdown tables, for the documents.
@@ -270,6 +286,9 @@ impl ClusterFigures {
         if let Some(rest) = &self.rest {
             text += &format!("\n{}\n", rest.line());
         }
+        if !self.hot_s.is_empty() {
+            text += &format!("\n{}\n", self.hot_line());
+        }
         text
     }
 
@@ -284,9 +303,10 @@ impl ClusterFigures {
         let log = self.log.iter().map(LogFigures::line);
         let pauses = self.pauses.iter().map(PauseFigures::line);
         let rest = self.rest.iter().map(RestFigures::line);
+        let hot = (!self.hot_s.is_empty()).then(|| self.hot_line());
         let head = (!self.hops.is_empty()).then(|| HopFigures::HEAD.to_owned());
         let lines = head.into_iter().chain(hops).chain(log);
-        for line in lines.chain(pauses).chain(rest) {
+        for line in lines.chain(pauses).chain(rest).chain(hot) {
             writeln!(text, "{line}").expect("writing to a string cannot fail");
         }
         text

@@ -3,12 +3,14 @@
 //! etcd and three servers share a folder as their store, and the cores of the machine with the load driver. The catalog
 //! is at one server, all rows of the workloads at another. Each workload is sent to the server with the rows and through
 //! the third, in turns. Then servers are killed, restarted and stopped, and the rows are moved, while clients write through
-//! the other servers: what counts is the longest time without an acknowledged write.
+//! the other servers: what counts is the longest time without an acknowledged write. At last, one range of a new cluster
+//! gets hot, until a part of it is at another server.
 
 mod ceph;
 mod connection;
 mod figures;
 mod hops;
+mod hot;
 mod options;
 mod pauses;
 mod probe;
@@ -82,6 +84,16 @@ pub fn run(options: &Options, mut say: impl FnMut(&str)) -> anyhow::Result<Clust
     let rest = rest(&servers, Duration::from_secs(options.cluster.rest_seconds))?;
     say(&rest.line());
     figures.rest = Some(rest);
+    drop(servers);
+    for _ in 0..options.cluster.hot {
+        let folder = tempfile::Builder::new()
+            .prefix("hot-")
+            .tempdir_in(options.scratch()?)?;
+        figures.hot_s.push(hot::divide(options, folder.path())?);
+    }
+    if !figures.hot_s.is_empty() {
+        say(&figures.hot_line());
+    }
     Ok(figures)
 }
 

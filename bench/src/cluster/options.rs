@@ -18,6 +18,9 @@ pub struct ClusterOptions {
     /// With --cluster: moves of a range
     #[arg(long, value_name = "N", default_value_t = 100, requires = "cluster")]
     pub(crate) moves: u32,
+    /// With --cluster: how often a range of a new cluster gets hot
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "cluster")]
+    pub(crate) hot: u32,
     /// With --cluster: length of the measurement at rest, seconds
     #[arg(
         long,

@@ -66,8 +66,6 @@ pub struct Cluster {
     pub(crate) driver: ArcSwapOption<Driver>,
     /// The settings of the balancer; `None` if ranges are not balanced.
     pub(crate) balance: Mutex<Option<BalanceSettings>>,
-    /// The observations of the last window.
-    observed: Arc<Mutex<Vec<Observed>>>,
 }
 
 impl fmt::Debug for Cluster {
@@ -136,7 +134,6 @@ impl Cluster {
             host,
             driver: ArcSwapOption::empty(),
             balance: Mutex::default(),
-            observed: Arc::default(),
         })
     }
 
@@ -318,16 +315,16 @@ impl Cluster {
                 }
                 Arc::new(ToController(driver))
             }
-            None => Arc::new(Keep(Arc::clone(&self.observed))),
+            None => Arc::new(HistoryOnly),
         };
         self.watch.start(archive, observer, &self.tasks);
     }
 
-    /// The observations of the ranges of this process in the last window, in key order, if another process may have
-    /// the controller.
+    /// The observations of the ranges of this process since the last call, in key order; none in the first call. For the
+    /// manager, which asks for them every two seconds.
     #[must_use]
-    pub fn observed(&self) -> Vec<Observed> {
-        self.observed.lock().clone()
+    pub fn observe_recent(&self) -> Vec<Observed> {
+        self.watch.observe_recent()
     }
 
     /// Reads the heat history.
@@ -384,15 +381,13 @@ impl Observer for ToController {
     }
 }
 
-/// Keeps the observations for the manager, which asks for them.
-struct Keep(Arc<Mutex<Vec<Observed>>>);
+/// Observes nothing: the manager of the cluster asks for the load by itself.
+struct HistoryOnly;
 
-impl Observer for Keep {
+impl Observer for HistoryOnly {
     fn needs_split_points(&self) -> bool {
-        true
+        false
     }
 
-    fn observed(&self, _now: Instant, ranges: Vec<Observed>) {
-        *self.0.lock() = ranges;
-    }
+    fn observed(&self, _now: Instant, _ranges: Vec<Observed>) {}
 }

@@ -55,6 +55,15 @@ impl Counters {
             .expect("the index is a remainder of the number of shards")
     }
 
+    /// The counts of the current window so far.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for shard in self.shards.iter() {
+            counts += shard.counts.map(|count| count.load(Ordering::Relaxed));
+        }
+        counts
+    }
+
     /// Closes the window: returns the counts since the last call.
     pub(super) fn drain(&self) -> (Counts, Latency) {
         let (mut counts, mut latency) = (Counts::default(), Latency::new());

@@ -57,7 +57,11 @@ const THINNING: [(u32, u32); 3] = [(4_096, 6), (8_192, 8), (16_384, 10)];
 /// The heat of one range.
 #[derive(Debug)]
 pub struct Heat {
+    /// When it began, on the monotonic clock.
+    began: Instant,
     counters: Counters,
+    /// The counts of all closed windows.
+    closed: Mutex<Counts>,
     /// The profile samples one in 2^shift units of load.
     shift: AtomicU32,
     profile: Mutex<Profile>,
@@ -88,7 +92,9 @@ impl Heat {
     #[must_use]
     pub fn new(now: Instant) -> Self {
         Self {
+            began: now,
             counters: Counters::new(),
+            closed: Mutex::default(),
             shift: AtomicU32::new(0),
             profile: Mutex::new(Profile {
                 window_began: now,
@@ -139,7 +145,12 @@ impl Heat {
             self.shift.store(0, Ordering::Relaxed);
             profile.roll(now)
         };
-        let (counts, latency) = self.counters.drain();
+        let (counts, latency) = {
+            let mut closed = self.closed.lock();
+            let drained = self.counters.drain();
+            *closed += drained.0;
+            drained
+        };
         // Without the lock, so that requests do not wait for the sorting.
         let sampled = closed.sample.by_partition();
         let (sampled, next) = closed.buckets.divide(&sampled, closed.sample.unit());
@@ -151,6 +162,22 @@ impl Heat {
             latency,
             partitions: closed.partitions,
         }
+    }
+
+    /// When it began, on the monotonic clock.
+    #[must_use]
+    pub const fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// The counts of all windows, the current one included. They never fall, so the difference of two calls is the load
+    /// between them.
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        let closed = self.closed.lock();
+        let mut total = self.counters.counts();
+        total += *closed;
+        total
     }
 
     /// The `limit` partitions with the most recent load, in descending order.

@@ -48,6 +48,22 @@ impl<N> Counts<N> {
 }
 
 impl Counts {
+    /// The difference to earlier counts of the same range. Zero where the earlier ones are higher: then the range was
+    /// away in between.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let than = |now: u64, before: u64| now.saturating_sub(before);
+        Self {
+            reads: than(self.reads, earlier.reads),
+            writes: than(self.writes, earlier.writes),
+            rows_scanned: than(self.rows_scanned, earlier.rows_scanned),
+            rows_written: than(self.rows_written, earlier.rows_written),
+            bytes_in: than(self.bytes_in, earlier.bytes_in),
+            bytes_out: than(self.bytes_out, earlier.bytes_out),
+            throttled: than(self.throttled, earlier.throttled),
+        }
+    }
+
     /// The number of served requests.
     #[must_use]
     pub const fn requests(&self) -> u64 {

@@ -79,7 +79,12 @@ impl World {
                     id,
                     bytes: bytes[start..end].iter().sum(),
                     rate,
-                    cores: cores(&self.window(rate), all, busy),
+                    cores: cores(
+                        &self.window(rate).counts,
+                        self.window(rate).elapsed,
+                        all,
+                        busy,
+                    ),
                     split_point: split_point(&rates[start..end], start),
                     detaching: false,
                 }

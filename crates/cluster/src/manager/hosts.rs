@@ -109,7 +109,7 @@ impl Hosts {
         }
     }
 
-    /// The load of all ranges in the last window of each server, in key order, with the servers that did not say.
+    /// The load of the ranges of each server since the last question, in key order; empty for one that did not answer.
     pub(crate) async fn loads(&self, table: &Table) -> Vec<(String, Vec<Observed>)> {
         let asking = table.servers().keys().map(|server| async move {
             let asked = self.ask_soon(server, &HostRequest::Loads).await;

@@ -50,8 +50,11 @@ pub use upgrade::FinalizeRefused;
 /// How often the manager looks for moves, and for changes of the registry that it has missed.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How often it asks the servers for their load.
-const LOADS: Duration = Duration::from_secs(10);
+/// How often it asks the servers for their load. A hot range is to be split, and half of it on another server, within 10 s.
+const LOADS: Duration = Duration::from_secs(2);
+
+/// How often it looks for logs that no range needs.
+const LOGS: Duration = Duration::from_secs(10);
 
 /// How long a move may take.
 const MOVE_MAX: Duration = Duration::from_secs(30);
@@ -168,7 +171,14 @@ impl Manager {
 
     /// Assigns and balances until the term is over.
     async fn manage(self: &Arc<Self>, lead: &Lead) -> CoordinatorError {
-        let (mut logs, mut loads) = (OldLogs::default(), None);
+        let (mut logs, mut loads_read, mut logs_read) = (OldLogs::default(), None, None);
+        let is_due = |last: &mut Option<Instant>, every, now: Instant| {
+            let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= every);
+            if is_due {
+                *last = Some(now);
+            }
+            is_due
+        };
         loop {
             let changed = self.routes.changed();
             let ranges: Vec<RangeSpec> = lead.record().specs().collect();
@@ -179,9 +189,10 @@ impl Manager {
             let table = self.routes.current();
             let _ = tokio::time::timeout(TICK, self.upgrade.tick(&table)).await;
             let now = self.clock.monotonic();
-            if loads.is_none_or(|last| now.saturating_duration_since(last) >= LOADS) {
-                loads = Some(now);
+            if is_due(&mut loads_read, LOADS, now) {
                 self.observe(lead, &ranges).await;
+            }
+            if is_due(&mut logs_read, LOGS, now) {
                 self.collect_logs(&mut logs, &ranges, now).await;
             }
             let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();

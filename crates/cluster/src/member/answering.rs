@@ -85,7 +85,7 @@ impl RangeServer {
             HostRequest::Loads => HostAnswer::Loads {
                 loads: self
                     .cluster
-                    .observed()
+                    .observe_recent()
                     .into_iter()
                     .map(Into::into)
                     .collect(),

@@ -43,7 +43,7 @@ pub(crate) enum HostRequest {
     Cut { cut: u64 },
     /// Let writes go on that are held for `cut`. `Done`.
     EndHold { cut: u64 },
-    /// The load of the ranges in the last window. `Loads`.
+    /// The load of the ranges since this was last asked. `Loads`.
     Loads,
     /// The ranges that the host serves or is about to serve. `Ranges`.
     Holds,

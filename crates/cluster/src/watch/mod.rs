@@ -2,6 +2,7 @@
 //! observer, such as the balancer.
 
 mod keep;
+mod recent;
 
 use crate::balance::{Observed, cores};
 use crate::host::{HostReport, LocalHost, ReportDetail};
@@ -10,6 +11,7 @@ use partita_heat::history::{Archive, HeatHistory, RangeWindow, until_next_window
 use partita_heat::{Counts, Latency, Window};
 use partita_range::RangeId;
 use partita_rt::{Clock, Tasks};
+use recent::RecentLoad;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,6 +41,7 @@ pub(crate) struct Watch {
     host: Arc<LocalHost>,
     clock: Arc<dyn Clock>,
     seen: Mutex<Seen>,
+    recent: RecentLoad,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +77,13 @@ impl Watch {
             host,
             clock,
             seen: Mutex::default(),
+            recent: RecentLoad::default(),
         }
+    }
+
+    /// The observations of the ranges since the last call, for a manager that asks every two seconds.
+    pub(crate) fn observe_recent(&self) -> Vec<Observed> {
+        self.recent.observe(&self.host, &*self.clock)
     }
 
     pub(crate) fn history(&self) -> Arc<HeatHistory> {
@@ -176,7 +185,10 @@ impl Watch {
         let ranges = report.ranges.iter();
         seen.cores = ranges
             .clone()
-            .map(|range| (range.id, cores(&range.window, total, busy)))
+            .map(|range| {
+                let (counts, elapsed) = (&range.window.counts, range.window.elapsed);
+                (range.id, cores(counts, elapsed, total, busy))
+            })
             .collect();
         seen.windows = ranges
             .map(|range| (range.id, range.window.clone()))

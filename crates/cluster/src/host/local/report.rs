@@ -46,15 +46,18 @@ fn report(served: &Served, now: Instant, detail: ReportDetail) -> RangeReport {
         detaching: layout.sources > 0,
         split_point: match detail {
             ReportDetail::Windows => SplitPoint::Unknown,
-            ReportDetail::SplitPoints => split_point(range),
+            ReportDetail::SplitPoints => SplitPoint::of(range),
         },
     }
 }
 
-fn split_point(range: &Range) -> SplitPoint {
-    match range.heat().split_point() {
-        SplitAdvice::Cut { key, .. } => SplitPoint::At(key),
-        SplitAdvice::OneHotPartition { .. } | SplitAdvice::GrowsAtOneEnd { .. } => SplitPoint::None,
-        SplitAdvice::NotEnoughLoad => SplitPoint::Unknown,
+impl SplitPoint {
+    /// The key at which a split would divide the load of a range. Takes up to a millisecond.
+    pub(crate) fn of(range: &Range) -> Self {
+        match range.heat().split_point() {
+            SplitAdvice::Cut { key, .. } => Self::At(key),
+            SplitAdvice::OneHotPartition { .. } | SplitAdvice::GrowsAtOneEnd { .. } => Self::None,
+            SplitAdvice::NotEnoughLoad => Self::Unknown,
+        }
     }
 }
