@@ -36,7 +36,7 @@ pub use member::{JoinError, Member, MemberParts};
 pub use ownership::{Assignment, OwnershipError, Tenure};
 pub use record::{
     Expulsion, Life, LogNumber, ManagerRecord, MapRecord, Owner, RangeId, RangeRecord, RangeShape,
-    RangeState, RecordError, ServerInfo, ServerRecord, VersionRecord,
+    RangeState, RecordError, Role, ServerInfo, ServerRecord, VersionRecord,
 };
 pub use registry::{LeaseId, MemoryRegistry, Registry, RegistryError, Revision};
 pub use routes::{Routes, Stored, Table};

@@ -249,17 +249,19 @@ fn join(member: &MemberParts, status: &ServerStatus, clock: &Arc<dyn Clock>) -> 
     membership
 }
 
-/// Begins to serve the ports of tables and queues. Without a queue port, other servers may have one.
+/// Begins to serve the ports of tables and queues. Without them, other servers may have some.
 fn open_ports(
     parts: &Arc<FrontParts>,
     settings: &Settings,
     (tables, queues): (Option<Arc<Service>>, Option<Arc<partita_queue::Service>>),
-    (table_port, queue_port): (Bound, Option<Bound>),
+    (table_port, queue_port): (Option<Bound>, Option<Bound>),
     requests: &Tasks,
 ) -> Result<(Arc<TableFront>, Arc<QueueFront>), InvalidSetting> {
     let tables = Arc::new(TableFront::new(front(parts, &settings.table)?, tables));
-    let serving = Arc::clone(&tables).listen(table_port.0, requests.clone());
-    requests.spawn("table port", serving);
+    if let Some((listener, _)) = table_port {
+        let serving = Arc::clone(&tables).listen(listener, requests.clone());
+        requests.spawn("table port", serving);
+    }
     let queue = settings.queue.as_ref().unwrap_or(&settings.table);
     let queues = QueueFront::new(front(parts, queue)?, queues, requests.shutdown());
     let queues = Arc::new(queues);
@@ -516,17 +518,24 @@ pub(crate) type Bound = (Box<dyn Listener>, SocketAddr);
 
 /// The ports of a server.
 struct Listeners {
-    table: Bound,
+    /// `None` for a server of a cluster that is not a front.
+    table: Option<Bound>,
     queue: Option<Bound>,
     admin: Option<Bound>,
 }
 
 impl Listeners {
     async fn bind(network: &dyn Network, settings: &Settings) -> Result<Self, Error> {
-        let (table, admin) = (&settings.table, &settings.admin);
+        let is_front = settings.is_front();
+        let (table, queue) = (Some(&settings.table), settings.queue.as_ref());
+        let table = table.filter(|_| is_front);
+        let (queue, admin) = (queue.filter(|_| is_front), &settings.admin);
         Ok(Self {
-            table: bind(network, &table.host, table.port, "table-port").await?,
-            queue: match &settings.queue {
+            table: match table {
+                Some(table) => Some(bind(network, &table.host, table.port, "table-port").await?),
+                None => None,
+            },
+            queue: match queue {
                 Some(queue) => Some(bind(network, &queue.host, queue.port, "queue-port").await?),
                 None => None,
             },
@@ -540,7 +549,7 @@ impl Listeners {
     fn addresses(&self) -> Listening {
         let address = |bound: &Option<Bound>| bound.as_ref().map(|(_, address)| *address);
         Listening {
-            table: self.table.1,
+            table: address(&self.table),
             queue: address(&self.queue),
             admin: address(&self.admin),
         }

@@ -28,8 +28,8 @@ use crate::store::RemoteStore;
 /// The addresses on which the server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listening {
-    /// The table service.
-    pub table: SocketAddr,
+    /// The table service; `None` for a server of a cluster without ports for clients.
+    pub table: Option<SocketAddr>,
     /// The queue service; `None` if it is disabled.
     pub queue: Option<SocketAddr>,
     /// The admin port; `None` if it is disabled.

@@ -81,8 +81,9 @@ impl Command for ServeCommand {
 async fn serve(settings: Settings) -> Result<(), CommandError> {
     // Listens first, so that a signal during the start is not lost.
     let mut signals = StopSignals::listen().because("cannot listen for signals")?;
-    let queue = settings.queue.as_ref().map(|queue| queue.port);
-    let services = Services::at(&settings, settings.table.port, queue);
+    let table = settings.is_front().then_some(settings.table.port);
+    let queue = settings.queue.as_ref().filter(|_| settings.is_front());
+    let services = Services::at(&settings, table, queue.map(|queue| queue.port));
     services.announce(|name, url| format!("Azurite {name} service is starting at {url}\n"));
     let server = tokio::select! {
         server = Server::start(settings.clone()) => server?,
@@ -108,33 +109,59 @@ async fn serve(settings: Settings) -> Result<(), CommandError> {
 
 /// The URLs of the services.
 struct Services {
-    table: String,
+    table: Option<String>,
     queue: Option<String>,
 }
 
 impl Services {
-    fn at(settings: &Settings, table: u16, queue: Option<u16>) -> Self {
+    fn at(settings: &Settings, table: Option<u16>, queue: Option<u16>) -> Self {
         let scheme = settings.tls.scheme();
         let url = |host: &str, port| format!("{scheme}://{}", authority(host, port));
         let queue = settings.queue.as_ref().zip(queue);
         Self {
-            table: url(&settings.table.host, table),
+            table: table.map(|port| url(&settings.table.host, port)),
             queue: queue.map(|(queue, port)| url(&queue.host, port)),
         }
     }
 
     /// Prints a line for each service, with its name and URL.
     fn announce(&self, line: impl Fn(&str, &str) -> String) {
-        let queue = self.queue.as_ref().map(|url| line("Queue", url));
-        announce(&(queue.unwrap_or_default() + &line("Table", &self.table)));
+        let services = [("Queue", &self.queue), ("Table", &self.table)].into_iter();
+        let lines = services.filter_map(|(name, url)| url.as_ref().map(|url| line(name, url)));
+        let lines = lines.collect::<String>();
+        if !lines.is_empty() {
+            announce(&lines);
+        }
     }
+}
+
+/// The connection string, and how clients trust the server's certificate.
+fn how_to_connect(
+    settings: &Settings,
+    table: u16,
+    queue: Option<u16>,
+) -> Result<String, CommandError> {
+    let mut endpoint = Endpoint::of(settings, None)
+        .ok_or_else(|| CommandError::usage("the settings have no account"))?;
+    endpoint.port = table;
+    if let (Some((_, port)), Some(listening)) = (&mut endpoint.queue, queue) {
+        *port = listening;
+    }
+    let text = endpoint.public_connection_string();
+    Ok(format!("{text}\n{}", trust_lines(&endpoint)))
 }
 
 fn announce_ready(server: &Server, settings: &Settings) -> Result<Services, CommandError> {
     let listening = server.listening();
+    let table = listening.table.map(|table| table.port());
     let queue = listening.queue.map(|queue| queue.port());
-    let services = Services::at(settings, listening.table.port(), queue);
-    let mut ready = format!("partita {VERSION} is ready: tables at {}", services.table);
+    let services = Services::at(settings, table, queue);
+    let tables = services.table.as_ref();
+    let tables = tables.map_or_else(
+        || "no ports for clients".to_owned(),
+        |url| format!("tables at {url}"),
+    );
+    let mut ready = format!("partita {VERSION} is ready: {tables}");
     if let Some(queue) = &services.queue {
         ready.push_str(&format!(", queues at {queue}"));
     }
@@ -147,20 +174,16 @@ fn announce_ready(server: &Server, settings: &Settings) -> Result<Services, Comm
         Place::ObjectStore(store) => ready.push_str(&format!(", data in {}", store.files.url())),
         Place::Memory => ready.push_str(", data in memory only"),
     }
-    let mut endpoint = Endpoint::of(settings, None)
-        .ok_or_else(|| CommandError::usage("the settings have no account"))?;
-    endpoint.port = listening.table.port();
-    if let (Some((_, port)), Some(listening)) = (&mut endpoint.queue, queue) {
-        *port = listening;
-    }
     services.announce(|name, url| {
         format!("Azurite {name} service is successfully listening at {url}\n")
     });
-    announce(&format!(
-        "{ready}\n{}\n{}",
-        endpoint.public_connection_string(),
-        trust_lines(&endpoint)
-    ));
+    match table {
+        Some(table) => announce(&format!(
+            "{ready}\n{}",
+            how_to_connect(settings, table, queue)?
+        )),
+        None => announce(&format!("{ready}\n")),
+    }
     let admin = listening.admin;
     if let (Some(admin), Some(wanted)) = (admin, settings.admin.port)
         && admin.port() != wanted

@@ -65,13 +65,24 @@ fn supports(server: &ClusterServer) -> String {
     }
 }
 
+/// What a server does, unless `--roles` says otherwise.
+const ROLES: [&str; 3] = ["front", "ranges", "manager"];
+
+/// Whether the server is the manager or draining, and which roles it does not have.
 fn roles(server: &ClusterServer, cluster: &ClusterInfo) -> String {
     let is_manager = cluster.manager.as_ref() == Some(&server.name);
     let roles = [
         is_manager.then_some("manager"),
         (server.draining == Some(true)).then_some("draining"),
     ];
-    roles.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let lacks = |role: &&str| {
+        let roles = server.roles.as_ref();
+        roles.is_some_and(|roles| !roles.iter().any(|known| known == role))
+    };
+    let lacking = ROLES.into_iter().filter(lacks);
+    let lacking = lacking.map(|role| format!("no {role}"));
+    let roles = roles.into_iter().flatten().map(str::to_owned);
+    roles.chain(lacking).collect::<Vec<_>>().join(", ")
 }
 
 fn notes(cluster: &ClusterInfo) -> Vec<String> {
@@ -126,6 +137,15 @@ mod tests {
         cluster.manager = Some("a".into());
         cluster.unserved = Some(0);
         assert_eq!(roles(&server, &cluster), "manager, draining");
+        let roles_of = |roles: &[&str]| ClusterServer {
+            roles: Some(roles.iter().map(|&role| role.to_owned()).collect()),
+            ..ClusterServer::default()
+        };
+        assert_eq!(roles(&roles_of(&ROLES), &cluster), "");
+        assert_eq!(
+            roles(&roles_of(&["ranges"]), &cluster),
+            "no front, no manager"
+        );
         assert!(notes(&cluster).is_empty());
     }
 

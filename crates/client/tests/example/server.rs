@@ -37,7 +37,7 @@ pub(crate) fn connection_string(server: &Server) -> String {
         "AccountName=devstoreaccount1;AccountKey={};{}TableEndpoint=http://{}/devstoreaccount1",
         partita_server::config::WELL_KNOWN_KEY,
         queues.unwrap_or_default(),
-        listening.table,
+        listening.table.unwrap(),
     )
 }
 

@@ -164,7 +164,7 @@ async fn clients_trust_only_known_authorities() {
 
     let endpoint = Endpoint::parse(&format!(
         "https://{}/devstoreaccount1",
-        server.listening().table
+        server.listening().table.unwrap()
     ))
     .unwrap();
     let with_token = |token| {
@@ -210,7 +210,10 @@ async fn tokens_need_https_or_the_local_machine() {
 #[tokio::test]
 async fn a_key_is_replaced_in_use() {
     let server = server::start(&[]).await;
-    let url = format!("http://{}/devstoreaccount1", server.listening().table);
+    let url = format!(
+        "http://{}/devstoreaccount1",
+        server.listening().table.unwrap()
+    );
     let key = |key: &str| Credential::shared_key("devstoreaccount1", key).unwrap();
     let rotating = Rotating::new(key("b2xkIGtleQ=="));
     let credential = Credential::Rotating(rotating.clone());

@@ -86,9 +86,9 @@ pub(crate) async fn behind(
     script: impl IntoIterator<Item = Act>,
 ) -> (Server, TableClient, FaultyServer, TableClient) {
     let real = server::start(&[]).await;
-    let straight = table(real.listening().table, ClientOptions::default());
+    let straight = table(real.listening().table.unwrap(), ClientOptions::default());
     straight.create().await.unwrap();
-    let faulty = FaultyServer::start(script, Some(real.listening().table)).await;
+    let faulty = FaultyServer::start(script, Some(real.listening().table.unwrap())).await;
     let through = table(faulty.address, quick().0);
     (real, straight, faulty, through)
 }

@@ -193,7 +193,7 @@ async fn a_server_that_is_no_member_any_more_is_left() {
 #[tokio::test]
 async fn a_server_without_a_cluster_answers_as_usual() {
     let alone = server::start(&[]).await;
-    let table = table(alone.listening().table, asking());
+    let table = table(alone.listening().table.unwrap(), asking());
     table.create().await.unwrap();
     put(&table).await.unwrap();
     assert_eq!(table.get_entity("p", "r").await.unwrap().row_key(), "r");

@@ -136,10 +136,11 @@ async fn round_trip(client: &TableServiceClient) -> Result<(), Error> {
 #[tokio::test]
 async fn the_proxy_gets_absolute_urls() {
     let server = server::start(&[]).await;
-    let proxy = ForwardingProxy::before(server.listening().table, Behaviour::Forwards).await;
+    let proxy =
+        ForwardingProxy::before(server.listening().table.unwrap(), Behaviour::Forwards).await;
     // This host does not exist. The proxy forwards requests for any host to the server.
     let text = server::connection_string(&server);
-    let at = server.listening().table.to_string();
+    let at = server.listening().table.unwrap().to_string();
     let elsewhere = text.replace(&at, "tables.invalid:10002");
     let client = TableServiceClient::from_connection_string_with(&elsewhere, proxy.options(""));
     round_trip(&client.unwrap()).await.unwrap();
@@ -158,7 +159,7 @@ async fn the_proxy_gets_absolute_urls() {
 async fn tls_uses_a_tunnel() {
     let (_directory, server, text, pem) = started_with_tls().await;
     for behaviour in [Behaviour::Forwards, Behaviour::Authenticates] {
-        let proxy = ForwardingProxy::before(server.listening().table, behaviour).await;
+        let proxy = ForwardingProxy::before(server.listening().table.unwrap(), behaviour).await;
         let options = ClientOptions {
             authorities_pem: vec![pem.clone()],
             ..proxy.options("miles:keiko@")
@@ -166,7 +167,7 @@ async fn tls_uses_a_tunnel() {
         let client = TableServiceClient::from_connection_string_with(&text, options).unwrap();
         round_trip(&client).await.unwrap();
         client.delete_table("proxied").await.unwrap();
-        let connect = format!("CONNECT {} HTTP/1.1", server.listening().table);
+        let connect = format!("CONNECT {} HTTP/1.1", server.listening().table.unwrap());
         assert_eq!(proxy.seen(), [connect], "one tunnel for all requests");
     }
     server.stop().await;
@@ -176,7 +177,8 @@ async fn tls_uses_a_tunnel() {
 async fn proxies_get_credentials() {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
-    let proxy = ForwardingProxy::before(server.listening().table, Behaviour::Authenticates).await;
+    let proxy =
+        ForwardingProxy::before(server.listening().table.unwrap(), Behaviour::Authenticates).await;
     let with = |options| TableServiceClient::from_connection_string_with(&text, options).unwrap();
     round_trip(&with(proxy.options("miles:keiko@")))
         .await
@@ -212,8 +214,10 @@ async fn errors_name_a_proxy_that_refuses_or_is_unreachable() {
     let server = server::start(&[]).await;
     let text = server::connection_string(&server);
     let secure = text.replace("http://", "https://");
-    let refusing = ForwardingProxy::before(server.listening().table, Behaviour::Refuses).await;
-    let closing = ForwardingProxy::before(server.listening().table, Behaviour::Closes).await;
+    let refusing =
+        ForwardingProxy::before(server.listening().table.unwrap(), Behaviour::Refuses).await;
+    let closing =
+        ForwardingProxy::before(server.listening().table.unwrap(), Behaviour::Closes).await;
     let never = async |text: &str, mut options: ClientOptions| {
         options.authorities_pem = vec![untrusted_authority()];
         let client = TableServiceClient::from_connection_string_with(text, options).unwrap();

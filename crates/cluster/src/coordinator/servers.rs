@@ -25,6 +25,6 @@ pub(crate) fn takes_ranges(table: &Table, server: &str) -> bool {
     let server = table.servers().get(server);
     server.is_some_and(|server| {
         let info = &server.record.info;
-        info.log.is_some() && !info.draining
+        info.takes_ranges() && !info.draining
     })
 }

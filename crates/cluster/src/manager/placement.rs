@@ -104,7 +104,7 @@ fn servers(table: &Table) -> Vec<ServerView> {
     let servers = table.servers().iter().map(|(name, server)| ServerView {
         name: name.as_str().into(),
         draining: server.record.info.draining,
-        takes_ranges: server.record.info.log.is_some(),
+        takes_ranges: server.record.info.takes_ranges(),
     });
     servers.collect()
 }

@@ -1,6 +1,7 @@
 //! The keys of the registry and their values, which are JSON. `docs/format/ownership.md` describes them.
 
 mod codec;
+mod role;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,6 +13,7 @@ use crate::version::{ClusterVersion, SPEAKS, Versions};
 
 pub use codec::RecordError;
 pub(crate) use codec::{decode, encode};
+pub use role::Role;
 
 /// The key of the elected manager.
 pub(crate) const MANAGER: &str = "manager";
@@ -163,7 +165,7 @@ pub struct ServerInfo {
     pub version: String,
     /// The versions of each protocol and format that it reads, from and to.
     pub speaks: BTreeMap<String, [u32; 2]>,
-    /// The roles that it takes.
+    /// The names of its roles. None: all.
     pub roles: Vec<String>,
     /// A hash of the settings that all servers must share.
     pub settings: String,

@@ -292,7 +292,7 @@ async fn repeatedly_killed_runs_complete() {
 async fn runs_survive_each_lost_answer() {
     let (expected, requests) = undisturbed(Way::Up).await;
     let (server, text) = world().await;
-    let address = server.listening().table;
+    let address = server.listening().table.unwrap();
     for lost_at in 0..requests {
         begin(&text, Way::Up).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use partita_cluster::{Cluster, Served, StoreLoad};
-use partita_coordinator::{ServerInfo, Table};
+use partita_coordinator::{Role, ServerInfo, Table};
 use partita_engine::{Distribution, Stats};
 use partita_range::{CacheStats, RowMemory};
 use partita_service::{BusyReason, Limited};
@@ -48,7 +48,7 @@ pub(super) fn status(server: &ServerStatus) -> Status {
         started_at: rfc3339(server.started_at),
         uptime_seconds: server.uptime().as_secs_f64(),
         listening: Listening {
-            table: service(server.listening.table),
+            table: server.listening.table.map(service),
             queue: queue.map(service),
             admin: admin.map(|address| format!("http://{address}")),
         },
@@ -147,6 +147,12 @@ fn server_health(status: &Status) -> ServerHealth {
     }
 }
 
+/// The names of the roles of a server.
+fn roles(info: &ServerInfo) -> Vec<String> {
+    let roles = Role::ALL.into_iter().filter(|role| info.has_role(*role));
+    roles.map(|role| role.name().to_owned()).collect()
+}
+
 /// The cluster as the copy of the registry's keys shows it.
 fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
     let table = view.routes.current();
@@ -160,6 +166,7 @@ fn cluster(server: &ServerStatus, view: &ClusterView) -> ClusterInfo {
     let servers = table.servers().iter().map(|(name, server)| ClusterServer {
         ranges: Some(ranges_of(name)),
         draining: Some(server.record.info.draining),
+        roles: Some(roles(&server.record.info)),
         name: name.clone(),
         life: server.record.life.to_string(),
         address: server.record.info.addresses.get(PEER_ADDRESS).cloned(),

@@ -90,7 +90,7 @@ settings! {
 
     "Cluster" {
         COORDINATOR = "cluster.coordinator", "coordinator", One("URL"), "",
-            "Be one of several servers of --store, which agree through etcd on the one that serves: etcd://HOST:PORT,HOST:PORT, or etcds:// for TLS";
+            "Be one of several servers of --store, which agree through etcd on who serves which range: etcd://HOST:PORT,HOST:PORT, or etcds:// for TLS";
         CLUSTER_KEY = "cluster.key", "cluster-key", One("FILE"), "",
             "File of `partita cluster key`, the same on every server of the cluster";
         SERVER_NAME = "cluster.server-name", "server-name", One("NAME"), "",
@@ -101,6 +101,8 @@ settings! {
             "Port for the other servers of the cluster; 0 picks a free port";
         ADVERTISE = "cluster.advertise", "advertise", One("HOST"), "",
             "Host at which the other servers reach this one; without it, --peer-host";
+        ROLES = "cluster.roles", "roles", Many("ROLE"), "front,ranges,manager",
+            "What this server does: `front` has ports for clients, `ranges` serves ranges, `manager` can be elected to assign them";
         LEASE = "cluster.lease", "lease", One("TIME"), "2s",
             "How long after its last sign of life a server counts as dead; etcd grants at least 2s unless its timings are changed";
         FINALIZE_AFTER = "cluster.finalize-after", "finalize-after", One("TIME"), "24h",

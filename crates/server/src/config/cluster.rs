@@ -3,13 +3,22 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use partita_coordinator::EtcdConfig;
+use partita_coordinator::{EtcdConfig, Role};
 use partita_peer::ServerName;
 
-use super::parts::{ClusterSettings, Place};
+use super::parts::{ClusterSettings, Place, Settings};
 use super::readers::{conflict, host, port, time};
 use super::values::{Source, Values};
 use super::{Error, catalog as c};
+
+impl Settings {
+    /// Whether the server has ports for clients.
+    #[must_use]
+    pub fn is_front(&self) -> bool {
+        let cluster = self.cluster.as_ref();
+        cluster.is_none_or(|cluster| cluster.roles.contains(&Role::Front))
+    }
+}
 
 /// The cluster; `None` without `--coordinator`. The user and the TLS files of etcd come from `variable`.
 pub(super) fn cluster(
@@ -52,11 +61,23 @@ pub(super) fn cluster(
         advertise: advertise(values, &peer_host)?,
         peer_host,
         peer_port: port(values, &c::PEER_PORT)?,
+        roles: roles(values)?,
         lease: time(values, &c::LEASE)?,
         finalize_after: time(values, &c::FINALIZE_AFTER)?,
         state_dir: optional(&c::STATE_DIR).map(PathBuf::from),
         state_home: state_home(variable),
     }))
+}
+
+fn roles(values: &Values) -> Result<Vec<Role>, Error> {
+    let names = values.list(&c::ROLES);
+    let roles = names.iter().map(|name| Role::of_name(name));
+    let roles = roles.collect::<Option<Vec<_>>>();
+    let invalid = || {
+        let value = values.of(&c::ROLES);
+        value.invalid("expected one or more of front, ranges, manager".to_owned())
+    };
+    roles.filter(|roles| !roles.is_empty()).ok_or_else(invalid)
 }
 
 /// By the XDG base directory specification; without a home, in the working directory.
@@ -93,6 +114,7 @@ fn alone(values: &Values) -> Result<Option<ClusterSettings>, Error> {
         &c::PEER_HOST,
         &c::PEER_PORT,
         &c::ADVERTISE,
+        &c::ROLES,
         &c::LEASE,
         &c::FINALIZE_AFTER,
         &c::STATE_DIR,
@@ -126,10 +148,21 @@ mod tests {
             (cluster.peer_host.as_str(), cluster.peer_port),
             ("127.0.0.1", 10011)
         );
+        assert_eq!(cluster.roles, Role::ALL);
         assert_eq!(
             (cluster.name, cluster.lease),
             (None, Duration::from_secs(2))
         );
+    }
+
+    #[test]
+    fn a_server_may_have_few_roles() {
+        let of = |roles| {
+            let settings = from_flags(&[STORE, ETCD, KEY, ("roles", roles)]);
+            settings.cluster.unwrap().roles
+        };
+        assert_eq!(of("ranges"), [Role::Ranges]);
+        assert_eq!(of("front, manager"), [Role::Front, Role::Manager]);
     }
 
     #[test]
@@ -170,6 +203,14 @@ mod tests {
             (
                 vec![STORE, ETCD, KEY, ("server-name", "a b")],
                 "cluster.server-name",
+            ),
+            (
+                vec![STORE, ETCD, KEY, ("roles", "front,rows")],
+                "expected one or more of front, ranges, manager",
+            ),
+            (
+                vec![STORE, ("roles", "front")],
+                "--roles (from flag --roles) needs --coordinator",
             ),
         ] {
             let text = refused(&flags);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use partita_cluster::BalanceSettings;
-use partita_coordinator::EtcdConfig;
+use partita_coordinator::{EtcdConfig, Role};
 use partita_peer::ServerName;
 use partita_table::TargetSettings;
 
@@ -138,6 +138,8 @@ pub struct ClusterSettings {
     pub peer_port: u16,
     /// The host at which other servers reach this one.
     pub advertise: String,
+    /// What this server does, at least one role.
+    pub roles: Vec<Role>,
     /// The requested time to live of the lease.
     pub lease: Duration,
     /// How long all servers must have supported the next cluster version before it becomes active without a request.

@@ -29,7 +29,7 @@ mod registry_routing;
 mod rights;
 mod routing;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod unowned;
 
 pub use gate::AnswerGate;

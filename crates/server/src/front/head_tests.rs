@@ -15,7 +15,9 @@ const HEAD_BYTES_MAX: usize = 8 << 10;
 
 /// Sends the bytes in these pieces, each once the server may have read the previous one, and returns the answer.
 async fn send(server: &Server, pieces: &[&[u8]]) -> String {
-    let mut stream = TcpStream::connect(server.listening().table).await.unwrap();
+    let mut stream = TcpStream::connect(server.listening().table.unwrap())
+        .await
+        .unwrap();
     stream.set_nodelay(true).unwrap();
     for piece in pieces {
         stream.write_all(piece).await.unwrap();

@@ -23,14 +23,19 @@ const TOO_LARGE: usize = 100 << 20;
 const ROWS: usize = 160;
 
 async fn connect(server: &Server) -> TcpStream {
-    TcpStream::connect(server.listening().table).await.unwrap()
+    TcpStream::connect(server.listening().table.unwrap())
+        .await
+        .unwrap()
 }
 
 /// Sends these bytes and reads no answer. The client's buffer is small, so that the answer stays at the server.
 async fn ask_and_do_not_read(server: &Server, request: &[u8]) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
-    let mut stream = socket.connect(server.listening().table).await.unwrap();
+    let mut stream = socket
+        .connect(server.listening().table.unwrap())
+        .await
+        .unwrap();
     stream.write_all(request).await.unwrap();
     stream
 }

@@ -68,7 +68,9 @@ pub(super) async fn ask(
     }
     request.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
     request.extend_from_slice(body);
-    let mut stream = TcpStream::connect(server.listening().table).await.unwrap();
+    let mut stream = TcpStream::connect(server.listening().table.unwrap())
+        .await
+        .unwrap();
     stream.write_all(&request).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
@@ -265,7 +267,9 @@ async fn a_client_that_waits_for_continue_is_refused_without_its_body() {
     let server = with_table().await;
     let mut request = head_signed("POST", "/Tab", &signature("r"));
     request.extend_from_slice(b"Expect: 100-continue\r\nContent-Length: 3000000\r\n\r\n");
-    let mut stream = TcpStream::connect(server.listening().table).await.unwrap();
+    let mut stream = TcpStream::connect(server.listening().table.unwrap())
+        .await
+        .unwrap();
     stream.write_all(&request).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();

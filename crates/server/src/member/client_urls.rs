@@ -19,7 +19,9 @@ pub(super) fn client_urls(
         let scheme = settings.tls.scheme();
         Some(format!("{scheme}://{}", authority(host, address.port())))
     };
-    let tables = url(&settings.table, listening.table).map(|url| (TABLE_URL, url));
+    let tables = listening.table;
+    let tables = tables.and_then(|address| url(&settings.table, address));
+    let tables = tables.map(|url| (TABLE_URL, url));
     let queues = settings.queue.as_ref().zip(listening.queue);
     let queues = queues.and_then(|(service, address)| url(service, address));
     let queues = queues.map(|url| (QUEUE_URL, url));
@@ -51,7 +53,7 @@ mod tests {
 
     fn urls(flags: &[(&str, &str)], advertise: &str) -> Vec<(String, String)> {
         let listening = Listening {
-            table: ([127, 0, 0, 1], 1002).into(),
+            table: Some(([127, 0, 0, 1], 1002).into()),
             queue: Some(([127, 0, 0, 1], 1001).into()),
             admin: None,
         };

@@ -15,7 +15,7 @@ use crate::forwarding::RegistryRouting;
 const OFF_MAX: Duration = Duration::from_secs(5);
 
 /// How long the manager may take to say its time.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why the server with this name may not join. Without a manager that answers, it may.
 pub(super) async fn refusal(
@@ -31,7 +31,7 @@ pub(super) async fn refusal(
     }
     let peer = routing.peer(manager)?;
     let before = clock.now();
-    let theirs = wall_clock_of(&peer, PATIENCE).await;
+    let theirs = wall_clock_of(&peer, ANSWER_PATIENCE).await;
     let after = clock.now();
     match theirs {
         Ok(theirs) => difference(theirs, before, after).map(|difference| {
@@ -63,16 +63,13 @@ fn difference(theirs: SystemTime, before: SystemTime, after: SystemTime) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
 
-    use partita_coordinator::{MemoryRegistry, Registry, Table};
-    use partita_peer::ClusterKey;
+    use partita_coordinator::Table;
     use partita_rt::{ShiftedClock, SystemClock};
 
+    use super::super::tests::{Folder, PATIENCE, routes};
     use super::*;
-    use crate::config::tests::from_flags;
-    use crate::{Environment, Server};
 
     #[test]
     fn the_time_of_the_question_is_no_difference() {
@@ -86,63 +83,25 @@ mod tests {
         assert_eq!(differs(100, 101, 99), None);
     }
 
-    /// A server of a cluster over the store in a folder.
-    async fn start(
-        folder: &Path,
-        name: &str,
-        clock: Arc<dyn Clock>,
-        registry: &Arc<dyn Registry>,
-    ) -> Server {
-        let in_folder = |name: &str| folder.join(name).display().to_string();
-        let store = format!("file://{}", in_folder("store"));
-        let settings = from_flags(&[
-            ("store", &store),
-            ("coordinator", "etcd://localhost:1"),
-            ("cluster-key", &in_folder("key")),
-            ("state-dir", &in_folder(name)),
-            ("server-name", name),
-            ("peer-host", "127.0.0.1"),
-            ("peer-port", "0"),
-            ("advertise", "127.0.0.1"),
-            ("table-port", "0"),
-            ("queue-port", "0"),
-        ]);
-        let environment = Environment {
-            clock,
-            registry: Some(Arc::clone(registry)),
-            ..Environment::default()
-        };
-        Server::start_in(environment, settings).await.unwrap()
-    }
-
-    fn routes(server: &Server) -> Routes {
-        server.status().cluster_view().unwrap().routes.clone()
-    }
-
     #[tokio::test(flavor = "multi_thread")]
     async fn a_server_joins_only_with_about_the_time_of_the_manager() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("store")).unwrap();
-        let key = ClusterKey::create().unwrap();
-        key.write(&folder.path().join("key")).unwrap();
+        let folder = Folder::new();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let registry: Arc<dyn Registry> = Arc::new(MemoryRegistry::new(Arc::clone(&clock)));
-        let first = start(folder.path(), "first", clock, &registry).await;
-        let patience = Duration::from_secs(60);
+        let first = folder.start("first", clock, &[]).await;
         let of_first = routes(&first);
-        let managed = of_first.wait_for(patience, |table| table.manager().is_some());
+        let managed = of_first.wait_for(PATIENCE, |table| table.manager().is_some());
         assert!(managed.await.is_some());
 
         let ahead = |seconds| Arc::new(ShiftedClock::ahead(Duration::from_secs(seconds)));
-        let second = start(folder.path(), "second", ahead(30), &registry).await;
+        let second = folder.start("second", ahead(30), &[]).await;
         let why = second.fenced().await;
         assert!(
             why.contains("s ahead of that of first, the manager"),
             "{why}"
         );
-        let third = start(folder.path(), "third", ahead(2), &registry).await;
+        let third = folder.start("third", ahead(2), &[]).await;
         let has_third = |table: &Table| table.servers().contains_key("third");
-        let joined = of_first.wait_for(patience, has_third);
+        let joined = of_first.wait_for(PATIENCE, has_third);
         let joined = joined.await.expect("the third server joins");
         assert!(!joined.servers().contains_key("second"));
         for server in [second, third, first] {

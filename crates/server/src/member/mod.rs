@@ -10,5 +10,7 @@ pub(crate) mod parts;
 mod process;
 mod shared_settings;
 mod start;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use start::start;

@@ -18,8 +18,8 @@ use partita_cluster::{
     HostLink, Manager, ManagerParts, RangeServer, VersionStore, VersionStoreError, error_chain,
 };
 use partita_coordinator::{
-    Election, JoinError, LogNumber, Member, MemberParts, Registry, Routes, ServerInfo, StateDir,
-    Table, Term, VersionRefused,
+    Election, JoinError, LogNumber, Member, MemberParts, Registry, Role, Routes, ServerInfo,
+    StateDir, Table, Term, VersionRefused,
 };
 use partita_rt::{Clock, Shutdown, Tasks};
 use tokio::sync::watch;
@@ -245,6 +245,9 @@ impl Process {
 
     /// Manages the ranges of all servers whenever this one is elected. Never ends.
     async fn manage(&self, member: &Arc<Member>, server: &Arc<RangeServer>) {
+        if !self.parts.info.has_role(Role::Manager) {
+            return std::future::pending().await;
+        }
         loop {
             let term = self.elected(member).await;
             tracing::info!(term = term.number().0, "elected as the manager");

@@ -71,7 +71,9 @@ pub(crate) fn start(
             addresses: urls.into_iter().chain(peer).collect(),
             version: VERSION.to_owned(),
             settings: shared_settings,
-            ..ServerInfo::default().with_versions(program)
+            ..ServerInfo::default()
+                .with_versions(program)
+                .with_roles(&cluster.roles)
         };
         status.sees(ClusterView {
             name: name.to_string(),

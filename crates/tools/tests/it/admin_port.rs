@@ -83,7 +83,7 @@ async fn changed_ranges_give_new_split_points() {
         matches!(&refused, AdminError::Refused { status: 404, code, .. } if code == "NoSuchRange"),
         "{refused}"
     );
-    let table_port = format!("http://{}", server.listening().table);
+    let table_port = format!("http://{}", server.listening().table.unwrap());
     let table_port = AdminPort::new(&table_port, AdminOptions::default(), Arc::default()).unwrap();
     let unknown = table_port.ranges().await.unwrap_err();
     assert!(matches!(unknown, AdminError::UnknownPage(_)), "{unknown}");

@@ -23,12 +23,15 @@ async fn copies(retry: RetryPolicy, jobs: usize, is_lost: fn(usize) -> bool, los
         let lost = Arc::new(AtomicUsize::new(0));
         let mut proxy = JoinSet::new();
         proxy.spawn(lossy(
-            server.listening().table,
+            server.listening().table.unwrap(),
             listener,
             is_lost,
             Arc::clone(&lost),
         ));
-        let text = direct.replace(&server.listening().table.to_string(), &address.to_string());
+        let text = direct.replace(
+            &server.listening().table.unwrap().to_string(),
+            &address.to_string(),
+        );
         let options = ClientOptions {
             retry,
             retry_budget: RetryBudget::UNBOUNDED,

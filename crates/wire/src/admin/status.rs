@@ -93,8 +93,8 @@ impl ServerState {
 /// The base URLs at which a server listens, with the actual ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// The base URL of the Table service.
-    pub table: String,
+    /// The base URL of the Table service; `None` for a server of a cluster without ports for clients.
+    pub table: Option<String>,
     /// The base URL of the Queue service; `None` if it is disabled.
     pub queue: Option<String>,
     /// The base URL of the admin port; `None` if it is disabled.
@@ -214,6 +214,9 @@ pub struct ClusterServer {
     /// Whether it takes no more ranges. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draining: Option<bool>,
+    /// What it does: `front`, `ranges`, `manager`. Absent from older servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<String>>,
     /// The oldest and the newest cluster version that it supports. Absent from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_versions: Option<[u32; 2]>,

@@ -66,7 +66,7 @@ impl Command for ConnectCommand {
 
 /// The table port that a server's status names.
 fn table_port(status: &Status) -> Option<u16> {
-    port_of(&status.listening.table)
+    port_of(status.listening.table.as_deref()?)
 }
 
 /// The port of a base URL.
@@ -85,7 +85,8 @@ fn is_chosen(values: &Values, key: &str, port: u16) -> bool {
 /// Whether the status describes the server at this endpoint.
 fn describes(status: &Status, endpoint: &Endpoint) -> bool {
     let scheme = format!("{}://", endpoint.scheme);
-    status.listening.table.starts_with(&scheme) && table_port(status) == Some(endpoint.port)
+    let url = status.listening.table.as_deref();
+    url.is_some_and(|url| url.starts_with(&scheme)) && table_port(status) == Some(endpoint.port)
 }
 
 /// Reports whether the printed lines work: exit code 1 if they do not.
@@ -93,12 +94,10 @@ fn report(answer: &TableAnswer, status: Option<&Status>, endpoint: &Endpoint) ->
     let (url, account) = (endpoint.url(), &endpoint.account.name);
     let described = status.filter(|status| describes(status, endpoint));
     let hint = match status {
-        Some(status) if described.is_none() => {
-            format!(
-                "; the running server's tables are at {}",
-                status.listening.table
-            )
-        }
+        Some(status) if described.is_none() => match &status.listening.table {
+            Some(url) => format!("; the running server's tables are at {url}"),
+            None => "; the running server has no ports for clients".to_owned(),
+        },
         _ => String::new(),
     };
     let (outcome, text) = match (answer, described) {

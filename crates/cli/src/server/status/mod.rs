@@ -40,8 +40,10 @@ impl AdminPortCommand for StatusCommand {
         }
         let mut sample = Sample::take(&port, HOT_MAX).await?;
         if self.output.format() == Format::Table {
-            let url = &sample.status.document.listening.table;
-            sample.tables = Some(endpoint::ask(url, &port.to_string()).await);
+            sample.tables = match &sample.status.document.listening.table {
+                Some(url) => Some(endpoint::ask(url, &port.to_string()).await),
+                None => None,
+            };
         }
         sample.print(self.output, &port, None)?;
         let state = &sample.status.document.state;

@@ -39,7 +39,7 @@ async fn starting() -> (SocketAddr, Tasks) {
         Arc::new(settings(&[])),
         Arc::new(Metrics::default()),
         Listening {
-            table: address,
+            table: Some(address),
             queue: None,
             admin: Some(address),
         },
@@ -168,7 +168,7 @@ async fn a_running_server_shows_its_status_without_keys() {
     );
     assert_eq!(
         status["listening"]["table"],
-        format!("http://{}", server.listening().table)
+        format!("http://{}", server.listening().table.unwrap())
     );
     assert_eq!(
         (&status["store"]["kind"], &status["engine"]["health"]),

@@ -108,7 +108,7 @@ async fn compare(service: ServiceKind, script: impl Fn() -> Vec<Step>) {
     let alone = Server::start(from_flags(&flags)).await.unwrap();
     let address = match service {
         ServiceKind::Queue => alone.listening().queue.unwrap(),
-        _ => alone.listening().table,
+        _ => alone.listening().table.unwrap(),
     };
     let expected = run(script(), address).await;
     alone.stop().await;

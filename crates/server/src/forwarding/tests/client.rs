@@ -146,17 +146,17 @@ pub(super) fn status(answer: &str) -> u16 {
 }
 
 /// Creates the table `Tab`.
-pub(super) async fn create_table(address: SocketAddr) {
+pub(crate) async fn create_table(address: SocketAddr) {
     let created = ask(address, "POST", "/Tables", r#"{"TableName":"Tab"}"#).await;
     assert_eq!(status(&created), 201, "{created}");
 }
 
 pub(super) const ROW: &str = "/Tab(PartitionKey='p',RowKey='r')";
 
-pub(super) async fn put_row(address: SocketAddr, body: &str) -> u16 {
+pub(crate) async fn put_row(address: SocketAddr, body: &str) -> u16 {
     status(&ask(address, "PUT", ROW, body).await)
 }
 
-pub(super) async fn read_row(address: SocketAddr) -> String {
+pub(crate) async fn read_row(address: SocketAddr) -> String {
     ask(address, "GET", ROW, "").await
 }

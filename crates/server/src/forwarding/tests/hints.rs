@@ -107,7 +107,7 @@ async fn a_request_for_another_cluster_is_not_executed() {
         ("admin-port", "0"),
     ];
     let alone = Server::start(from_flags(&flags)).await.unwrap();
-    let address = alone.listening().table;
+    let address = alone.listening().table.unwrap();
     create_table(address).await;
     for (value, expected) in [("?", 204), (CLUSTER, 400)] {
         let (answer, hint) = ask_owner(address, "PUT", &row, value).await;

@@ -250,7 +250,7 @@ impl Member {
     }
 
     pub(super) fn tables(&self) -> SocketAddr {
-        self.server.listening().table
+        self.server.listening().table.unwrap()
     }
 
     pub(super) fn queues(&self) -> SocketAddr {

@@ -7,7 +7,7 @@
 )]
 
 mod answers;
-mod client;
+pub(crate) mod client;
 mod failures;
 mod gates;
 mod hints;

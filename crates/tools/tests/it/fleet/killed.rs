@@ -20,7 +20,7 @@ async fn run_mortal(
 ) -> bool {
     let killer = Killer::after(events);
     let text = connection_string(server);
-    let (client, _proxy) = mortal_client(&text, server.listening().table, &killer).await;
+    let (client, _proxy) = mortal_client(&text, server.listening().table.unwrap(), &killer).await;
     let queue = MortalQueue {
         queue: queue.clone(),
         killer: killer.clone(),

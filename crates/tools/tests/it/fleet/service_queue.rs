@@ -20,7 +20,7 @@ async fn a_worker_continues_after_a_killed_one() {
     let queue = ServiceQueue(queues.queue_client(&job.queue_name()));
 
     let killer = Killer::after(60);
-    let (mortal, _proxy) = mortal_client(&text, server.listening().table, &killer).await;
+    let (mortal, _proxy) = mortal_client(&text, server.listening().table.unwrap(), &killer).await;
     let killed = worker(&mortal, queue.clone(), &job, 1).run().await;
     assert!(killed.is_err() && killer.has_killed());
     assert_exact(&client, queue.clone(), &job, 200).await;

@@ -134,7 +134,10 @@ async fn a_queue_over_its_target_is_refused() {
 async fn the_ports_share_the_places_of_connections() {
     let server = started(&[("connections-max", "2")]).await;
     let mut idle = Vec::new();
-    for address in [server.listening().table, server.listening().queue.unwrap()] {
+    for address in [
+        server.listening().table.unwrap(),
+        server.listening().queue.unwrap(),
+    ] {
         idle.push(TcpStream::connect(address).await.unwrap());
     }
     // Closes the connection that has waited longest, at the other port.
