@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 
 use crate::error::NotShared;
 use crate::{
@@ -65,19 +66,23 @@ pub trait EngineSet: Send + Sync + 'static {
     /// the rows to files before this returns: after that the range needs only the log of this process. The own log is
     /// ignored. A log is read once for several ranges that are taken over at about the same time.
     ///
-    /// The caller makes sure that no other process takes the range over at the same time, and names each log that may
-    /// have unflushed records of the range: that of its last owner, unless it handed the range over, and those that the
-    /// last owner needed and had not replayed. Too many logs do no harm. After an error or a cancel the range still
-    /// needs `logs`.
+    /// `is_assigned` says whether the range is still assigned to this process. It is awaited once, after the state of the
+    /// database was read and before its last owner is locked out. If another process has opened the database since that
+    /// reading, this fails, and locks out no one: so a process that was stopped in between does no harm.
+    ///
+    /// The caller names each log that may have unflushed records of the range: that of its last owner, unless it handed
+    /// the range over, and those that the last owner needed and had not replayed. Too many logs do no harm. After an
+    /// error or a cancel the range still needs `logs`.
     ///
     /// # Errors
-    /// See [`OpenError`]. A record that is neither in the files nor in `logs` is an error.
+    /// See [`OpenError`]; [`OpenError::NotAssigned`]. A record that is neither in the files nor in `logs` is an error.
     async fn take_over(
         &self,
         range: RangeId,
         logs: &[LogNumber],
+        is_assigned: BoxFuture<'_, bool>,
     ) -> Result<Arc<dyn Engine>, OpenError> {
-        let _ = (range, logs);
+        let _ = (range, logs, is_assigned);
         Err(OpenError::Store(Arc::new(NotShared)))
     }
 

@@ -76,6 +76,9 @@ pub enum OpenError {
     /// The WAL is damaged or lacks a file in a way that a crash cannot cause, or has a format unknown to this version.
     #[error("cannot open the WAL: {0}")]
     Wal(Arc<str>),
+    /// The range was assigned to another process before this one had opened it.
+    #[error("range {0} is assigned to another server now")]
+    NotAssigned(crate::RangeId),
     /// Another server has taken over the store, and this process must not take it back.
     #[error("{0}")]
     Fenced(Arc<str>),

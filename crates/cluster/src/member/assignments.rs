@@ -95,10 +95,12 @@ impl RangeServer {
         let logs: Vec<LogNumber> = logs.iter().map(|log| LogNumber(log.0)).collect();
         let activation = self.activate(assignment);
         let host = &self.cluster.host;
-        host.take_over(&spec, &logs, activation).await
+        let is_assigned = self.is_assigned(assignment);
+        host.take_over(&spec, &logs, is_assigned, activation).await
     }
 
-    /// Whether an assignment is still the newest one; also while the registry does not say.
+    /// Whether an assignment is still the newest one; also while the registry does not say. Then the range is not
+    /// activated, and if another process has opened the database, it is not opened here.
     async fn is_assigned(&self, assignment: &Assignment) -> bool {
         self.member.check(assignment).await.unwrap_or(true)
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::pins::Pins;
@@ -103,8 +104,12 @@ impl EngineSet for MemoryEngineSet {
         &self,
         range: RangeId,
         _logs: &[LogNumber],
+        is_assigned: BoxFuture<'_, bool>,
     ) -> Result<Arc<dyn Engine>, OpenError> {
-        self.open(range).await
+        match is_assigned.await {
+            true => self.open(range).await,
+            false => Err(OpenError::NotAssigned(range)),
+        }
     }
 
     async fn hand_over(&self, range: RangeId) -> Result<(), ChangeError> {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use partita_wal::{Record, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
-use slatedb::{CloseReason, Db, DbStatus, SstBlockSize};
+use slatedb::{CloseReason, Db, DbStatus, SstBlockSize, VersionedManifest};
 use slatedb_common::SystemClock;
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
@@ -41,6 +41,17 @@ pub(super) enum Replayed {
     TakenOver(VecDeque<Record>),
 }
 
+/// What the store has of a database before it is opened.
+pub(super) struct Stored(Option<VersionedManifest>);
+
+impl Stored {
+    /// Reads it, and moves the clock past all times in it.
+    pub(super) async fn read(context: &Context, range: RangeId) -> Result<Self, OpenError> {
+        let passing = stored_times::pass_stored_times(context, database_path(range));
+        passing.await.map(Self).map_err(open_error)
+    }
+}
+
 /// An open database.
 pub(super) struct Database {
     pub(super) range: RangeId,
@@ -68,10 +79,9 @@ impl Database {
         runtimes: &Runtimes,
         wal: &WalAdapter,
         range: RangeId,
+        Stored(stored): Stored,
         replayed: Replayed,
     ) -> Result<Self, OpenError> {
-        let passing = stored_times::pass_stored_times(context, database_path(range));
-        let stored = passing.await.map_err(open_error)?;
         let metrics = Arc::new(DefaultMetricsRecorder::new());
         let clock = Arc::clone(&context.home.clock);
         let detach = DetachRequest::new(context.settings.detach_at_once_bytes, clock);
@@ -93,7 +103,10 @@ impl Database {
                 (Some(records), has_records)
             }
         };
-        let level0 = stored.map_or(0, |manifest| manifest.l0().len());
+        let level0 = stored.as_ref().map_or(0, |manifest| manifest.l0().len());
+        // Only the next epoch after the one that was read: rule I2 of the cluster.
+        let epoch = stored.filter(|_| taken_over.is_some());
+        let epoch = epoch.map(|manifest| manifest.writer_epoch());
         let level0_max = level0_max(level0, must_flush);
         let store = || context.store_of(range);
         let compactor = CompactorBuilder::new(database_path(range), store())
@@ -109,8 +122,12 @@ impl Database {
             .with_metrics_recorder(Arc::clone(&metrics) as _)
             .with_compactor_builder(compactor)
             .with_gc_builder(young_files::collector(context, database_path(range)))
-            .with_wal_writer(wal.writer_init(range, is_known, taken_over, notes))
-            .build();
+            .with_wal_writer(wal.writer_init(range, is_known, taken_over, notes));
+        let building = match epoch {
+            Some(epoch) => building.with_expected_epoch(epoch),
+            None => building,
+        };
+        let building = building.build();
         // The background tasks of a database run on the runtime that builds it.
         let mut built = AbortOnDrop(runtimes.store.spawn(building));
         let db = (&mut built.0).await.map_err(open_error)?;

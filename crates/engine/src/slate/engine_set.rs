@@ -149,8 +149,10 @@ impl EngineSet for SlateEngineSet {
         &self,
         range: RangeId,
         logs: &[LogNumber],
+        is_assigned: BoxFuture<'_, bool>,
     ) -> Result<Arc<dyn Engine>, OpenError> {
-        self.until_close(self.take_over_range(range, logs)).await
+        let opening = self.take_over_range(range, logs, is_assigned);
+        self.until_close(opening).await
     }
 
     /// Not cancel safe: after a cancel the range is closed as after an error.

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use super::SlateEngineSet;
 use super::commit::RangeIntake;
 use super::core::Core;
-use super::database::{Database, Replayed};
+use super::database::{Database, Replayed, Stored};
 use super::engine::SlateEngine;
 use super::open_range::OpenRange;
 use crate::error::NotShared;
-use crate::{Engine, LogNumber, OpenError, RangeId};
+use crate::{Engine, Health, LogNumber, OpenError, RangeId};
 
 impl SlateEngineSet {
     /// Opens a range, until the engine set closes.
@@ -29,15 +31,18 @@ impl SlateEngineSet {
     pub(super) async fn open_range(&self, range: RangeId) -> Result<Arc<dyn Engine>, OpenError> {
         let _change = self.core.lock_change().await;
         let opening = Opening::begin(&self.core, range)?;
-        self.open_database(opening, Replayed::AfterStart).await
+        let stored = Stored::read(&self.core.context, range).await?;
+        self.open_database(opening, stored, Replayed::AfterStart)
+            .await
     }
 
-    /// Opens a range whose records are in the logs of other processes. Reads the logs without the change lock: that may
-    /// take seconds, and changes nothing.
+    /// Opens a range whose records are in the logs of other processes. Reads the logs and asks for the assignment without
+    /// the change lock: that may take seconds, and changes nothing.
     pub(super) async fn take_over_range(
         &self,
         range: RangeId,
         logs: &[LogNumber],
+        is_assigned: BoxFuture<'_, bool>,
     ) -> Result<Arc<dyn Engine>, OpenError> {
         let shared = self.core.context.home.shared();
         let shared = shared.ok_or_else(|| OpenError::Store(Arc::new(NotShared)))?;
@@ -49,10 +54,15 @@ impl SlateEngineSet {
             true => Default::default(),
             false => records,
         };
+        // The owner of the range may change until the database is opened. Whoever opens it first makes this fail.
+        let stored = Stored::read(&self.core.context, range).await?;
+        if !is_assigned.await {
+            return Err(OpenError::NotAssigned(range));
+        }
         let _change = self.core.lock_change().await;
         let count = records.len();
         let engine = self
-            .open_database(opening, Replayed::TakenOver(records))
+            .open_database(opening, stored, Replayed::TakenOver(records))
             .await?;
         tracing::info!(%range, ?logs, records = count, "took over a range");
         Ok(engine)
@@ -62,12 +72,17 @@ impl SlateEngineSet {
     async fn open_database(
         &self,
         opening: Opening<'_>,
+        stored: Stored,
         replayed: Replayed,
     ) -> Result<Arc<dyn Engine>, OpenError> {
         let (core, range) = (&self.core, opening.range);
+        // A process that has retired takes its WAL away only after it has said so.
+        if core.health.get() == Health::Fenced {
+            return Err(OpenError::Unavailable);
+        }
         let wal = core.wal().ok_or(OpenError::Unavailable)?;
-        let database = Database::open(&core.context, &self.runtimes, &wal, range, replayed);
-        let open = OpenRange::new(database.await?);
+        let opened = Database::open(&core.context, &self.runtimes, &wal, range, stored, replayed);
+        let open = OpenRange::new(opened.await?);
         core.open_ranges.write().insert(range, Arc::clone(&open));
         let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
         Ok(Arc::new(SlateEngine {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Runtimes;
 use super::core::Core;
 use super::damage_watch;
-use super::database::{Database, Replayed};
+use super::database::{Database, Replayed, Stored};
 use super::open_range::OpenRange;
 use super::retirement;
 use super::wal_adapter::WalAdapter;
@@ -205,11 +205,13 @@ async fn reopen(
     let wal = WalAdapter::open(&core.context.home, Resume::AfterFailure).await?;
     let mut databases = Vec::with_capacity(open_ranges.len());
     for open in open_ranges {
+        let stored = Stored::read(&core.context, open.range).await?;
         let opening = Database::open(
             &core.context,
             runtimes,
             &wal,
             open.range,
+            stored,
             Replayed::AfterFailure,
         );
         databases.push(Arc::new(opening.await?));

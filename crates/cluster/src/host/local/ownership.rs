@@ -42,7 +42,8 @@ pub enum HandOverError {
 
 impl LocalHost {
     /// Opens the database of a range, replays these logs, and serves the range once `activation` allows it. The
-    /// activation returns the tenure. Not cancel safe.
+    /// activation returns the tenure. `is_assigned` says whether the range is still assigned to this host: it is asked
+    /// just before the last owner is locked out of the database. Not cancel safe.
     ///
     /// # Errors
     /// [`HostError`]: the range is not served here, and its next owner needs the same logs.
@@ -50,12 +51,14 @@ impl LocalHost {
         &self,
         spec: &RangeSpec,
         logs: &[LogNumber],
+        is_assigned: impl Future<Output = bool> + Send,
         activation: impl Future<Output = Result<u64, CoordinatorError>>,
     ) -> Result<(), HostError> {
         let range = spec.id;
         let _busy = self.begin(&[range]).ok_or(HostError::Busy(range))?;
         let began = Instant::now();
-        let opened = self.parts.engines.take_over(range, logs).await;
+        let engines = &self.parts.engines;
+        let opened = engines.take_over(range, logs, Box::pin(is_assigned)).await;
         let engine = opened.map_err(|source| HostError::Open { range, source })?;
         let opened_at = Instant::now();
         match activation.await {

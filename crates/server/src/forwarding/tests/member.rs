@@ -234,8 +234,9 @@ impl Member {
     pub(super) async fn host(&self, tenure: u64) {
         let spec = MapRecord::first().specs().next().unwrap();
         let activation = async { Ok(tenure) };
-        let taken_over = self.ranges().take_over(&spec, &[], activation).await;
-        taken_over.unwrap();
+        let is_assigned = std::future::ready(true);
+        let taken_over = self.ranges().take_over(&spec, &[], is_assigned, activation);
+        taken_over.await.unwrap();
     }
 
     /// Hands the range over. Its rows stay here, so that it can be taken over again, as another server would that has the

@@ -71,7 +71,7 @@ async fn a_process_dies_during_the_take_over() {
     let dying = cluster.start().await;
     cluster.store.hold_files(true);
     tokio::select! {
-        _ = dying.take_over(RANGE, &logs) => panic!("returned before the rows are in files"),
+        _ = dying.take_over(RANGE, &logs, assigned()) => panic!("returned before the rows are in files"),
         () = cluster.store.file_is_held() => {}
     }
     drop(dying);
@@ -153,7 +153,7 @@ async fn a_process_whose_log_fails_serves_nothing_more() {
     );
     let refused = commit(&*other, put("late", "1")).await;
     assert_eq!(refused, Err(Refusal::Closed.into()));
-    let opened = failed.take_over(RangeId(3), &[]).await;
+    let opened = failed.take_over(RangeId(3), &[], assigned()).await;
     assert!(opened.is_err());
     let engine = heir.take(RANGE, &[failed.log]).await;
     assert_eq!(keys(&*engine).await, ["a-flushed", "a-logged"]);

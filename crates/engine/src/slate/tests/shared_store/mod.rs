@@ -7,6 +7,7 @@ mod requests;
 mod schedule;
 mod store;
 
+use futures::future::BoxFuture;
 use partita_rt::Clock;
 use partita_wal::remote;
 
@@ -44,7 +45,7 @@ impl Process {
     }
 
     async fn take(&self, range: RangeId, logs: &[LogNumber]) -> Arc<dyn Engine> {
-        self.set.take_over(range, logs).await.unwrap()
+        self.set.take_over(range, logs, assigned()).await.unwrap()
     }
 }
 
@@ -88,6 +89,11 @@ impl Cluster {
     }
 }
 
+/// The range is still assigned to the process that takes it over.
+fn assigned() -> BoxFuture<'static, bool> {
+    Box::pin(std::future::ready(true))
+}
+
 /// All rows, as text.
 async fn texts(engine: &dyn Engine) -> Vec<(String, String)> {
     let rows = rows(engine, KeyRange::all(), 100).await;
@@ -120,7 +126,7 @@ async fn a_store_of_one_process_takes_no_range_over() {
     let set = cluster.start_single().await;
     assert_eq!(set.log(), None);
     assert!(set.uncollected_logs().await.is_err());
-    assert!(set.take_over(RANGE, &[]).await.is_err());
+    assert!(set.take_over(RANGE, &[], assigned()).await.is_err());
     let engine = set.open(RANGE).await.unwrap();
     assert!(set.hand_over(RANGE).await.is_err());
     commit(&*engine, put("key", "value")).await.unwrap();

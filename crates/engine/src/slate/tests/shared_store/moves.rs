@@ -1,6 +1,7 @@
 //! Ranges that are handed over by a living process.
 
 use futures::FutureExt;
+use parking_lot::Mutex;
 use partita_rt::ShiftedClock;
 
 use super::*;
@@ -138,7 +139,7 @@ async fn a_range_that_is_open_is_not_taken_over() {
     let (one, two) = (cluster.start().await, cluster.start().await);
     let other = two.take(RangeId(2), &[]).await;
     let engine = one.take(RANGE, &[]).await;
-    let again = one.take_over(RANGE, &[two.log]).await;
+    let again = one.take_over(RANGE, &[two.log], assigned()).await;
     assert!(matches!(again, Err(OpenError::AlreadyOpen(RANGE))));
     commit(&*other, put("a", "1")).await.unwrap();
     commit(&*engine, put("a", "1")).await.unwrap();
@@ -207,4 +208,41 @@ async fn pins_are_read_and_released_in_any_process() {
 
 async fn rows_of(engine: &dyn Engine) -> usize {
     texts(engine).await.len()
+}
+
+/// A process that reads the database, is stopped for a while, and goes on although the range has another owner by now,
+/// does not lock that owner out, whatever it believes about its assignment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_process_does_not_lock_the_owner_out() {
+    let cluster = Cluster::default();
+    let (first, late, owner) = (
+        cluster.start().await,
+        cluster.start().await,
+        cluster.start().await,
+    );
+    let engine = first.take(RANGE, &[]).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    first.hand_over(RANGE).await.unwrap();
+
+    let engine = Mutex::new(None);
+    // The late process has read the database when it asks, and gets the answer after the owner has opened the range.
+    let still = async {
+        let opened = owner.take(RANGE, &[]).await;
+        *engine.lock() = Some(opened);
+        true
+    };
+    let taken = late.take_over(RANGE, &[], Box::pin(still)).await;
+    assert!(matches!(taken, Err(OpenError::Store(_))));
+    let engine = engine
+        .lock()
+        .take()
+        .expect("the owner has opened the range");
+    commit(&*engine, put("a", "2")).await.unwrap();
+
+    // A process that learns in time that it is too late opens nothing.
+    let not = Box::pin(std::future::ready(false));
+    let taken = late.take_over(RANGE, &[], not).await;
+    assert!(matches!(taken, Err(OpenError::NotAssigned(RANGE))));
+    commit(&*engine, put("b", "3")).await.unwrap();
+    expect(&*engine, &[("a", "2"), ("b", "3")]).await;
 }
