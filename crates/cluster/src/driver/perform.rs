@@ -37,7 +37,7 @@ impl Driver {
         let result = match task {
             Task::Open(ranges) => return self.open(&ranges).await,
             Task::Save(record, reason) => TaskResult::Saved(self.save(&record, reason).await),
-            Task::Survey(ranges) => TaskResult::Surveyed(parts.host.survey(&ranges).await),
+            Task::Survey(ranges) => TaskResult::Surveyed(self.survey(&ranges).await),
             Task::FindSplitKey(range) => {
                 TaskResult::SplitKeyFound(parts.host.split_key(range).await)
             }
@@ -82,6 +82,13 @@ impl Driver {
             }
         };
         Some(result)
+    }
+
+    /// Brings the ranges of a merge together, and counts what keeps their databases.
+    async fn survey(&self, ranges: &[RangeId]) -> Result<Vec<u64>, ChangeRefused> {
+        let host = &self.parts.host;
+        host.gather(ranges).await?;
+        host.survey(ranges).await
     }
 
     /// Removes databases one after the other, and stops at a shutdown, or when the store is too slow. The job holds the

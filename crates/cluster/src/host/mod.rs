@@ -44,6 +44,15 @@ pub trait Host: Send + Sync + 'static {
     /// Closes all ranges: later requests are refused, batches already submitted are finished first.
     async fn close(&self);
 
+    /// Brings ranges together on one server, for a merge. Does nothing in a process that has all ranges. Not cancel safe:
+    /// an abandoned move may still take place.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; some of the ranges may have been moved.
+    async fn gather(&self, _ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+        Ok(())
+    }
+
     /// For each range, the number of other databases that cannot be deleted because the range reads their files or
     /// recently did.
     ///

@@ -1,8 +1,9 @@
 //! The hosts of all processes, as one host for the controller.
 
 use super::link::{HostLink, LinkError};
+use super::placement::Placement;
 use crate::balance::Observed;
-use crate::coordinator::{Assignment, registry_id, serving_owner};
+use crate::coordinator::{Assignment, registry_id, serving_owner, takes_ranges};
 use crate::error::{ChangeRefused, HostError};
 use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange, ServedFiles};
 use crate::map::MapRecord;
@@ -19,8 +20,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a host may take to answer a question about its state.
+/// How long a host may take to answer a question about its state, and a range to get its server after a change.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a move may take.
+const MOVE_MAX: Duration = Duration::from_secs(30);
 
 /// The hosts of all processes.
 pub(crate) struct Hosts {
@@ -29,6 +33,7 @@ pub(crate) struct Hosts {
     own: Arc<RangeServer>,
     pub(super) routes: Routes,
     link: Arc<dyn HostLink>,
+    placement: Arc<Placement>,
 }
 
 impl fmt::Debug for Hosts {
@@ -43,18 +48,29 @@ impl Hosts {
         own: Arc<RangeServer>,
         routes: Routes,
         link: Arc<dyn HostLink>,
+        placement: Arc<Placement>,
     ) -> Self {
         Self {
             name,
             own,
             routes,
             link,
+            placement,
         }
     }
 
     /// The server that serves a range.
     fn owner(&self, range: RangeId) -> Option<String> {
         serving_owner(&self.routes.current(), range)
+    }
+
+    /// The server that serves a range. Waits for one that is about to: after a split or a move, the keys of the registry
+    /// arrive a moment later.
+    async fn owner_soon(&self, range: RangeId) -> Result<String, ChangeRefused> {
+        let is_served = |table: &Table| serving_owner(table, range).is_some();
+        let table = self.routes.wait_for(PATIENCE, is_served).await;
+        let owner = table.and_then(|table| serving_owner(&table, range));
+        owner.ok_or_else(|| unserved(range))
     }
 
     /// The databases of this process, which can release the pins of all.
@@ -87,7 +103,7 @@ impl Hosts {
         range: RangeId,
         request: &HostRequest,
     ) -> Result<HostAnswer, ChangeRefused> {
-        let owner = self.owner(range).ok_or_else(|| unserved(range))?;
+        let owner = self.owner_soon(range).await?;
         let asked = self.ask(&owner, request).await;
         match asked.map_err(ChangeRefused::failed)? {
             HostAnswer::Refused { why } => Err(why.into()),
@@ -103,8 +119,9 @@ impl Hosts {
         }
         match owners.pop_first() {
             Some(owner) if owners.is_empty() => Ok(owner),
+            // They were together when the change was planned.
             _ => Err(ChangeRefused::Failed(
-                "the ranges are served by different servers: move one of them first".into(),
+                "the ranges are served by different servers now".into(),
             )),
         }
     }
@@ -145,9 +162,38 @@ impl Hosts {
     ///
     /// # Errors
     /// [`ChangeRefused`]; the range may be released nevertheless.
-    pub(crate) async fn hand_over(&self, range: RangeId) -> Result<(), ChangeRefused> {
+    async fn hand_over(&self, range: RangeId) -> Result<(), ChangeRefused> {
         let request = HostRequest::HandOver { range: range.0 };
         self.ask_owner(range, &request).await.map(drop)
+    }
+
+    /// Moves a range to a server. Returns when that server serves it.
+    ///
+    /// # Errors
+    /// [`ChangeRefused`]; the range may be moved nevertheless, or get another owner.
+    pub(super) async fn move_range(&self, range: RangeId, to: &str) -> Result<(), ChangeRefused> {
+        if !takes_ranges(&self.routes.current(), to) {
+            let why = format!("server {to} is not a member of the cluster, or takes no ranges");
+            return Err(ChangeRefused::Failed(why.into()));
+        }
+        let serves = |table: &Table| {
+            let key = table.ranges().get(&registry_id(range));
+            key.is_some_and(|key| key.record.is_served_by(to))
+        };
+        if serves(&self.routes.current()) {
+            return Ok(());
+        }
+        let preference = self.placement.prefer(range, to);
+        let _preference = preference.ok_or_else(|| {
+            ChangeRefused::Failed(format!("range {range} is being moved already").into())
+        })?;
+        self.hand_over(range).await?;
+        match self.routes.wait_for(MOVE_MAX, serves).await {
+            Some(_) => Ok(()),
+            None => Err(ChangeRefused::Failed(
+                format!("server {to} has not opened range {range} yet").into(),
+            )),
+        }
     }
 }
 
@@ -159,6 +205,32 @@ impl Host for Hosts {
     }
 
     async fn close(&self) {}
+
+    /// Moves the ranges with less load to the server of the one with the most, unless that server is draining.
+    async fn gather(&self, ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+        let mut owners = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            owners.push((*range, self.owner_soon(*range).await?));
+        }
+        if owners.iter().all(|(_, owner)| *owner == owners[0].1) {
+            return Ok(());
+        }
+        let table = self.routes.current();
+        let takers = owners
+            .iter()
+            .filter(|(_, owner)| takes_ranges(&table, owner));
+        let load = |range: RangeId| self.placement.cores(range).unwrap_or_default();
+        let busiest = takers.max_by(|(a, _), (b, _)| load(*a).total_cmp(&load(*b)));
+        let Some((_, target)) = busiest else {
+            let why = "the servers of the ranges take no others";
+            return Err(ChangeRefused::Failed(why.into()));
+        };
+        for (range, _) in owners.iter().filter(|(_, owner)| owner != target) {
+            self.move_range(*range, target).await?;
+            tracing::info!(%range, to = target, "moved a range, to merge it");
+        }
+        Ok(())
+    }
 
     async fn survey(&self, ranges: &[RangeId]) -> Result<Vec<u64>, ChangeRefused> {
         let mut counts = Vec::with_capacity(ranges.len());

@@ -23,7 +23,7 @@ mod tests;
 mod upgrade;
 
 use crate::cluster::Cluster;
-use crate::coordinator::{Coordinator, CoordinatorError, registry_id, takes_ranges};
+use crate::coordinator::{Coordinator, CoordinatorError, registry_id};
 use crate::error::{ChangeRefused, StartError, error_chain};
 use crate::host::Host;
 use crate::lead::Lead;
@@ -55,9 +55,6 @@ const LOADS: Duration = Duration::from_secs(2);
 
 /// How often it looks for logs that no range needs.
 const LOGS: Duration = Duration::from_secs(10);
-
-/// How long a move may take.
-const MOVE_MAX: Duration = Duration::from_secs(30);
 
 /// What a manager needs.
 pub struct ManagerParts {
@@ -114,9 +111,10 @@ impl Manager {
         } = parts;
         let (cluster, term) = (Arc::clone(server.cluster()), Arc::new(term));
         let name = member.owner().name.clone();
-        let hosts = Arc::new(Hosts::new(name, server, routes.clone(), link));
         let placement = Placement::new(PlacementSettings::default(), Arc::clone(&clock));
         let placement = Arc::new(placement);
+        let hosts = Hosts::new(name, server, routes.clone(), link, Arc::clone(&placement));
+        let hosts = Arc::new(hosts);
         let coordinator = ManagerCoordinator::new(
             Arc::clone(&member),
             Arc::clone(&term),
@@ -259,28 +257,7 @@ impl Manager {
     /// # Errors
     /// [`ChangeRefused`]; the range may be moved nevertheless, or get another owner.
     pub async fn move_range(&self, range: RangeId, to: &str) -> Result<(), ChangeRefused> {
-        if !takes_ranges(&self.routes.current(), to) {
-            let why = format!("server {to} is not a member of the cluster, or takes no ranges");
-            return Err(ChangeRefused::Failed(why.into()));
-        }
-        let serves = |table: &Table| {
-            let key = table.ranges().get(&registry_id(range));
-            key.is_some_and(|key| key.record.is_served_by(to))
-        };
-        if serves(&self.routes.current()) {
-            return Ok(());
-        }
-        let preference = self.placement.prefer(range, to);
-        let _preference = preference.ok_or_else(|| {
-            ChangeRefused::Failed(format!("range {range} is being moved already").into())
-        })?;
-        self.hosts.hand_over(range).await?;
-        match self.routes.wait_for(MOVE_MAX, serves).await {
-            Some(_) => Ok(()),
-            None => Err(ChangeRefused::Failed(
-                format!("server {to} has not opened range {range} yet").into(),
-            )),
-        }
+        self.hosts.move_range(range, to).await
     }
 
     /// Says whether this manager and later ones split, merge and move ranges of their own accord. Draining servers are

@@ -37,6 +37,11 @@ impl Placement {
         *self.cores.lock() = cores.collect();
     }
 
+    /// The processors that a range used, as last noted.
+    pub(crate) fn cores(&self, range: RangeId) -> Option<f64> {
+        self.cores.lock().get(&range).copied()
+    }
+
     /// Prefers a server for a range until the guard is dropped. `None` if the range is being moved already.
     pub(crate) fn prefer(self: &Arc<Self>, range: RangeId, server: &str) -> Option<Preference> {
         let mut targets = self.targets.lock();

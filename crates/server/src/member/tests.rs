@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use partita_coordinator::{MemoryRegistry, Registry, Routes, Table};
 use partita_peer::ClusterKey;
+use partita_range::RangeId;
 use partita_rt::{Clock, SystemClock};
 
 use crate::config::tests::from_flags;
@@ -75,10 +76,7 @@ async fn a_server_does_only_what_its_roles_say() {
         let clock = Arc::new(SystemClock);
         servers.push(folder.start(name, clock, &[("roles", roles)]).await);
     }
-    let is_served = |table: &Table| {
-        let ranges = table.ranges();
-        !ranges.is_empty() && ranges.values().all(|key| key.record.is_served_by("b"))
-    };
+    let is_served = |table: &Table| serves_all(table, "b");
     let seen = routes(&servers[0]).wait_for(PATIENCE, is_served).await;
     let seen = seen.expect("b serves all ranges");
     let manager = seen.manager().map(|key| &*key.record.owner.name);
@@ -93,6 +91,42 @@ async fn a_server_does_only_what_its_roles_say() {
         assert_eq!((listening.table, listening.queue), (None, None));
     }
     for server in servers {
+        server.stop().await;
+    }
+}
+
+/// Whether a server serves all ranges.
+fn serves_all(table: &Table, name: &str) -> bool {
+    let ranges = table.ranges();
+    !ranges.is_empty() && ranges.values().all(|key| key.record.is_served_by(name))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ranges_of_two_servers_are_merged() {
+    let folder = Folder::new();
+    let clock = || Arc::new(SystemClock);
+    let first = folder.start("first", clock(), &[]).await;
+    let of_first = routes(&first);
+    let served = of_first.wait_for(PATIENCE, |table| serves_all(table, "first"));
+    served.await.expect("the first server serves all");
+    let second = folder.start("second", clock(), &[]).await;
+    let front = second.listening().table.unwrap();
+    create_table(front).await;
+    assert_eq!(put_row(front, r#"{"N":7}"#).await, 204);
+
+    let cluster = first.status().cluster().expect("the store is open");
+    let manager = first.membership().and_then(|it| it.manager());
+    let manager = manager.expect("the first server is the manager");
+    // Before the rows of all tables (docs/format/keys.md).
+    let rows = [b"\x20devstoreaccount1".as_slice(), &[0; 9], b"a\0"].concat();
+    let range = RangeId(of_first.current().ranges().keys().next().unwrap().0);
+    let split = cluster.split(range, Some(rows.into())).await.unwrap();
+    manager.move_range(split.right, "second").await.unwrap();
+    cluster.merge(split.left, split.right).await.unwrap();
+    assert!(read_row(front).await.contains(r#""N":7"#));
+    let merged = of_first.wait_for(PATIENCE, |table| table.ranges().len() == 1);
+    assert!(merged.await.is_some());
+    for server in [second, first] {
         server.stop().await;
     }
 }

@@ -4,10 +4,12 @@ use crate::cluster::{Cluster, ClusterParts, SharedParts};
 use crate::coordinator::shapes;
 use crate::host::Host;
 use crate::manager::hosts::Hosts;
+use crate::manager::placement::Placement as ChosenServers;
 use crate::manager::{HostLink, LinkError};
 use crate::map::{Epoch, MapStore, RangeSpec};
 use crate::member::RangeServer;
 use crate::member::messages::HostRequest;
+use crate::placement::PlacementSettings;
 use crate::test_world::{Disk, partition};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -153,7 +155,15 @@ impl World {
             panic!("no other server stands");
         };
         let own = Arc::clone(&servers[0].ranges);
-        let hosts = Hosts::new("server-1".to_owned(), own, routes.clone(), link.clone());
+        let clock = Arc::new(TokioClock::with_rate(1.0));
+        let placement = ChosenServers::new(PlacementSettings::default(), clock);
+        let hosts = Hosts::new(
+            "server-1".to_owned(),
+            own,
+            routes.clone(),
+            link.clone(),
+            Arc::new(placement),
+        );
         let world = Self {
             disk,
             hosts: Arc::new(hosts),
