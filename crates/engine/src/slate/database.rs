@@ -41,6 +41,20 @@ pub(super) enum Replayed {
     TakenOver(VecDeque<Record>),
 }
 
+impl Replayed {
+    /// The records of other processes, and whether the replayed rows must be flushed before the database is read.
+    fn into_parts(self) -> (Option<VecDeque<Record>>, bool) {
+        match self {
+            Self::AfterStart => (None, false),
+            Self::AfterFailure => (None, true),
+            Self::TakenOver(records) => {
+                let has_records = !records.is_empty();
+                (Some(records), has_records)
+            }
+        }
+    }
+}
+
 /// What the store has of a database before it is opened.
 pub(super) struct Stored(Option<VersionedManifest>);
 
@@ -95,14 +109,7 @@ impl Database {
             reader: reads.use_own_reader().then(|| Arc::clone(&reader)),
         };
         let deletes = Arc::clone(&notes.deletes);
-        let (taken_over, must_flush) = match replayed {
-            Replayed::AfterStart => (None, false),
-            Replayed::AfterFailure => (None, true),
-            Replayed::TakenOver(records) => {
-                let has_records = !records.is_empty();
-                (Some(records), has_records)
-            }
-        };
+        let (taken_over, must_flush) = replayed.into_parts();
         let level0 = stored.as_ref().map_or(0, |manifest| manifest.l0().len());
         // Only the next epoch after the one that was read: rule I2 of the cluster.
         let epoch = stored.filter(|_| taken_over.is_some());

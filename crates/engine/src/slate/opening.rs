@@ -54,7 +54,7 @@ impl SlateEngineSet {
             true => Default::default(),
             false => records,
         };
-        // The owner of the range may change until the database is opened. Whoever opens it first makes this fail.
+        // The owner of the range may change until the database is opened. If another process opens it first, this fails.
         let stored = Stored::read(&self.core.context, range).await?;
         if !is_assigned.await {
             return Err(OpenError::NotAssigned(range));
