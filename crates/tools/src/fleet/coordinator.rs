@@ -121,6 +121,7 @@ pub async fn resume(table: &FleetTable, id: &str) -> Result<Job, FleetError> {
                     state: StepState::Open,
                     tries: 0,
                     error: None,
+                    is_kept: false,
                     ..step
                 };
                 table.replace(&opened).await?;

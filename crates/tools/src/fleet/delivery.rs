@@ -81,12 +81,15 @@ impl<Q: StepQueue> Inner<Q> {
         }
     }
 
-    /// Leaves a kept step to other workers.
+    /// Leaves a kept step, which was not begun, to other workers: it does not count as tried.
     pub(super) async fn give_up(&self, kept: Option<OwnStep<'_>>) -> Result<(), FleetError> {
-        match kept {
-            Some(kept) => self.show(kept.message.await?).await,
-            None => Ok(()),
-        }
+        let Some(OwnStep { mut step, message }) = kept else {
+            return Ok(());
+        };
+        let delivery = message.await?;
+        step.is_kept = false;
+        self.table.replace(&step).await?;
+        self.show(delivery).await
     }
 
     /// Sends the messages of steps.

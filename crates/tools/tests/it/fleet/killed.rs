@@ -6,7 +6,7 @@ use super::{assert_exact, connection_string, copy_to, fleet_table, spec, started
 use crate::tables::{assert_same, rows, started, table};
 use partita_client::{TableServiceClient, now};
 use partita_server::Server;
-use partita_tools::fleet::{FleetError, Job, JobKind, status};
+use partita_tools::fleet::{FleetError, Job, JobKind, resume, status};
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
@@ -99,12 +99,17 @@ async fn a_kept_step_whose_worker_died_counts_as_tried() {
         if !run_mortal(&server, &queue, &job, 1, events).await {
             break;
         }
-        worker(&client, queue, &job, 1).run().await.unwrap();
+        worker(&client, queue.clone(), &job, 1).run().await.unwrap();
         let shown = status(&table, &job.id, now()).await.unwrap();
         for (_, error) in &shown.errors {
             assert_eq!(error, "1 of its workers died");
         }
         is_seen |= shown.done > 0 && shown.dead == 1;
+        // A step that is opened again has all its tries.
+        if shown.dead > 0 {
+            resume(&table, &job.id).await.unwrap();
+            assert_exact(&client, queue, &job, 60).await;
+        }
     }
     assert!(is_seen, "no worker died while it executed a kept step");
     server.stop().await;

@@ -62,6 +62,26 @@ async fn a_stopped_job_continues_where_it_was() {
 }
 
 #[tokio::test]
+async fn a_kept_step_that_was_not_begun_is_not_tried() {
+    let (server, client) = started().await;
+    let source = table(&client, "source", &rows(300)).await;
+    let mut spec = spec(&source, JobKind::Count);
+    spec.tries = 1;
+    let (job, queue) = (started_job(&client, spec).await, MemoryQueue::default());
+    let stopped = worker(&client, queue.clone(), &job, 1);
+    // The worker is asked to stop while it executes a step, and leaves the follow-up step that it would have kept.
+    let table = fleet_table(&client);
+    let stop = async {
+        while status(&table, &job.id, now()).await.unwrap().done == 0 {}
+        stopped.stop();
+    };
+    let (ended, ()) = tokio::join!(stopped.run(), stop);
+    assert_eq!(ended.unwrap(), Ended::Stopped);
+    assert_exact(&client, queue, &job, 300).await;
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn follow_up_steps_are_sent_before_their_step_is_removed() {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(100)).await;
