@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::context::Context;
 use super::detach::DetachRequest;
+use super::file_filters::FileFilters;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
 use super::read::Reader;
@@ -124,6 +125,7 @@ impl Database {
             .with_settings(slatedb_settings(context.settings.garbage_age, level0_max))
             .with_system_clock(Arc::clone(&context.clock) as _)
             .with_sst_block_size(SstBlockSize::Block16Kib)
+            .with_filter_policies(vec![Arc::new(FileFilters::new())])
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
             .with_metrics_recorder(Arc::clone(&metrics) as _)

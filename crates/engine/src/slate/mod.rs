@@ -41,6 +41,7 @@ mod database;
 mod detach;
 mod engine;
 mod engine_set;
+mod file_filters;
 mod file_layout;
 mod garbage;
 mod home;

@@ -19,6 +19,7 @@ mod rename;
 mod stamp;
 mod sweep;
 mod sync;
+mod whole_pages;
 
 use std::fs;
 use std::path::{Path, PathBuf};

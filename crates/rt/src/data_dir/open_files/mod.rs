@@ -25,6 +25,7 @@ use object_store::{
 use quick_cache::sync::Cache;
 
 use self::open_file::OpenFile;
+use super::whole_pages::{WholePages, in_whole_pages};
 use crate::store_layer::{Layer, Paths, Put};
 
 /// The extension of data files.
@@ -152,6 +153,7 @@ impl Layer for OpenFiles {
 
     async fn put(&self, location: &Path, put: Put) -> Result<PutResult> {
         let Put { payload, options } = put;
+        let payload = in_whole_pages(payload);
         let put = self.store.put_opts(location, payload, options).await;
         self.files.remove(location);
         put
@@ -164,7 +166,8 @@ impl Layer for OpenFiles {
     ) -> Result<Box<dyn MultipartUpload>> {
         // A data file is written under a new name, so no file of this name can be open when the upload ends.
         self.files.remove(location);
-        self.store.put_multipart_opts(location, options).await
+        let upload = self.store.put_multipart_opts(location, options).await?;
+        Ok(Box::new(WholePages(upload)))
     }
 
     fn delete(&self, locations: Paths) -> Paths {
