@@ -79,10 +79,14 @@ impl Limits {
         }
     }
 
-    /// Whether a WAL of this length is too long for another group. A single segment is never too long: it can be
-    /// removed only after the next segment exists.
-    pub(crate) fn are_exceeded(&self, segments: u64, bytes: u64) -> bool {
-        segments > 1 && bytes >= self.live_bytes_max
+    /// The length of a WAL as a share of the length that is too long for another group. A single segment is never too
+    /// long: it can be removed only after the next segment exists.
+    #[expect(clippy::cast_precision_loss, reason = "a share needs few digits")]
+    pub(crate) fn fullness(&self, segments: u64, bytes: u64) -> f64 {
+        match segments {
+            0 | 1 => 0.0,
+            _ => bytes as f64 / self.live_bytes_max as f64,
+        }
     }
 }
 

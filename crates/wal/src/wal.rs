@@ -124,8 +124,13 @@ pub trait Wal: Send + Sync + 'static {
     /// time.
     fn stragglers(&self) -> Vec<RangeId>;
 
+    /// The length of the WAL as a share of the length at which it [is backlogged](Wal::is_backlogged).
+    fn fullness(&self) -> f64;
+
     /// Whether the WAL is so long that no group should be appended before some range has flushed.
-    fn is_backlogged(&self) -> bool;
+    fn is_backlogged(&self) -> bool {
+        self.fullness() >= 1.0
+    }
 
     /// Bytes that a start would have to read.
     fn live_bytes(&self) -> u64;

@@ -55,6 +55,7 @@ mod pin;
 mod read;
 mod removal;
 mod retirement;
+mod runs_later;
 mod scan;
 mod scrub;
 mod settings;

@@ -118,9 +118,10 @@ const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 /// How often a database looks for a newer manifest in the store; more often if the garbage age is short.
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
 
-/// The number of level 0 files at which a flush waits for a compaction. A burst of writes creates two files a second
-/// while a compaction takes some seconds; filters let reads skip most of these files.
-pub(super) const LEVEL0_COUNT_MAX: usize = 20;
+/// The number of level 0 files at which a flush waits for a compaction. At full load four files a second are added, while
+/// a compaction takes up to five seconds, with one or two until it begins and until its result is used. Filters let reads
+/// skip most of these files.
+pub(super) const LEVEL0_COUNT_MAX: usize = 40;
 
 /// The number of level 0 files at which a range with a damaged file refuses writes. Its level 0 may never be compacted,
 /// and the files below the maximum are needed to flush the rows in memory.
@@ -134,12 +135,16 @@ const MANIFEST_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// up in that time.
 const COMPACTIONS_MAX: usize = 2;
 
-/// The number of level 0 files, or of sorted runs of similar size, that a compaction merges at least. With twice
-/// SlateDB's default each row is merged less often, and reads find up to twice as many runs.
-const COMPACTION_SOURCES_MIN: usize = 8;
+/// The number of level 0 files, or of sorted runs of similar size, that a compaction merges at least. With three times
+/// SlateDB's default each row is merged less often, and reads find up to three times as many runs.
+pub(super) const COMPACTION_SOURCES_MIN: usize = 12;
 
 /// The number of files and runs that a compaction merges at most.
-const COMPACTION_SOURCES_MAX: usize = 16;
+const COMPACTION_SOURCES_MAX: usize = 20;
+
+/// The number of runs from which on some are merged although rows are written. SlateDB compacts no level 0 into
+/// [`COMPACTION_SOURCES_MAX`] runs of similar size, so there must be fewer when their merge begins.
+pub(super) const RUNS_MAX_WHILE_WRITING: usize = 18;
 
 /// The most files of level 0 that the rows of a log become when they are replayed: 160 MiB of them, and as many again as
 /// one of a flush that was under way.

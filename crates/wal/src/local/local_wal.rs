@@ -507,10 +507,12 @@ impl Wal for LocalWal {
         state.retention.stragglers(state.sealed.iter())
     }
 
-    fn is_backlogged(&self) -> bool {
+    fn fullness(&self) -> f64 {
         let segments = self.0.live_segments.load(Ordering::Relaxed);
-        let limits = self.0.options.limits();
-        limits.are_exceeded(segments, self.live_bytes())
+        self.0
+            .options
+            .limits()
+            .fullness(segments, self.live_bytes())
     }
 
     fn live_bytes(&self) -> u64 {

@@ -221,10 +221,9 @@ impl Wal for MemoryWal {
         state.retention.stragglers(sealed(&kept))
     }
 
-    fn is_backlogged(&self) -> bool {
+    fn fullness(&self) -> f64 {
         let segments = self.kept.lock().segments.len() as u64;
-        let limits = self.options.limits();
-        limits.are_exceeded(segments, self.live_bytes())
+        self.options.limits().fullness(segments, self.live_bytes())
     }
 
     fn live_bytes(&self) -> u64 {

@@ -200,11 +200,10 @@ impl Wal for RemoteWal {
         })
     }
 
-    fn is_backlogged(&self) -> bool {
+    fn fullness(&self) -> f64 {
         let limits = self.requests.options.limits();
-        self.log.with_retention(|_, segments| {
-            limits.are_exceeded(segments.count(), segments.live_bytes())
-        })
+        self.log
+            .with_retention(|_, segments| limits.fullness(segments.count(), segments.live_bytes()))
     }
 
     fn live_bytes(&self) -> u64 {

@@ -16,10 +16,11 @@ use parking_lot::Mutex;
 use partita_rt::Clock;
 use slatedb::VersionedManifest;
 use slatedb::compactor::{
-    CompactionScheduler, CompactionSchedulerSupplier, CompactionSpec, CompactorStateView,
-    SizeTieredCompactionSchedulerSupplier, SourceId,
+    CompactionScheduler, CompactionSchedulerSupplier, CompactionSpec, CompactorStateView, SourceId,
 };
 use slatedb::config::CompactorOptions;
+
+use super::runs_later::RunsLater;
 
 /// While a job merges the sorted runs, level 0 is compacted on its own once it has this many files.
 const LEVEL0_COUNT_MIN: usize = 4;
@@ -106,15 +107,15 @@ impl CompactionSchedulerSupplier for DetachRequest {
     ) -> Box<dyn CompactionScheduler + Send + Sync> {
         Box::new(DetachScheduler {
             request: self.clone(),
-            default: SizeTieredCompactionSchedulerSupplier.compaction_scheduler(options),
+            default: RunsLater::new(options, Arc::clone(&self.clock)),
         })
     }
 }
 
-/// Schedules SlateDB's default compactions, and a full compaction on request.
+/// Schedules the usual compactions, and a full compaction on request.
 struct DetachScheduler {
     request: DetachRequest,
-    default: Box<dyn CompactionScheduler + Send + Sync>,
+    default: RunsLater,
 }
 
 impl CompactionScheduler for DetachScheduler {

@@ -9,13 +9,15 @@
 
 mod group_barrier;
 mod init;
+mod pace;
 mod rows;
 mod writer;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use partita_wal::{Record, RecordSize, Resume, RoomError, Wal, WalId};
 use slatedb::config::WriteOptions;
 use slatedb::wal::WriterInit;
@@ -24,6 +26,7 @@ use tokio::sync::Notify;
 
 use self::group_barrier::GroupBarrier;
 use self::init::RangeInit;
+use self::pace::Pace;
 use super::home::Home;
 use crate::{OpenError, RangeId, Refusal};
 
@@ -37,6 +40,7 @@ const FLUSH_WAIT: Duration = Duration::from_secs(5);
 pub(super) struct WalAdapter {
     pub(super) wal: Arc<dyn Wal>,
     barrier: Arc<GroupBarrier>,
+    pace: Arc<Mutex<Pace>>,
     /// Notified when records were released.
     released: Arc<Notify>,
     /// Notified when the WAL needs maintenance.
@@ -50,6 +54,7 @@ impl WalAdapter {
         Ok(Self {
             barrier: Arc::new(GroupBarrier::new(Arc::clone(&wal))),
             wal,
+            pace: Arc::default(),
             released: Arc::default(),
             maintenance: Arc::default(),
         })
@@ -75,12 +80,14 @@ impl WalAdapter {
         })
     }
 
-    /// Reserves space for a group of at most these records. Writes nothing. While too many bytes are unflushed, waits
-    /// for at most [`FLUSH_WAIT`], and then refuses.
+    /// Reserves space for a group of at most these records. Writes nothing. While many bytes are unflushed, waits a moment
+    /// ([`Pace`]); while too many are, waits for at most [`FLUSH_WAIT`], and then refuses.
     pub(super) async fn make_room(
         &self,
-        mut records: impl Iterator<Item = RecordSize>,
+        mut records: impl Iterator<Item = RecordSize> + Clone,
     ) -> Result<(), Refusal> {
+        let bytes = records.clone().map(|record| record.payload_bytes).sum();
+        self.keep_pace(bytes).await;
         if self.is_backlogged() {
             self.wait_for_flush().await?;
         }
@@ -96,6 +103,15 @@ impl WalAdapter {
                 Refusal::DiskFull
             }
         })
+    }
+
+    async fn keep_pace(&self, bytes: usize) {
+        let (fullness, live_bytes) = (self.wal.fullness(), self.wal.live_bytes());
+        let now = Instant::now();
+        let wait = self.pace.lock().wait(bytes, live_bytes, fullness, now);
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
     }
 
     async fn wait_for_flush(&self) -> Result<(), Refusal> {
