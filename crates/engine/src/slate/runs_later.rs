@@ -2,6 +2,8 @@
 //!
 //! Merging runs of some gigabytes takes half a minute. While rows are written, the merge takes the processor from the
 //! flushes, and writes wait for flushes. So runs are merged later, unless there are many of them.
+//!
+//! SlateDB has one limit for the sources of a compaction. That of level 0 has a lower one here.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use slatedb::compactor::{
 };
 use slatedb::config::CompactorOptions;
 
-use super::settings::RUNS_MAX_WHILE_WRITING;
+use super::settings::{LEVEL0_SOURCES_MAX, RUNS_MAX_WHILE_WRITING};
 
 /// A database is written to if level 0 got a file within this time: at full load it gets four a second.
 const WRITING: Duration = Duration::from_secs(2);
@@ -68,7 +70,7 @@ impl CompactionScheduler for RunsLater {
         if is_written && manifest.compacted().len() < RUNS_MAX_WHILE_WRITING {
             jobs.retain(CompactionSpec::has_l0_sources);
         }
-        jobs
+        jobs.into_iter().map(with_oldest_of_level0).collect()
     }
 
     fn validate(
@@ -80,9 +82,38 @@ impl CompactionScheduler for RunsLater {
     }
 }
 
+/// A job with level 0 without its newest files, if it has more than [`LEVEL0_SOURCES_MAX`].
+fn with_oldest_of_level0(job: CompactionSpec) -> CompactionSpec {
+    let too_many = job.sources().len().saturating_sub(LEVEL0_SOURCES_MAX);
+    match (job.destination(), job.has_sr_sources()) {
+        (Some(run), false) if too_many > 0 => {
+            let oldest = job.sources().iter().skip(too_many);
+            CompactionSpec::new(oldest.copied().collect(), run)
+        }
+        _ => job,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_of_level_0_takes_its_oldest_files() {
+        let files = |numbers: std::ops::Range<u128>| {
+            let files = numbers.rev().map(|number| SourceId::SstView(number.into()));
+            files.collect::<Vec<_>>()
+        };
+        let max = LEVEL0_SOURCES_MAX as u128;
+        let job = |sources| with_oldest_of_level0(CompactionSpec::new(sources, 7));
+        assert_eq!(
+            job(files(0..max + 5)),
+            CompactionSpec::new(files(0..max), 7)
+        );
+        assert_eq!(job(files(0..max)), CompactionSpec::new(files(0..max), 7));
+        let runs: Vec<_> = (0..32).rev().map(SourceId::SortedRun).collect();
+        assert_eq!(job(runs.clone()), CompactionSpec::new(runs, 7));
+    }
 
     #[test]
     fn a_database_is_written_to_for_some_seconds_after_each_file() {

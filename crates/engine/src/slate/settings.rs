@@ -139,12 +139,15 @@ const COMPACTIONS_MAX: usize = 2;
 /// SlateDB's default each row is merged less often, and reads find up to three times as many runs.
 pub(super) const COMPACTION_SOURCES_MIN: usize = 12;
 
-/// The number of files and runs that a compaction merges at most.
-const COMPACTION_SOURCES_MAX: usize = 20;
+/// The number of runs that a compaction merges at most. With so many runs of similar size, SlateDB compacts level 0 no
+/// more, and soon writes wait. So there must be far fewer when their merge begins, because it takes up to a minute.
+const COMPACTION_SOURCES_MAX: usize = 32;
 
-/// The number of runs from which on some are merged although rows are written. SlateDB compacts no level 0 into
-/// [`COMPACTION_SOURCES_MAX`] runs of similar size, so there must be fewer when their merge begins.
-pub(super) const RUNS_MAX_WHILE_WRITING: usize = 18;
+/// The number of runs from which on some are merged although rows are written.
+pub(super) const RUNS_MAX_WHILE_WRITING: usize = 16;
+
+/// The number of files of level 0 that a compaction merges at most, so that it ends before level 0 is full.
+pub(super) const LEVEL0_SOURCES_MAX: usize = 20;
 
 /// The most files of level 0 that the rows of a log become when they are replayed: 160 MiB of them, and as many again as
 /// one of a flush that was under way.

@@ -165,7 +165,7 @@ impl Row {
 
 /// Reads a number of at most 32 bits in groups of 7 bits, the lowest first.
 #[inline]
-fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
+pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
     let first = *bytes.get(*at)?;
     if first < 0x80 {
         *at += 1;
@@ -181,6 +181,15 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Writes a number as [`varint`] reads it.
+pub(super) fn push_varint(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
 }
 
 /// A place in a block: a row, or its end.
