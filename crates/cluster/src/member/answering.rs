@@ -115,6 +115,7 @@ impl RangeServer {
         let old = record.replaced();
         let mut sources = Vec::new();
         for id in &old {
+            self.serve_soon(*id).await;
             match self.cluster.map().find(*id) {
                 Some(served) => sources.push((*id, served.range.bounds().clone())),
                 None => {

@@ -34,6 +34,10 @@ use tokio::sync::watch;
 /// The pause after the registry or the store failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a request of the manager waits for a range that this process does not serve yet: the registry says so a moment
+/// before the process does.
+const SERVED_WAIT: Duration = Duration::from_secs(2);
+
 /// How many ranges a server that stops hands over at the same time.
 const HAND_OVERS_MAX: usize = 4;
 
@@ -99,6 +103,7 @@ impl RangeServer {
     /// # Errors
     /// [`HandOverError`]; after [`HandOverError::NotClean`] this process cannot go on.
     pub(crate) async fn hand_over(&self, range: RangeId) -> Result<(), HandOverError> {
+        self.serve_soon(range).await;
         let tenure = self
             .tenure(range)
             .ok_or(HandOverError::NoSuchRange(range))?;
@@ -110,6 +115,20 @@ impl RangeServer {
         self.release(&tenure).await;
         tracing::info!(%range, "handed a range over");
         Ok(())
+    }
+
+    /// Waits until this process serves a range, for at most [`SERVED_WAIT`].
+    pub(crate) async fn serve_soon(&self, range: RangeId) {
+        let served = async {
+            loop {
+                let changed = self.cluster.map().changed();
+                if self.cluster.map().find(range).is_some() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        let _ = tokio::time::timeout(SERVED_WAIT, served).await;
     }
 
     /// The tenure of a range that this process serves, as the registry has it.
