@@ -118,7 +118,7 @@ impl RangeServer {
     }
 
     /// Waits until this process serves a range, for at most [`SERVED_WAIT`].
-    pub(crate) async fn serve_soon(&self, range: RangeId) {
+    async fn serve_soon(&self, range: RangeId) {
         let served = async {
             loop {
                 let changed = self.cluster.map().changed();
