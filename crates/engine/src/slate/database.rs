@@ -9,18 +9,17 @@ use parking_lot::Mutex;
 use partita_wal::{Record, WalId};
 use slatedb::compactor::CompactorBuilder;
 use slatedb::config::{CloseOptions, FlushOptions, FlushType};
-use slatedb::{CloseReason, Db, DbStatus, SstBlockSize, VersionedManifest};
+use slatedb::{BloomFilterPolicy, CloseReason, Db, DbStatus, SstBlockSize, VersionedManifest};
 use slatedb_common::SystemClock;
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use tokio::task::JoinHandle;
 
 use super::context::Context;
 use super::detach::DetachRequest;
-use super::file_filters::FileFilters;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
 use super::read::Reader;
-use super::settings::{LEVEL0_COUNT_MAX, compaction, level0_max, slatedb_settings};
+use super::settings::{FILTER_BITS, LEVEL0_COUNT_MAX, compaction, level0_max, slatedb_settings};
 use super::space::Space;
 use super::wal_adapter::{ReplayNotes, WalAdapter};
 use super::{FLUSH_DEADLINE, Runtimes, stored_times, young_files};
@@ -125,7 +124,7 @@ impl Database {
             .with_settings(slatedb_settings(context.settings.garbage_age, level0_max))
             .with_system_clock(Arc::clone(&context.clock) as _)
             .with_sst_block_size(SstBlockSize::Block16Kib)
-            .with_filter_policies(vec![Arc::new(FileFilters::new())])
+            .with_filter_policies(vec![Arc::new(BloomFilterPolicy::new(FILTER_BITS))])
             .with_db_cache(cache, range.0)
             .with_write_runtime(runtimes.commit.clone())
             .with_metrics_recorder(Arc::clone(&metrics) as _)

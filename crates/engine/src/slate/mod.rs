@@ -41,7 +41,6 @@ mod database;
 mod detach;
 mod engine;
 mod engine_set;
-mod file_filters;
 mod file_layout;
 mod garbage;
 mod home;

@@ -26,6 +26,7 @@ mod cursor;
 mod file;
 mod files;
 mod filter;
+mod get_many;
 mod index;
 mod memtable;
 mod merge;
@@ -262,64 +263,6 @@ impl Reader {
             }
         }
         Ok(None)
-    }
-
-    /// The values of several keys that are visible now, in their order.
-    ///
-    /// # Errors
-    /// See [`Reader::get`].
-    pub(super) fn get_many(
-        &self,
-        keys: &[Bytes],
-    ) -> impl Future<Output = Result<Vec<Option<Bytes>>, ReadError>> + Send {
-        self.get_many_at(self.snapshot(), keys)
-    }
-
-    /// The values of several keys in a snapshot, in their order.
-    ///
-    /// # Errors
-    /// See [`Reader::get`].
-    pub(super) async fn get_many_at(
-        &self,
-        snapshot: Snapshot,
-        keys: &[Bytes],
-    ) -> Result<Vec<Option<Bytes>>, ReadError> {
-        let Snapshot { version, seq } = snapshot;
-        let mut found = vec![None; keys.len()];
-        let wanted = keys.iter().zip(&mut found);
-        let mut wanted: Vec<_> = wanted
-            .map(|(key, found)| (key, KeyHash::of(key), found))
-            .collect();
-        for memtable in &version.memtables {
-            wanted.retain_mut(|(key, hash, found)| match memtable.get(key, *hash, seq) {
-                Some(row) => {
-                    **found = row;
-                    false
-                }
-                None => true,
-            });
-        }
-        for run in version.runs.iter() {
-            // Most keys are not in the run. A loop over the filters alone waits for the memory of many keys at once.
-            let parts = wanted.iter().map(|(key, ..)| run.part_of(key));
-            let mut parts: Vec<Option<&Part>> = parts.collect();
-            for (part, (_, hash, _)) in parts.iter_mut().zip(&wanted) {
-                *part = part.filter(|part| part.may_contain_quickly(*hash));
-            }
-            let mut rest = Vec::with_capacity(wanted.len());
-            for ((key, hash, found), part) in wanted.into_iter().zip(parts) {
-                let row = match part {
-                    Some(part) => self.get_in_part(part, key, hash).await?,
-                    None => None,
-                };
-                match row {
-                    Some(row) => *found = row,
-                    None => rest.push((key, hash, found)),
-                }
-            }
-            wanted = rest;
-        }
-        Ok(found)
     }
 
     /// The newest version of a row in a part: `Some(None)` if it is a deletion, `None` if the part has none.

@@ -40,6 +40,15 @@ pub(super) struct Part {
     pub(super) keys: KeyRange,
 }
 
+/// In a part of a run, or before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The number of the first part that does not end before the keys.
+    part: usize,
+    /// Whether the part begins before the keys or at them.
+    is_inside: bool,
+}
+
 impl Run {
     fn of<'v>(views: impl Iterator<Item = &'v SsTableView>, opener: &Opener<'_>) -> Self {
         let parts = views.filter_map(|view| {
@@ -65,20 +74,31 @@ impl Run {
         })
     }
 
-    /// The part that can have a key.
-    pub(super) fn part_of(&self, key: &[u8]) -> Option<&Part> {
-        let at = self.parts.partition_point(|part| match &part.keys.end {
+    /// Where a key belongs. If two keys have the same place, the keys between them have it, too.
+    pub(super) fn place_of(&self, key: &[u8]) -> Place {
+        let part = self.parts.partition_point(|part| match &part.keys.end {
             Bound::Included(end) => &end[..] < key,
             Bound::Excluded(end) => &end[..] <= key,
             Bound::Unbounded => false,
         });
-        let part = self.parts.get(at)?;
-        let has_begun = match &part.keys.start {
+        let start = self.parts.get(part).map(|part| &part.keys.start);
+        let is_inside = start.is_some_and(|start| match start {
             Bound::Included(start) => &start[..] <= key,
             Bound::Excluded(start) => &start[..] < key,
             Bound::Unbounded => true,
-        };
-        has_begun.then_some(part)
+        });
+        Place { part, is_inside }
+    }
+
+    /// The part that can have the keys of a place.
+    pub(super) fn part_in(&self, place: Place) -> Option<&Part> {
+        let part = self.parts.get(place.part)?;
+        place.is_inside.then_some(part)
+    }
+
+    /// The part that can have a key.
+    pub(super) fn part_of(&self, key: &[u8]) -> Option<&Part> {
+        self.part_in(self.place_of(key))
     }
 }
 
