@@ -46,5 +46,5 @@ pub use pin::{FileUse, HeldRanges, PinId, Pinned, PinnedRows};
 pub use pipeline::{Completion, Permit};
 pub use rows::{IntoRows, Rows};
 pub use scrub::{LogFault, Meter, NoMeter, ScrubPass};
-pub use stats::{Distribution, EngineMetric, Stats, StoredBytes, WrittenBytes};
+pub use stats::{DiskCacheStats, Distribution, EngineMetric, Stats, StoredBytes, WrittenBytes};
 pub use stored::{StoredDatabase, StoredFiles, StoredRanges};

@@ -38,6 +38,8 @@ pub struct Stats {
     pub cache_misses: u64,
     /// Bytes held by the cache.
     pub cache_bytes: u64,
+    /// The cache of data files on a disk of this machine, if there is one.
+    pub disk_cache: Option<DiskCacheStats>,
     /// Metrics of this kind of engine only, for the metrics page.
     pub metrics: Vec<EngineMetric>,
 }
@@ -54,6 +56,17 @@ impl Stats {
         let (written, rows) = (self.written?, self.row_bytes());
         (rows > 0).then(|| written.total() as f64 / rows as f64)
     }
+}
+
+/// The cache of data files on a disk of this machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCacheStats {
+    /// Reads of a part of a file that the cache had.
+    pub hits: u64,
+    /// Reads of a part of a file that was fetched.
+    pub misses: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
 }
 
 /// Bytes that were written to the storage since the engine was opened.
@@ -224,6 +237,7 @@ impl CommitCounts {
             cache_hits: 0,
             cache_misses: 0,
             cache_bytes: 0,
+            disk_cache: None,
             metrics: Vec::new(),
         }
     }

@@ -95,6 +95,7 @@ impl RestoreCommand {
             files: files.clone(),
             log: self.log_store.clone(),
             log_gap: Duration::ZERO,
+            disk_cache: None,
         };
         let restored = restore_to_store(backup, &place, &|_| {}).await;
         let mut flags = format!("--store {}", files.url());

@@ -13,6 +13,7 @@ use super::checked_store::CheckedStore;
 use super::compared::ComparisonCounts;
 use super::damage::Damage;
 use super::data_files::{CountedFiles, DataFiles};
+use super::disk_cache::CachedFiles;
 use super::home::Home;
 use super::manifest_store::ManifestStore;
 use super::read::{Files, KeptFiles, ReadCache};
@@ -64,6 +65,9 @@ impl Context {
             Some(_) => DataFiles::in_shared_store(),
             None => DataFiles::default(),
         });
+        if let Some(cache) = &home.disk_cache {
+            home.store = Arc::new(Layered(CachedFiles::new(home.store, Arc::clone(cache))));
+        }
         let counted = CountedFiles::new(home.store, Arc::clone(&data_files));
         home.store = Arc::new(Layered(counted));
         home.store = Arc::new(Layered(ManifestStore::new(home.store)));

@@ -277,6 +277,8 @@ impl EngineSet for SlateEngineSet {
         let mut stats = self.core.counts.read(self.core.health.get());
         self.core.context.cache.count_into(&mut stats);
         self.core.context.read_cache.count_into(&mut stats);
+        let disk_cache = self.core.context.home.disk_cache.as_ref();
+        stats.disk_cache = disk_cache.map(|cache| cache.stats());
         if let Some(wal) = self.core.wal() {
             stats.log_bytes = wal.wal.live_bytes();
         }

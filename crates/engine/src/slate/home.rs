@@ -9,6 +9,8 @@ use partita_wal::remote::{self, RemoteStorage, SharedStorage};
 use partita_wal::{SharedLogs, WalStorage};
 use slatedb::object_store::ObjectStore;
 
+use super::disk_cache::DiskCache;
+
 /// How the WAL of an object store is written.
 #[derive(Clone, Copy, Debug)]
 pub struct LogSettings {
@@ -38,6 +40,8 @@ pub struct Home {
     /// The directory of `store`, if the store is a directory. It stays locked, and empty folders of removed databases
     /// are deleted.
     pub directory: Option<Arc<DataDir>>,
+    /// A cache of the files, if `store` is far away.
+    pub disk_cache: Option<Arc<DiskCache>>,
     /// The clock of the machine.
     pub clock: Arc<dyn Clock>,
 }
@@ -69,6 +73,7 @@ impl Home {
             store,
             wal: Arc::new(RemoteStorage::new(log_store, clock.clone(), options.into())),
             directory: None,
+            disk_cache: None,
             clock,
         }
     }
@@ -89,6 +94,7 @@ impl Home {
             store,
             wal: Arc::new(SharedStorage::new(log_store, clock.clone(), options.into())),
             directory: None,
+            disk_cache: None,
             clock,
         }
     }
@@ -103,6 +109,7 @@ impl Home {
             store: data.store(),
             wal: Arc::new(LocalStorage::new(data.log_path(), options)),
             directory: Some(data),
+            disk_cache: None,
             clock: Arc::new(SystemClock),
         }
     }

@@ -39,6 +39,7 @@ mod damage_watch;
 mod data_files;
 mod database;
 mod detach;
+mod disk_cache;
 mod engine;
 mod engine_set;
 mod file_layout;
@@ -79,6 +80,7 @@ use tokio::runtime::Handle;
 
 use crate::{ChangeError, ReadError};
 
+pub use disk_cache::DiskCache;
 pub use engine_set::SlateEngineSet;
 pub use home::{Home, LogSettings};
 pub use partita_wal::local::{StoredLog, StoredRecords, verify as verify_log};

@@ -43,7 +43,9 @@ pub enum Error {
 }
 
 impl Error {
-    pub(super) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+    /// The failure to `action` at `path`.
+    #[must_use]
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io {
             action,
             path: path.to_owned(),

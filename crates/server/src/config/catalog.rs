@@ -64,6 +64,10 @@ settings! {
             "Another object store, a faster one, for the write-ahead log; without it, the log is in --store";
         LOG_GAP = "store.log-gap", "log-gap", One("TIME"), "10ms",
             "Least time between the starts of two writes to the log of --store: a longer gap costs fewer requests, and each write takes longer";
+        DISK_CACHE = "store.disk-cache", "disk-cache", One("DIR"), "",
+            "Keep what is often read from the files of --store in this directory, too, which no other process uses";
+        DISK_CACHE_BYTES = "store.disk-cache-bytes", "disk-cache-bytes", One("BYTES"), "10GiB",
+            "Disk space for --disk-cache, at least 64MiB";
         IN_MEMORY = "store.in-memory", "in-memory", Switch, "false",
             "Keep all data in memory; it is lost when the server stops", aliases: &["inMemoryPersistence"];
         BLOCK_CACHE_BYTES = "store.block-cache-bytes", "block-cache-bytes", One("BYTES"), "auto",

@@ -38,8 +38,8 @@ pub use accounts::{Account, AccountKey, AccountsError, WELL_KNOWN_ACCOUNT, WELL_
 pub use catalog::{ACCEPTED, ALL};
 pub use layers::{FILE_VARIABLE, Layers};
 pub use parts::{
-    AdminListener, ClusterSettings, Limits, Log, LogFormat, Oauth, ObjectStorePlace, Password,
-    Place, ServiceListener, Settings, Store, Tls,
+    AdminListener, ClusterSettings, DiskCacheSettings, Limits, Log, LogFormat, Oauth,
+    ObjectStorePlace, Password, Place, ServiceListener, Settings, Store, Tls,
 };
 pub use quantity::bytes as parse_bytes;
 pub use setting::{Setting, Takes};

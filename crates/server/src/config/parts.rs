@@ -109,6 +109,17 @@ pub struct ObjectStorePlace {
     pub log: Option<partita_rt::Place>,
     /// The least time between the starts of two writes of the log.
     pub log_gap: Duration,
+    /// The cache of its files on a disk of this machine.
+    pub disk_cache: Option<DiskCacheSettings>,
+}
+
+/// A cache of files of an object store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskCacheSettings {
+    /// The directory.
+    pub folder: PathBuf,
+    /// The most bytes in it.
+    pub bytes_max: u64,
 }
 
 impl Place {

@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::parts::{ObjectStorePlace, Place};
+use super::parts::{DiskCacheSettings, ObjectStorePlace, Place};
 use super::readers::conflict;
 use super::setting::Setting;
 use super::values::{Source, Value, Values};
 use super::{Error, catalog as c, quantity};
 
 const URL: &str = "expected s3://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///DIR; --location takes a directory";
+
+/// The least size of a disk cache: 256 parts.
+const DISK_CACHE_BYTES_MIN: u64 = 64 << 20;
 
 /// The longest gap: clients wait for it with each write.
 const GAP_MAX: Duration = Duration::from_secs(10);
@@ -41,7 +44,13 @@ pub(super) fn places(values: &Values) -> Result<(Place, PathBuf), Error> {
         Some(url) => Place::ObjectStore(object_store(values, url)?),
         None => Place::Directory(PathBuf::from(&location.text)),
     };
-    for setting in [&c::LOG_STORE, &c::LOG_GAP] {
+    let of_stores = [
+        &c::LOG_STORE,
+        &c::LOG_GAP,
+        &c::DISK_CACHE,
+        &c::DISK_CACHE_BYTES,
+    ];
+    for setting in of_stores {
         let value = values.of(setting);
         if !matches!(place, Place::ObjectStore(_)) && value.source != Source::Default {
             let (flag, source) = (setting.flag, &value.source);
@@ -74,7 +83,17 @@ fn object_store(values: &Values, url: &Value) -> Result<ObjectStorePlace, Error>
             false => Some(place(log)?),
         },
         log_gap: log_gap(values, &c::LOG_GAP)?,
+        disk_cache: disk_cache(values)?,
     })
+}
+
+fn disk_cache(values: &Values) -> Result<Option<DiskCacheSettings>, Error> {
+    let size = "a size of 64MiB or more, such as 10GiB";
+    let bytes_max = values.read(&c::DISK_CACHE_BYTES, size, |text| {
+        quantity::bytes(text).filter(|bytes| *bytes >= DISK_CACHE_BYTES_MIN)
+    })?;
+    let folder = values.text(&c::DISK_CACHE).map(PathBuf::from);
+    Ok(folder.map(|folder| DiskCacheSettings { folder, bytes_max }))
 }
 
 fn place(url: &Value) -> Result<partita_rt::Place, Error> {
@@ -112,6 +131,8 @@ mod tests {
             (store.log, store.log_gap),
             (None, Duration::from_millis(10))
         );
+
+        assert_eq!(store.disk_cache, None);
 
         let store = object_store(&[
             ("store", "file:///shared"),
@@ -159,5 +180,27 @@ mod tests {
             assert!(text.contains("store.url"), "{text}");
         }
         assert!(refused(&[url, ("log-gap", "11s")]).contains("from 0 to 10s"));
+    }
+
+    #[test]
+    fn a_disk_cache_has_a_directory_and_a_size() {
+        let store = ("store", "file:///shared");
+        let cache = |flags: &[(&str, &str)]| {
+            let found = object_store(&[&[store], flags].concat())
+                .disk_cache
+                .unwrap();
+            (found.folder, found.bytes_max)
+        };
+        let folder = ("disk-cache", "/var/cache/partita");
+        let (path, default) = cache(&[folder]);
+        assert_eq!((path, default), (PathBuf::from(folder.1), 10 << 30));
+        assert_eq!(cache(&[folder, ("disk-cache-bytes", "64MiB")]).1, 64 << 20);
+        let small = refused(&[store, folder, ("disk-cache-bytes", "63MiB")]);
+        assert!(small.contains("64MiB or more"), "{small}");
+        let alone = refused(&[folder]);
+        assert!(
+            alone.contains("--disk-cache") && alone.contains("needs --store"),
+            "{alone}"
+        );
     }
 }

@@ -84,6 +84,9 @@ definitions! {
     BLOCK_CACHE_HITS = Counter "partita_block_cache_hits_total" "Blocks and metadata of the store found in memory.";
     BLOCK_CACHE_MISSES = Counter "partita_block_cache_misses_total" "Blocks and metadata of the store read from disk.";
     BLOCK_CACHE_BYTES = Gauge "partita_block_cache_bytes" "Memory held by blocks of the store.";
+    DISK_CACHE_HITS = Counter "partita_disk_cache_hits_total" "Parts of files of the object store found on the disk of this machine.";
+    DISK_CACHE_MISSES = Counter "partita_disk_cache_misses_total" "Parts of files of the object store fetched for the disk of this machine.";
+    DISK_CACHE_BYTES = Gauge "partita_disk_cache_bytes" "Bytes on the disk of this machine held by parts of files of the object store.";
     DAMAGED_FILES = Gauge "partita_damaged_files" "Files of the store that cannot be read.";
     SCRUB_BYTES = Counter "partita_scrub_bytes_total" "Bytes of the store that were read to find damaged files.";
     SCRUB_PASSES = Counter "partita_scrub_passes_total" "Complete reads of the store to find damaged files.";

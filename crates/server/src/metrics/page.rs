@@ -231,6 +231,11 @@ fn engine(page: &mut Page, stats: &Stats) {
     page.single(&d::BLOCK_CACHE_HITS, stats.cache_hits);
     page.single(&d::BLOCK_CACHE_MISSES, stats.cache_misses);
     page.single(&d::BLOCK_CACHE_BYTES, stats.cache_bytes);
+    if let Some(disk_cache) = stats.disk_cache {
+        page.single(&d::DISK_CACHE_HITS, disk_cache.hits);
+        page.single(&d::DISK_CACHE_MISSES, disk_cache.misses);
+        page.single(&d::DISK_CACHE_BYTES, disk_cache.bytes);
+    }
 }
 
 /// A distribution of the engine, divided by `scale`. Its buckets are bounded by powers of two; the page shows the
@@ -305,7 +310,7 @@ fn name_char(letter: char) -> char {
 
 #[cfg(test)]
 mod tests {
-    use partita_engine::{EngineMetric, Health, StoredBytes, WrittenBytes};
+    use partita_engine::{DiskCacheStats, EngineMetric, Health, StoredBytes, WrittenBytes};
     use partita_wire::ErrorCode;
 
     use super::*;
@@ -351,6 +356,11 @@ mod tests {
             cache_hits: 8,
             cache_misses: 2,
             cache_bytes: 4096,
+            disk_cache: Some(DiskCacheStats {
+                hits: 5,
+                misses: 6,
+                bytes: 7_000,
+            }),
             metrics: vec![
                 figure("db.ops", "get", true),
                 figure("l0", "", false),

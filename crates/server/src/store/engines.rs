@@ -11,6 +11,7 @@ use partita_engine::EngineSet;
 use partita_engine::memory::MemoryEngineSet;
 use partita_engine::slate::{self, SlateEngineSet};
 use partita_rt::place::{Client, probe};
+use partita_rt::threads::spawn_blocking;
 use partita_rt::{Clock, DataDir};
 use tokio::runtime::Handle;
 
@@ -18,7 +19,7 @@ use super::Error;
 use super::identity::identify;
 use super::remote_store::RemoteStore;
 use super::version;
-use crate::config::{ObjectStorePlace, Place, Store};
+use crate::config::{DiskCacheSettings, ObjectStorePlace, Place, Store};
 use crate::environment::Environment;
 use crate::open_files;
 
@@ -62,7 +63,11 @@ impl Engines {
             Place::Directory(path) => (in_directory(path, environment.objects.clone())?, None),
             Place::ObjectStore(place) => {
                 let found = ObjectStores::open(place, environment).await?;
-                (found.home(place, sharing), Some(found.remote))
+                let home = slate::Home {
+                    disk_cache: disk_cache(place).await?,
+                    ..found.home(place, sharing)
+                };
+                (home, Some(found.remote))
             }
         };
         let home = slate::Home {
@@ -191,6 +196,16 @@ impl ObjectStores {
             Sharing::Shared => slate::Home::in_shared_store(files, log, settings),
         }
     }
+}
+
+/// Opens the disk cache of an object store.
+async fn disk_cache(place: &ObjectStorePlace) -> Result<Option<Arc<slate::DiskCache>>, Error> {
+    let Some(DiskCacheSettings { folder, bytes_max }) = place.disk_cache.clone() else {
+        return Ok(None);
+    };
+    let opening = spawn_blocking(move || slate::DiskCache::open(folder, bytes_max)).await;
+    let opened = opening.expect("opening the disk cache does not panic");
+    opened.map(Arc::new).map(Some).map_err(Error::DiskCache)
 }
 
 /// Probes an object store and reads its identity and its version, for a server that may open it later.

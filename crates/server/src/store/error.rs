@@ -46,6 +46,9 @@ pub enum Error {
         /// The reason.
         source: VersionError,
     },
+    /// The directory of the disk cache cannot be used.
+    #[error("cannot use the directory of --disk-cache")]
+    DiskCache(#[source] data_dir::Error),
     /// The data cannot be opened.
     #[error("cannot open {data}")]
     Open {

@@ -30,6 +30,7 @@ impl World {
             store: Arc::clone(&self.store) as _,
             wal: Arc::new(self.wal.clone()),
             directory: None,
+            disk_cache: None,
             clock: Arc::clone(&self.clock),
         };
         let started = SlateEngineSet::in_home(home, Settings::default()).await;

@@ -11,9 +11,21 @@ use super::*;
 
 /// The object store, which survives a simulated crash.
 #[derive(Clone, Default)]
-struct Bucket(Arc<InMemory>);
+struct Bucket {
+    store: Arc<InMemory>,
+    /// The folder of a disk cache.
+    cache: Option<Arc<tempfile::TempDir>>,
+}
 
 impl Bucket {
+    /// With a disk cache of two parts, so that it is full soon.
+    fn with_disk_cache() -> Self {
+        Self {
+            store: Arc::default(),
+            cache: Some(Arc::new(tempfile::tempdir().unwrap())),
+        }
+    }
+
     async fn start(&self) -> SlateEngineSet {
         self.start_with(Settings::default()).await
     }
@@ -23,10 +35,23 @@ impl Bucket {
             gap: Duration::ZERO,
             ..remote::Options::default()
         };
-        let store = || Arc::clone(&self.0) as Arc<dyn ObjectStore>;
-        let home = Home::in_object_store(store(), store(), options);
+        let store = || Arc::clone(&self.store) as Arc<dyn ObjectStore>;
+        let cache = self.cache.as_ref();
+        let cache = cache.map(|folder| DiskCache::open(folder.path(), 600 << 10).unwrap());
+        let home = Home {
+            disk_cache: cache.map(Arc::new),
+            ..Home::in_object_store(store(), store(), options)
+        };
         let started = SlateEngineSet::in_home(home, settings).await;
         started.unwrap()
+    }
+
+    /// With hardly any memory for blocks, so that reads ask the store.
+    fn without_blocks_in_memory() -> Settings {
+        Settings {
+            cache_bytes: 4 << 10,
+            ..Settings::default()
+        }
     }
 
     async fn open(&self) -> One {
@@ -38,6 +63,56 @@ impl Bucket {
 async fn conforms() {
     conformance::run(async || Arc::new(Bucket::default().start().await) as Arc<dyn EngineSet>)
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conforms_with_a_disk_cache() {
+    conformance::run(async || {
+        let settings = Bucket::without_blocks_in_memory();
+        let set = Bucket::with_disk_cache().start_with(settings).await;
+        Arc::new(set) as Arc<dyn EngineSet>
+    })
+    .await;
+}
+
+/// Rows are read from the disk cache after a restart, and from the store when the disk cache has other bytes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_disk_cache_does_not_change_rows() {
+    let bucket = Bucket::with_disk_cache();
+    let folder = bucket.cache.clone().unwrap();
+    let open = async || {
+        let settings = Bucket::without_blocks_in_memory();
+        One::of(bucket.start_with(settings).await).await.unwrap()
+    };
+    let one = open().await;
+    for key in 0..2_000 {
+        let value = key.to_string().repeat(20);
+        commit(&*one, put(format!("key{key:04}"), value))
+            .await
+            .unwrap();
+    }
+    one.flush().await.unwrap();
+    let written = rows(&*one, KeyRange::all(), 100).await;
+    one.close().await;
+    drop(one);
+    for is_damaged in [false, true] {
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let path = file.unwrap().path();
+            if is_damaged && path.to_string_lossy().contains(".sst.") {
+                let mut content = std::fs::read(&path).unwrap();
+                content.iter_mut().for_each(|byte| *byte ^= 1);
+                std::fs::write(path, content).unwrap();
+            }
+        }
+        let one = open().await;
+        for (key, value) in &written {
+            assert_eq!(one.get(key).await.unwrap().as_ref(), Some(value));
+        }
+        assert!(one.set.stats().disk_cache.unwrap().hits > 0);
+        assert_eq!(one.set.damaged_files(), Vec::new());
+        one.close().await;
+        drop(one);
+    }
 }
 
 proptest! {

@@ -32,6 +32,7 @@ impl Place {
                 store: Arc::clone(store) as _,
                 wal: Arc::new(wal.clone()),
                 directory: None,
+                disk_cache: None,
                 clock: Arc::new(SystemClock),
             },
         };
