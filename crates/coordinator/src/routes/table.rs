@@ -133,6 +133,15 @@ impl Table {
         end.is_none_or(|end| key < end).then_some((*range, stored))
     }
 
+    /// The ranges in the order of their keys, from the one before which no range contains `key`.
+    pub fn ranges_from(&self, key: &[u8]) -> impl Iterator<Item = &Stored<RangeRecord>> {
+        let up_to = (std::ops::Bound::Unbounded, std::ops::Bound::Included(key));
+        let first = self.by_start.range::<[u8], _>(up_to).next_back();
+        let first = first.map_or_else(|| key.to_vec(), |(start, _)| start.clone());
+        let ranges = self.by_start.range(first..);
+        ranges.filter_map(|(_, range)| self.ranges.get(range))
+    }
+
     /// Makes the changes of whole transactions up to `revision`.
     pub(super) fn apply(&mut self, revision: Revision, changes: Vec<Change>) {
         for change in changes {
