@@ -9,6 +9,7 @@ use crate::host::{Host, LocalHost, LocalHostParts, Permission};
 use crate::maintenance;
 use crate::map::{MapRecord, MapStore, PartitionMap, RangeSpec};
 use crate::pins::PinRecords;
+use crate::targets::TargetLoad;
 use crate::watch::{Observer, StoreLoad, Watch};
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
@@ -45,6 +46,8 @@ pub struct SharedParts {
     pub is_lease_valid: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Called when a range was taken over, before its first request.
     pub before_serving: Arc<dyn Fn(&RangeSpec) + Send + Sync>,
+    /// The targets of this process, of which the manager gives it shares; `None` without targets.
+    pub targets: Option<Arc<dyn TargetLoad>>,
 }
 
 /// The ranges of a store, as far as this process serves them: a host, and a controller if this process decides about
@@ -61,6 +64,8 @@ pub struct Cluster {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tasks: Tasks,
     pub(crate) host: Arc<LocalHost>,
+    /// The targets of a process of several.
+    pub(crate) targets: Option<Arc<dyn TargetLoad>>,
     watch: Arc<Watch>,
     /// The controller; `None` while another process has it.
     pub(crate) driver: ArcSwapOption<Driver>,
@@ -84,7 +89,7 @@ impl Cluster {
         Box::pin(async move {
             let coordinator: Arc<dyn Coordinator> = Arc::new(LocalCoordinator::default());
             let permission = Permission::Coordinator(Arc::clone(&coordinator));
-            let cluster = Self::with_host(parts, permission, Arc::new(|_| {}));
+            let cluster = Self::with_host(parts, permission, Arc::new(|_| {}), None);
             let driver = DriverParts {
                 host: Arc::clone(&cluster.host) as Arc<dyn Host>,
                 coordinator,
@@ -106,7 +111,8 @@ impl Cluster {
     #[must_use]
     pub fn join(parts: ClusterParts, shared: SharedParts) -> Arc<Self> {
         let permission = Permission::Lease(shared.is_lease_valid);
-        let cluster = Self::with_host(parts, permission, shared.before_serving);
+        let (before_serving, targets) = (shared.before_serving, shared.targets);
+        let cluster = Self::with_host(parts, permission, before_serving, targets);
         maintenance::start_of_host(&cluster.host, &cluster.tasks);
         cluster
     }
@@ -115,6 +121,7 @@ impl Cluster {
         parts: ClusterParts,
         permission: Permission,
         before_serving: Arc<dyn Fn(&RangeSpec) + Send + Sync>,
+        targets: Option<Arc<dyn TargetLoad>>,
     ) -> Arc<Self> {
         let host = Arc::new(LocalHost::new(LocalHostParts {
             engines: Arc::clone(&parts.engines),
@@ -132,6 +139,7 @@ impl Cluster {
             clock: parts.clock,
             tasks: parts.tasks,
             host,
+            targets,
             driver: ArcSwapOption::empty(),
             balance: Mutex::default(),
         })

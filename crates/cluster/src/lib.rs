@@ -17,6 +17,7 @@
 //!   in this process. [`Coordinator`]: which host serves which range; [`LocalCoordinator`] grants everything to this
 //!   process.
 //! - `maintenance`: deletes leftovers of changes. `balance`: automatic splits and merges. `watch`: load over time.
+//! - [`TargetLoad`]: targets of tables and accounts that several servers serve, divided by the manager.
 //! - [`Placer`]: which server of a cluster serves which range. [`VersionStore`]: what all servers of a cluster write.
 //!
 //! In a single server, the controller and its host share one process. In a cluster, the controller is in the manager's
@@ -38,6 +39,7 @@ mod map;
 mod member;
 mod pins;
 mod placement;
+mod targets;
 #[cfg(any(test, feature = "test-world"))]
 pub mod test_world;
 #[cfg(test)]
@@ -68,5 +70,9 @@ pub use map::{
 pub use member::RangeServer;
 pub use pins::{PinRecords, PinRecordsError};
 pub use placement::{Move, MoveReason, PlacementSettings, Placer, RangeView, ServerView};
+pub use targets::{
+    DEMANDS_MAX, TargetDemand, TargetLoad, TargetScope, TargetShare, WHOLE, equal_share,
+    least_share, owner_count,
+};
 pub use version_store::{VersionStore, VersionStoreError};
 pub use watch::{StoreLoad, rate};

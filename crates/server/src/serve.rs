@@ -328,6 +328,7 @@ impl Opening {
         let shared = SharedParts {
             is_lease_valid: Arc::new(move || gate.is_open()),
             before_serving: Arc::new(move |range| before_serving(&before, range)),
+            targets: None,
         };
         let (store, tasks) = (&self.settings.store, self.tasks.clone());
         let ranges = OpenRanges::join(store, &self.environment, tasks, shared).await?;

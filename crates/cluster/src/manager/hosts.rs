@@ -9,6 +9,7 @@ use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange, Served
 use crate::map::MapRecord;
 use crate::member::RangeServer;
 use crate::member::messages::{HostAnswer, HostRequest, KeyAnswer, Refusal, ids, numbers};
+use crate::targets::TargetDemand;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::join_all;
@@ -25,6 +26,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a move may take.
 const MOVE_MAX: Duration = Duration::from_secs(30);
+
+/// The load of a server since the last question.
+#[derive(Debug)]
+pub(crate) struct ServerLoad {
+    /// The name of the server.
+    pub(crate) server: String,
+    /// Its ranges.
+    pub(crate) ranges: Vec<Observed>,
+    /// What was asked of its targets. `None` without targets, and from an earlier release.
+    pub(crate) demands: Option<Vec<TargetDemand>>,
+}
 
 /// The hosts of all processes.
 pub(crate) struct Hosts {
@@ -92,7 +104,11 @@ impl Hosts {
     }
 
     /// Asks about the state of a server.
-    async fn ask_soon(&self, server: &str, request: &HostRequest) -> Result<HostAnswer, LinkError> {
+    pub(super) async fn ask_soon(
+        &self,
+        server: &str,
+        request: &HostRequest,
+    ) -> Result<HostAnswer, LinkError> {
         let asked = tokio::time::timeout(PATIENCE, self.ask(server, request)).await;
         asked.unwrap_or_else(|_| Err(LinkError::Unknown("it takes too long".into())))
     }
@@ -127,20 +143,21 @@ impl Hosts {
     }
 
     /// The load of the ranges of each server since the last question, in key order; empty for one that did not answer.
-    pub(crate) async fn loads(&self, table: &Table) -> Vec<(String, Vec<Observed>)> {
+    pub(crate) async fn loads(&self, table: &Table) -> Vec<ServerLoad> {
         let asking = table.servers().keys().map(|server| async move {
             let asked = self.ask_soon(server, &HostRequest::Loads).await;
-            let loads = match asked {
-                Ok(HostAnswer::Loads { loads }) => loads,
+            let (loads, demands) = match asked {
+                Ok(HostAnswer::Loads { loads, demands }) => (loads, demands),
                 other => {
                     tracing::debug!(server, ?other, "a server did not tell its load");
-                    Vec::new()
+                    (Vec::new(), None)
                 }
             };
-            (
-                server.clone(),
-                loads.into_iter().map(Observed::from).collect(),
-            )
+            ServerLoad {
+                server: server.clone(),
+                ranges: loads.into_iter().map(Observed::from).collect(),
+                demands,
+            }
         });
         join_all(asking).await
     }

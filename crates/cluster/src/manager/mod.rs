@@ -18,6 +18,7 @@ mod hosts;
 mod link;
 mod logs;
 mod placement;
+mod target_shares;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -50,7 +51,8 @@ pub use upgrade::FinalizeRefused;
 /// How often the manager looks for moves, and for changes of the registry that it has missed.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How often it asks the servers for their load. A hot range is to be split, and half of it on another server, within 10 s.
+/// How often it asks the servers for their load, and divides the targets. A hot range is to be split, and half of it on
+/// another server, within 10 s.
 const LOADS: Duration = Duration::from_secs(2);
 
 /// How often it looks for logs that no range needs.
@@ -204,11 +206,16 @@ impl Manager {
         }
     }
 
-    /// Asks the servers for the load of their ranges, for the balancer and the placement.
+    /// Asks the servers for the load of their ranges, for the balancer and the placement, and for what was asked of their
+    /// targets, which it divides.
     async fn observe(&self, lead: &Lead, ranges: &[RangeSpec]) {
-        let loads = self.hosts.loads(&self.routes.current()).await;
-        let loads = loads.into_iter().flat_map(|(_, loads)| loads);
-        let mut loads: BTreeMap<RangeId, _> = loads.map(|load| (load.id, load)).collect();
+        let table = self.routes.current();
+        let (mut loads, mut demands) = (BTreeMap::new(), BTreeMap::new());
+        for load in self.hosts.loads(&table).await {
+            loads.extend(load.ranges.into_iter().map(|range| (range.id, range)));
+            demands.extend(load.demands.map(|of_server| (load.server, of_server)));
+        }
+        self.hosts.divide_targets(&table, &demands).await;
         let observed = ranges.iter().filter_map(|range| loads.remove(&range.id));
         let observed: Vec<_> = observed.collect();
         self.placement.note(&observed);

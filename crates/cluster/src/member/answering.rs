@@ -82,17 +82,25 @@ impl RangeServer {
                 self.end_hold(cut);
                 HostAnswer::Done
             }
-            HostRequest::Loads => HostAnswer::Loads {
-                loads: self
-                    .cluster
-                    .observe_recent()
-                    .into_iter()
-                    .map(Into::into)
-                    .collect(),
-            },
+            HostRequest::Loads => self.loads(),
+            HostRequest::Shares { shares } => {
+                if let Some(targets) = &self.cluster.targets {
+                    targets.set_shares(self.cluster.clock.monotonic(), &shares);
+                }
+                HostAnswer::Done
+            }
             HostRequest::Holds => HostAnswer::Ranges {
                 ranges: numbers(&host.holds()),
             },
+        }
+    }
+
+    fn loads(&self) -> HostAnswer {
+        let loads = self.cluster.observe_recent();
+        let targets = self.cluster.targets.as_ref();
+        HostAnswer::Loads {
+            loads: loads.into_iter().map(Into::into).collect(),
+            demands: targets.map(|targets| targets.demands(self.cluster.clock.monotonic())),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::balance::{Observed, SplitPoint};
 use crate::error::ChangeRefused;
 use crate::host::RangeAction;
 use crate::map::{ChangeRecord, Epoch, MapRecord, RangeSpec, key_text};
+use crate::targets::{TargetDemand, TargetShare};
 use bytes::Bytes;
 use partita_range::{Bounds, RangeId};
 use serde::{Deserialize, Serialize};
@@ -43,8 +44,10 @@ pub(crate) enum HostRequest {
     Cut { cut: u64 },
     /// Let writes go on that are held for `cut`. `Done`.
     EndHold { cut: u64 },
-    /// The load of the ranges since this was last asked. `Loads`.
+    /// The load of the ranges, and what was asked of the targets, since this was last asked. `Loads`.
     Loads,
+    /// The shares of targets from now on. Only for hosts that have told what was asked of their targets. `Done`.
+    Shares { shares: Vec<TargetShare> },
     /// The ranges that the host serves or is about to serve. `Ranges`.
     Holds,
 }
@@ -77,8 +80,11 @@ pub(crate) enum HostAnswer {
         pins: Vec<String>,
         pause_us: u64,
     },
+    /// `demands` is absent without targets, and from an earlier release.
     Loads {
         loads: Vec<Load>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        demands: Option<Vec<TargetDemand>>,
     },
     Refused {
         why: Refusal,

@@ -442,6 +442,7 @@ async fn a_deposed_manager_leaves_no_snapshot() {
     let shared = SharedParts {
         is_lease_valid: Arc::new(move || lease.load(Ordering::SeqCst)),
         before_serving: Arc::new(|_| {}),
+        targets: None,
     };
     let cluster = Cluster::join(world.disk.parts(), shared);
     let hosts = Arc::clone(cluster.local_host()) as Arc<dyn Host>;

@@ -10,6 +10,7 @@ use crate::map::{Epoch, MapStore, RangeSpec};
 use crate::member::RangeServer;
 use crate::member::messages::HostRequest;
 use crate::placement::PlacementSettings;
+use crate::targets::{TargetDemand, TargetLoad, TargetShare};
 use crate::test_world::{Disk, partition};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -24,7 +25,7 @@ use partita_rt::{Clock, Tasks, TokioClock};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The ranges: the first server has the first one, and so on.
@@ -100,9 +101,30 @@ pub(super) struct World {
     pub(super) hosts: Arc<Hosts>,
     pub(super) servers: Vec<Server>,
     link: Arc<Link>,
-    routes: Routes,
+    pub(super) routes: Routes,
     term: Term,
     _directory: TempDir,
+}
+
+/// The targets of a server.
+#[derive(Debug, Default)]
+pub(super) struct TestTargets {
+    /// What was asked of them.
+    pub(super) asked: Mutex<Vec<TargetDemand>>,
+    /// The last shares, sorted; `None` before the first ones.
+    pub(super) shares: Mutex<Option<Vec<TargetShare>>>,
+}
+
+impl TargetLoad for TestTargets {
+    fn demands(&self, _now: Instant) -> Vec<TargetDemand> {
+        self.asked.lock().clone()
+    }
+
+    fn set_shares(&self, _now: Instant, shares: &[TargetShare]) {
+        let mut shares = shares.to_vec();
+        shares.sort_by(|one, other| one.scope.cmp(&other.scope));
+        *self.shares.lock() = Some(shares);
+    }
 }
 
 /// A server.
@@ -110,6 +132,7 @@ pub(super) struct World {
 pub(super) struct Server {
     pub(super) ranges: Arc<RangeServer>,
     pub(super) cluster: Arc<Cluster>,
+    pub(super) targets: Arc<TestTargets>,
     member: Arc<Member>,
 }
 
@@ -137,9 +160,11 @@ impl World {
                 state_dir: StateDir::open(directory.path().join(&name)).unwrap(),
             });
             let member = Arc::new(member.await.unwrap());
+            let targets = Arc::new(TestTargets::default());
             let shared = SharedParts {
                 is_lease_valid: Arc::new(|| true),
                 before_serving: Arc::new(|_| {}),
+                targets: Some(Arc::clone(&targets) as Arc<dyn TargetLoad>),
             };
             let cluster = Cluster::join(parts(&disk, &clock), shared);
             let (of_server, of_member) = (Arc::clone(&cluster), Arc::clone(&member));
@@ -148,6 +173,7 @@ impl World {
             servers.push(Server {
                 ranges,
                 cluster,
+                targets,
                 member,
             });
         }
@@ -210,6 +236,15 @@ impl World {
             key.is_some_and(|key| key.record.is_served_by(&owner.name))
         };
         self.routes.wait_for(LONG, is_served).await.unwrap();
+    }
+
+    /// Ends the lease of a server, and waits until the routes show it.
+    pub(super) async fn leave(&self, server: usize) {
+        let member = &self.servers[server].member;
+        member.close().await.unwrap();
+        let owner = member.owner();
+        let is_gone = |table: &partita_coordinator::Table| !table.is_alive(&owner.name, owner.life);
+        self.routes.wait_for(LONG, is_gone).await.unwrap();
     }
 
     /// Sets what becomes of requests to the second and third server from now on.
