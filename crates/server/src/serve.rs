@@ -15,11 +15,11 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use partita_cluster::{Cluster, RangeSpec, SharedParts};
+use partita_cluster::{Cluster, RangeSpec, SharedParts, TargetLoad, TargetScope};
 use partita_engine::{EngineSet, LogNumber};
 use partita_rt::net::{Listener, Network};
 use partita_rt::{Clock, Tasks};
-use partita_service::{FarRows, MemoryBudget, Storage};
+use partita_service::{FarRows, MemoryBudget, Storage, Targets};
 use partita_table::{Service, ServiceSettings};
 use partita_wire::{BearerRules, Hosts, Jwks};
 
@@ -315,7 +315,7 @@ impl Opening {
         let store = &self.settings.store;
         let opening = OpenRanges::open(store, &self.environment, self.tasks.clone());
         let ranges = opening.await?;
-        let storage = self.storage(&ranges.cluster);
+        let storage = self.storage(&ranges.cluster, self.targets().map(Arc::new));
         let storage = storage.with_timestamps_after(ranges.cluster.engines().newest_row_time());
         Ok(self.serve(ranges, Arc::new(storage)))
     }
@@ -325,15 +325,23 @@ impl Opening {
         let far = Arc::new(PeerRows::new(Arc::clone(membership)));
         let own: Arc<OnceLock<OwnStorage>> = Arc::default();
         let (gate, before) = (Arc::clone(membership.gate()), Arc::clone(&own));
+        let of_cluster = Arc::clone(membership);
+        let count_servers =
+            Arc::new(move |scope: &TargetScope| of_cluster.routing().owner_count(scope));
+        let targets = self.targets();
+        let targets = targets.map(|targets| Arc::new(targets.in_cluster(count_servers)));
         let shared = SharedParts {
             is_lease_valid: Arc::new(move || gate.is_open()),
             before_serving: Arc::new(move |range| before_serving(&before, range)),
-            targets: None,
+            targets: targets
+                .clone()
+                .map(|targets| targets as Arc<dyn TargetLoad>),
         };
         let (store, tasks) = (&self.settings.store, self.tasks.clone());
         let ranges = OpenRanges::join(store, &self.environment, tasks, shared).await?;
         let rows = Arc::clone(&far) as Arc<dyn FarRows>;
-        let storage = Arc::new(self.storage(&ranges.cluster).with_far_rows(rows));
+        let storage = self.storage(&ranges.cluster, targets).with_far_rows(rows);
+        let storage = Arc::new(storage);
         far.set_own(&storage);
         let engines = Arc::clone(ranges.cluster.engines());
         own.get_or_init(|| (engines, Arc::downgrade(&storage)));
@@ -362,16 +370,23 @@ impl Opening {
     }
 
     /// The storage that all services share.
-    fn storage(&self, cluster: &Cluster) -> Storage {
-        let (settings, clock) = (&*self.settings, Arc::clone(&self.environment.clock));
+    fn storage(&self, cluster: &Cluster, targets: Option<Arc<Targets>>) -> Storage {
+        let clock = Arc::clone(&self.environment.clock);
         warn_of_lag(cluster.engines().wall_clock_lag());
         let storage = Storage::new(Arc::clone(cluster.map()), clock);
         let storage = storage.with_memory(Arc::clone(&self.memory));
-        let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
-        match is_off {
-            true => storage,
-            false => storage.with_targets(settings.targets.account),
+        match targets {
+            Some(targets) => storage.with_shared_targets(targets),
+            None => storage,
         }
+    }
+
+    /// The targets of the settings, if there are any.
+    fn targets(&self) -> Option<Targets> {
+        let settings = &self.settings;
+        let is_off = settings.targets.is_off() && settings.queue_targets.queue.is_unlimited();
+        let now = self.environment.clock.monotonic();
+        (!is_off).then(|| Targets::new(settings.targets.account, now))
     }
 
     /// The ranges, once the store is open.

@@ -45,7 +45,8 @@ pub use record_memo::RecordMemo;
 pub use remove::remove_keys;
 pub use storage::Storage;
 pub use targets::{
-    Charged, ContainerRates, Cost, Direction, Limited, Rates, Scope, ScopeNames, Targets,
+    Charged, ContainerRates, Cost, CountServers, Direction, Limited, Rates, Scope, ScopeNames,
+    Targets,
 };
 pub use timestamps::Timestamps;
 pub use walk::{CHUNK_BYTES, CHUNK_ROWS, RowWalk};

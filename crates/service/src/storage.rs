@@ -26,7 +26,7 @@ pub struct Storage {
     /// The admission queues that all services share.
     pub admission: Admission,
     /// The targets; `None` for no limits.
-    pub targets: Option<Box<Targets>>,
+    pub targets: Option<Arc<Targets>>,
     /// The memory for bodies and answers.
     pub memory: Arc<MemoryBudget>,
     /// The rows of other servers; `None` in a process that is alone.
@@ -85,8 +85,15 @@ impl Storage {
 
     /// Enforces scalability targets: `account` for each account; the targets of containers come with each request.
     #[must_use]
-    pub fn with_targets(mut self, account: Rates) -> Self {
-        self.targets = Some(Box::new(Targets::new(account, self.clock.monotonic())));
+    pub fn with_targets(self, account: Rates) -> Self {
+        let targets = Targets::new(account, self.clock.monotonic());
+        self.with_shared_targets(Arc::new(targets))
+    }
+
+    /// Enforces these targets, as [`Self::with_targets`].
+    #[must_use]
+    pub fn with_shared_targets(mut self, targets: Arc<Targets>) -> Self {
+        self.targets = Some(targets);
         self
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use partita_cluster::{TargetScope, owner_count};
 use partita_coordinator::{self as coordinator, RangeRecord, RangeState, Routes, Stored, Table};
 use partita_peer::forward::{RangeId, ServiceId, Tenure};
 use partita_peer::{Peer, Peers, ServerName};
@@ -137,6 +138,10 @@ impl Routing for RegistryRouting {
 
     fn changed(&self) -> BoxFuture<'static, ()> {
         Box::pin(self.routes.changed())
+    }
+
+    fn owner_count(&self, scope: &TargetScope) -> usize {
+        owner_count(&self.routes.current(), scope)
     }
 
     fn cluster(&self) -> Option<Arc<str>> {

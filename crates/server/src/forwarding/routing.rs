@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use partita_cluster::TargetScope;
 use partita_peer::Peer;
 use partita_peer::forward::{RangeId, ServiceId, Tenure};
 
@@ -68,6 +69,11 @@ pub trait Routing: Debug + Send + Sync + 'static {
 
     /// Waits until the map is another one than at this call. Cancel safe.
     fn changed(&self) -> BoxFuture<'static, ()>;
+
+    /// The number of servers that serve ranges of a table or an account.
+    fn owner_count(&self, _scope: &TargetScope) -> usize {
+        1
+    }
 
     /// The id of the cluster, by which clients recognize its servers. Without one, clients get no hints.
     fn cluster(&self) -> Option<Arc<str>> {

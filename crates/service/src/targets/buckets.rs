@@ -68,6 +68,8 @@ impl Buckets {
             return false;
         }
         let slot = self.slot(key, rates, now);
+        // This server's share of the target may be another one.
+        slot.rates = rates;
         let mut in_debt = false;
         if let Some(rate) = rates.entities {
             slot.entities.take(rate, now, cost.entities);

@@ -9,6 +9,8 @@
 //!   token, so the debt of a query is at most one piece.
 //! - Refused requests are not charged.
 //! - A server without targets has no [`Targets`] and does none of this work.
+//! - In a cluster, several servers may serve the ranges of a container or an account. Each uses the share of the target
+//!   that the manager gives it: `sharing`. A partition is at one server.
 //!
 //! Bounds: 65,536 partitions, 4,096 containers and 1,024 accounts that were charged within the last second, 80 bytes
 //! each; `buckets` describes what happens beyond that.
@@ -16,7 +18,9 @@
 mod bucket;
 mod buckets;
 mod last_minute;
+mod load;
 mod rates;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +28,15 @@ use crate::{AccountLimit, Busy, BusyReason};
 use buckets::Buckets;
 use last_minute::LastMinute;
 use parking_lot::Mutex;
+use partita_cluster::TargetScope;
 use partita_model::{account_of, container_prefix, indivisible_prefix};
+use sharing::Sharing;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 pub use last_minute::{Limited, Scope, ScopeNames};
 pub use rates::{ContainerRates, Rates};
+pub use sharing::CountServers;
 
 const PARTITIONS_MAX: usize = 65_536;
 const CONTAINERS_MAX: usize = 4_096;
@@ -88,10 +95,14 @@ struct State {
     containers: Buckets,
     accounts: Buckets,
     last_minute: LastMinute,
+    /// The shares of this server; `None` for a server that is alone.
+    sharing: Option<Sharing>,
 }
 
 /// The buckets of a request, each with its rates.
-struct Scopes {
+struct Scopes<'a> {
+    /// The prefix of the container's keys.
+    prefix: &'a [u8],
     /// `None` if the key does not belong to a partition.
     partition: Option<(u64, Rates)>,
     container: (u64, Rates),
@@ -110,8 +121,17 @@ impl Targets {
                 containers: Buckets::new(CONTAINERS_MAX),
                 accounts: Buckets::new(ACCOUNTS_MAX),
                 last_minute: LastMinute::default(),
+                sharing: None,
             }),
         }
+    }
+
+    /// The same targets for a server of a cluster, which uses shares of those of containers and accounts.
+    #[must_use]
+    pub fn in_cluster(mut self, count_servers: CountServers) -> Self {
+        let sharing = Sharing::new(count_servers, CONTAINERS_MAX + ACCOUNTS_MAX);
+        self.state.get_mut().sharing = Some(sharing);
+        self
     }
 
     /// Charges `cost` to the partition, the container and the account, if none of them is exceeded. `names` is called
@@ -127,8 +147,9 @@ impl Targets {
         direction: Direction,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
+        let (mut scopes, now) = (self.scopes(charged), self.nanos(now));
         let mut state = self.state.lock();
+        state.share(&mut scopes);
         state.check_noted(&scopes, now, cost, direction, names)?;
         state.take(&scopes, now, cost);
         Ok(())
@@ -144,22 +165,26 @@ impl Targets {
         charged: &Charged<'_>,
         names: impl FnOnce() -> ScopeNames,
     ) -> Result<(), Busy> {
-        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
+        let (mut scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
         let mut state = self.state.lock();
+        state.share(&mut scopes);
         state.check_noted(&scopes, now, cost, Direction::Out, names)
     }
 
     /// Whether a running query may continue with this partition.
     pub fn allows(&self, now: Instant, charged: &Charged<'_>) -> bool {
-        let (scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
-        let checked = self.state.lock().check(&scopes, now, cost, Direction::Out);
-        checked.is_ok()
+        let (mut scopes, now, cost) = (self.scopes(charged), self.nanos(now), Cost::default());
+        let mut state = self.state.lock();
+        state.share(&mut scopes);
+        state.check(&scopes, now, cost, Direction::Out).is_ok()
     }
 
     /// Charges a completed read, even beyond the target; returns whether that leaves a debt.
     pub fn charge(&self, now: Instant, charged: &Charged<'_>, cost: Cost) -> bool {
-        let (scopes, now) = (self.scopes(charged), self.nanos(now));
-        self.state.lock().take(&scopes, now, cost)
+        let (mut scopes, now) = (self.scopes(charged), self.nanos(now));
+        let mut state = self.state.lock();
+        state.share(&mut scopes);
+        state.take(&scopes, now, cost)
     }
 
     /// The scopes with refused requests in the last minute, the most frequent first.
@@ -168,7 +193,7 @@ impl Targets {
         self.state.lock().last_minute.top(now, limit)
     }
 
-    fn scopes(&self, charged: &Charged<'_>) -> Scopes {
+    fn scopes<'a>(&self, charged: &Charged<'a>) -> Scopes<'a> {
         let Charged {
             key,
             container,
@@ -177,6 +202,7 @@ impl Targets {
         let container = container_prefix(key).unwrap_or(container);
         let partition = indivisible_prefix(key);
         Scopes {
+            prefix: container,
             partition: partition.map(|key| (self.hasher.hash_one(key), rates.partition)),
             container: (self.hasher.hash_one(container), rates.container),
             account: (self.hasher.hash_one(account_of(container)), self.account),
@@ -197,10 +223,24 @@ struct Exceeded {
 }
 
 impl State {
+    /// Reduces the rates of the container and the account to the shares of this server.
+    fn share(&mut self, scopes: &mut Scopes<'_>) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let prefix = scopes.prefix;
+        let (hash, rates) = &mut scopes.container;
+        let name = || Some(TargetScope::Container(prefix.to_vec().into()));
+        *rates = sharing.rates(*hash, *rates, name);
+        let (hash, rates) = &mut scopes.account;
+        let name = || Some(TargetScope::Account(account_of(prefix)?.to_vec().into()));
+        *rates = sharing.rates(*hash, *rates, name);
+    }
+
     /// The exceeded target with the longest wait, if any is exceeded.
     fn check(
         &mut self,
-        scopes: &Scopes,
+        scopes: &Scopes<'_>,
         now: u64,
         cost: Cost,
         direction: Direction,
@@ -230,7 +270,11 @@ impl State {
         }
     }
 
-    fn take(&mut self, scopes: &Scopes, now: u64, cost: Cost) -> bool {
+    fn take(&mut self, scopes: &Scopes<'_>, now: u64, cost: Cost) -> bool {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.note(scopes.container.0, cost);
+            sharing.note(scopes.account.0, cost);
+        }
         let mut in_debt = false;
         if let Some((key, rates)) = scopes.partition {
             in_debt |= self.partitions.take(key, rates, now, cost);
@@ -244,7 +288,7 @@ impl State {
     /// Like [`Self::check`], and counts a refusal for the report.
     fn check_noted(
         &mut self,
-        scopes: &Scopes,
+        scopes: &Scopes<'_>,
         now: u64,
         cost: Cost,
         direction: Direction,
@@ -258,6 +302,13 @@ impl State {
                 Scope::Account => scopes.account.0,
             };
             self.last_minute.note(exceeded.scope, key, now, names);
+            if let Some(sharing) = &mut self.sharing
+                && exceeded.scope != Scope::Partition
+            {
+                // The cost of a read is not known yet.
+                let entities = cost.entities.max(1);
+                sharing.note(key, Cost { entities, ..cost });
+            }
             exceeded.into()
         })
     }

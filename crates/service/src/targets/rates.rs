@@ -1,5 +1,6 @@
 //! The rates of targets.
 
+use partita_cluster::WHOLE;
 use std::num::NonZeroU32;
 
 /// Rates per second; `None` for no target.
@@ -17,6 +18,22 @@ impl Rates {
         Self {
             entities: NonZeroU32::new(entities),
             bytes: None,
+        }
+    }
+
+    /// A share of these rates, in millionths; at least one a second. From [`WHOLE`] on, the whole rates.
+    pub(super) fn scaled(self, share: u64) -> Self {
+        if share >= WHOLE {
+            return self;
+        }
+        let scaled = |rate: NonZeroU32| {
+            // Less than the rate, so it fits.
+            let scaled = u64::from(rate.get()) * share / WHOLE;
+            NonZeroU32::new(scaled as u32).unwrap_or(NonZeroU32::MIN)
+        };
+        Self {
+            entities: self.entities.map(scaled),
+            bytes: self.bytes.map(scaled),
         }
     }
 

@@ -111,7 +111,7 @@ pub(super) async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
 }
 
 /// Sends a request with an account SAS for tables.
-pub(super) async fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> String {
+pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> String {
     let target = with_sas(ServiceKind::Table, path);
     let json = [
         ("Accept", "application/json;odata=nometadata"),
@@ -139,7 +139,7 @@ pub(super) async fn ask_owner(
 }
 
 /// The status of an answer.
-pub(super) fn status(answer: &str) -> u16 {
+pub(crate) fn status(answer: &str) -> u16 {
     let status = answer.split(' ').nth(1);
     let status = status.and_then(|status| status.parse().ok());
     status.unwrap_or_else(|| panic!("not an answer: {answer:?}"))

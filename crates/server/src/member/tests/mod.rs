@@ -1,5 +1,7 @@
 //! Servers of a cluster in this process, over a folder and a registry in memory.
 
+mod targets;
+
 use std::sync::Arc;
 use std::time::Duration;
 
