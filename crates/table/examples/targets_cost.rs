@@ -1,16 +1,16 @@
 //! Measures the cost of targets and admission on this machine, in nanoseconds per request:
 //! `cargo run --release -p partita-table --example targets_cost`.
 //!
-//! Runs point reads, inserts and pages on the engine in memory, without targets and with targets that are never
-//! reached. Each figure is the best of several rounds.
+//! Runs point reads, inserts and pages on the engine in memory, without targets, with targets that are never reached,
+//! and with half of these, as one of two servers of a cluster. Each figure is the best of several rounds.
 #![allow(clippy::print_stdout, reason = "a measurement prints")]
 
-use partita_cluster::{Epoch, PartitionMap, Served};
+use partita_cluster::{Epoch, PartitionMap, Served, TargetLoad as _};
 use partita_engine::memory::MemoryEngine;
 use partita_model::{AccountName, PropertiesBuilder, TableName, ValueRef};
 use partita_range::{Bounds, Range, RangeId};
 use partita_rt::SystemClock;
-use partita_service::{Rates, Storage};
+use partita_service::{Rates, Storage, Targets};
 use partita_table::{Change, Query, Service, ServiceSettings, Table, TableTargets, TargetSettings};
 use std::error::Error;
 use std::hint::black_box;
@@ -26,8 +26,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .enable_time()
         .build()?;
     runtime.block_on(async {
-        for (name, targets) in [("off", TargetSettings::default()), ("on", unreachable())] {
-            let (service, table) = service(targets).await?;
+        for (name, targets, in_cluster) in [
+            ("off", TargetSettings::default(), false),
+            ("on", unreachable(), false),
+            ("shared", unreachable(), true),
+        ] {
+            let (service, table) = service(targets, in_cluster).await?;
             let mut best = [f64::INFINITY; 3];
             for round in 0..ROUNDS {
                 let times = round_of(&service, &table, round).await?;
@@ -37,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let [read, insert, page] = best;
             println!(
-                "targets {name:>3}: {read:>5.0} ns per read, {insert:>5.0} ns per insert, {page:>8.0} ns per page of \
+                "targets {name:>6}: {read:>5.0} ns per read, {insert:>5.0} ns per insert, {page:>8.0} ns per page of \
                  1,000 rows"
             );
         }
@@ -107,7 +111,10 @@ fn unreachable() -> TargetSettings {
     }
 }
 
-async fn service(targets: TargetSettings) -> Result<(Service, Arc<Table>), Box<dyn Error>> {
+async fn service(
+    targets: TargetSettings,
+    in_cluster: bool,
+) -> Result<(Service, Arc<Table>), Box<dyn Error>> {
     let engine = Arc::new(MemoryEngine::new());
     let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::default());
     let served = Served {
@@ -117,7 +124,12 @@ async fn service(targets: TargetSettings) -> Result<(Service, Arc<Table>), Box<d
     };
     let map = Arc::new(PartitionMap::new(vec![served])?);
     let mut storage = Storage::new(map, Arc::new(SystemClock));
-    if !targets.is_off() {
+    if in_cluster {
+        let now = Instant::now();
+        let shared = Targets::new(targets.account, now).in_cluster(Arc::new(|_| 2));
+        shared.set_shares(now, &[]);
+        storage = storage.with_shared_targets(Arc::new(shared));
+    } else if !targets.is_off() {
         storage = storage.with_targets(targets.account);
     }
     let service = Service::new(Arc::new(storage), ServiceSettings::default(), targets);
