@@ -28,9 +28,10 @@ mod version;
 mod xml;
 
 pub use auth::{
-    AccountGrant, AccountKey, AccountKeys, AccountSas, AccountSasTerms, BearerRules, Caller,
-    Credentials, InvalidAccountKey, InvalidJwks, Jwks, Rights, SKEW_MINUTES_MAX, SasTerms,
-    ServiceSas, SharedKey, TokenRoles, challenge, challenged,
+    Access, AccessRules, AccountGrant, AccountKey, AccountKeys, AccountSas, AccountSasTerms,
+    BearerRules, Caller, Credentials, InvalidAccountKey, InvalidJwks, Jwks, Needs, Rights,
+    SKEW_MINUTES_MAX, SasTerms, ServiceSas, SharedKey, TokenRoles, VerifiedSas, challenge,
+    challenged,
 };
 pub use content_md5::check_content_md5;
 pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};

@@ -115,7 +115,7 @@ async fn handle<'r, E: Exchange<'r>>(
         },
     };
     target.query.timeout_seconds()?;
-    let rights = membership.map(|membership| (membership, E::rights(&access)));
+    let rights = membership.map(|membership| (membership, access.rights().clone()));
     let mut request = call.authorize(target, method, account, access)?;
     if has_body(method) {
         let bytes = read_body(call.head(), body, E::body_bytes_max(&request)).await?;

@@ -5,15 +5,19 @@ use super::refused::Refused;
 use super::reply::X_MS_VERSION;
 use super::request_head::RequestHead;
 use hyper::header;
+use partita_model::SignedIdentifier;
 use partita_service::Account;
-use partita_wire::{AccountKeys, Credentials, ErrorCode, Failure, Target, TokenRoles, challenged};
+use partita_wire::{
+    Access, AccountKeys, Credentials, ErrorCode, Failure, Target, TokenRoles, VerifiedSas,
+    challenged,
+};
 
 /// The account addressed, and the caller's rights in it; no rights if they depend on a stored access policy that this
 /// server does not have.
 pub(super) async fn authenticate<'r, E: Exchange<'r>>(
     call: &E,
     target: &Target<'r>,
-) -> Result<(&'r Account<AccountKeys>, Option<E::Access>), Refused> {
+) -> Result<(&'r Account<AccountKeys>, Option<Access<E::Rules>>), Refused> {
     let head = call.head();
     let authorization = head.decisive_header(&header::AUTHORIZATION);
     let credentials = Credentials::<E::Sas>::parse(authorization, target.query, head.version)?;
@@ -29,14 +33,33 @@ pub(super) async fn authenticate<'r, E: Exchange<'r>>(
             call.verify_key(target, &shared_key, keys)?
         }
         Credentials::AccountSas(sas) => {
-            E::account_access(sas.verify(name, keys, E::SERVICE, &head.caller)?)
+            Access::account_sas(sas.verify(name, keys, E::SERVICE, &head.caller)?)
         }
         Credentials::ServiceSas(sas) => {
-            return Ok((account, call.verify_sas(target, account, sas).await?));
+            let sas = E::verify_sas(target, account, sas)?;
+            return Ok((account, access_of_sas(call, account, &sas).await?));
         }
-        Credentials::Bearer(token) => E::token_access(&verify_token::<E>(head, token, name)?)?,
+        Credentials::Bearer(token) => Access::token(&verify_token::<E>(head, token, name)?)?,
     };
     Ok((account, Some(access)))
+}
+
+/// The rights of a SAS of a table or queue; `None` if they depend on a stored access policy that this server does not
+/// have.
+async fn access_of_sas<'r, E: Exchange<'r>>(
+    call: &E,
+    account: &Account<AccountKeys>,
+    sas: &VerifiedSas<'_, E::Rules>,
+) -> Result<Option<Access<E::Rules>>, Refused> {
+    let access = |policies: &[SignedIdentifier]| sas.access(&call.head().caller, policies);
+    let access = match sas.policy_id() {
+        None => Some(access(&[])),
+        Some(_) => {
+            let container = sas.container();
+            call.with_policies(&account.name, container, access).await?
+        }
+    };
+    Ok(access.transpose()?)
 }
 
 fn verify_token<'r, E: Exchange<'r>>(

@@ -16,12 +16,12 @@ use hyper::ext::ReasonPhrase;
 use hyper::header::{self, HeaderName, HeaderValue};
 use partita_model::Guid;
 use partita_peer::forward::{
-    Access, ForwardedAnswer, ForwardedRequest, Grant, Headers, RangeId, Scheme, Tenure,
+    ForwardedAnswer, ForwardedRequest, Grant, Headers, RangeId, Scheme, Tenure,
 };
 use partita_peer::policy::Kind;
 use partita_peer::{Answer, Class};
 use partita_service::{Account, BusyReason};
-use partita_wire::{AccountKeys, ErrorCode, Rights, Target};
+use partita_wire::{Access, AccountKeys, ErrorCode, Rights, Target};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -130,7 +130,7 @@ pub(super) async fn resolve<'r, E: Exchange<'r>>(
     target: &Target<'r>,
     account: &'r Account<AccountKeys>,
     stage: &mut Stage,
-) -> Result<Resolved<E::Access>, Refused> {
+) -> Result<Resolved<Access<E::Rules>>, Refused> {
     let membership = call.head().front.parts.membership.as_deref();
     let membership = membership.ok_or_else(not_served)?;
     let content = Content {
@@ -152,10 +152,13 @@ pub(super) async fn resolve<'r, E: Exchange<'r>>(
     Ok(Resolved::Access(access.ok_or_else(not_served)?))
 }
 
-fn resolved<'r, E: Exchange<'r>>(call: &E, answer: Answer) -> Result<Resolved<E::Access>, Refused> {
+fn resolved<'r, E: Exchange<'r>>(
+    call: &E,
+    answer: Answer,
+) -> Result<Resolved<Access<E::Rules>>, Refused> {
     match ForwardedAnswer::decode(&answer.head) {
         Ok(ForwardedAnswer::Rights(access)) => {
-            let access = rights_of(&access.grant).and_then(E::access_of);
+            let access = rights_of(&access.grant).and_then(Access::from_rights);
             Ok(Resolved::Access(access.ok_or(ErrorCode::InternalError)?))
         }
         _ => passed_on(call, answer).map(|reply| Resolved::Refused(Box::new(reply))),
@@ -199,7 +202,7 @@ async fn send<'r, E: Exchange<'r>>(
                 request_id: Guid::parse(&head.request_id).map_or([0; 16], |id| id.0),
                 service_version: head.version.map(|version| version.date()),
                 client: head.caller.address,
-                access: Access {
+                access: partita_peer::forward::Access {
                     grant: content.grant,
                     expires_ms: None,
                 },

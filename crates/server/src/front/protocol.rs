@@ -6,13 +6,13 @@ use super::reply::Reply;
 use super::request_head::RequestHead;
 use crate::metrics::Operation;
 use bytes::Bytes;
-use partita_model::{AccountName, ServiceProperties};
+use partita_model::{AccountName, ServiceProperties, SignedIdentifier};
 use partita_peer::forward::ServiceId;
 use partita_rt::Shutdown;
 use partita_service::Account;
 use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, ServiceSas, SharedKey, Target,
-    TokenRoles,
+    Access, AccessRules, AccountKeys, Failure, Method, ServiceKind, ServiceSas, SharedKey, Target,
+    VerifiedSas,
 };
 
 /// Answers the requests of one storage protocol.
@@ -41,8 +41,8 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// The service, as servers of a cluster name it.
     const SERVICE_ID: ServiceId;
 
-    /// The rights that verified credentials grant.
-    type Access: Send;
+    /// What the service permits to whom.
+    type Rules: AccessRules;
 
     /// A shared access signature of the service.
     type Sas: ServiceSas<'r> + Send;
@@ -65,28 +65,23 @@ pub(super) trait Exchange<'r>: Send + Sync {
         target: &Target<'r>,
         shared_key: &SharedKey<'_>,
         keys: &AccountKeys,
-    ) -> Result<Self::Access, Failure>;
+    ) -> Result<Access<Self::Rules>, Failure>;
 
-    /// The rights of a shared access signature of the service; `None` if they depend on a stored access policy that this
-    /// server does not have.
+    /// Checks the signature of a shared access signature of the service.
     fn verify_sas(
-        &self,
         target: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: Self::Sas,
-    ) -> impl Future<Output = Result<Option<Self::Access>, Refused>> + Send;
+    ) -> Result<VerifiedSas<'r, Self::Rules>, Failure>;
 
-    /// The rights of a verified account SAS.
-    fn account_access(grant: AccountGrant) -> Self::Access;
-
-    /// The rights of a verified bearer token.
-    fn token_access(roles: &TokenRoles) -> Result<Self::Access, Failure>;
-
-    /// Rights as plain values, for another server of the cluster.
-    fn rights(access: &Self::Access) -> Rights;
-
-    /// The rights that another server has verified; `None` for roles that do not exist.
-    fn access_of(rights: Rights) -> Option<Self::Access>;
+    /// Passes the stored access policies of a table or queue to `read`, none if it does not exist. `None` if this server
+    /// does not have them.
+    fn with_policies<T: Send>(
+        &self,
+        account: &AccountName,
+        container: &str,
+        read: impl FnOnce(&[SignedIdentifier]) -> T + Send,
+    ) -> impl Future<Output = Result<Option<T>, Refused>> + Send;
 
     /// Notes that the request is a preflight.
     fn begin_preflight(&mut self);
@@ -100,7 +95,7 @@ pub(super) trait Exchange<'r>: Send + Sync {
         target: Target<'r>,
         method: Method,
         account: &'r Account<AccountKeys>,
-        access: Self::Access,
+        access: Access<Self::Rules>,
     ) -> Result<Self::Authorized, Refused>;
 
     /// The protocol's limit of the body, where it is lower than that of the settings and the answer names it.

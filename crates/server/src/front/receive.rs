@@ -199,9 +199,9 @@ async fn handle<'r, E: Exchange<'r>>(
     if matches!(request.access.grant, Grant::Unresolved) {
         let (_, access) = authenticate(call, &target).await?;
         let access = access.ok_or(ErrorCode::InternalError)?;
-        return Ok(Executed::Rights(E::rights(&access)));
+        return Ok(Executed::Rights(access.rights().clone()));
     }
-    let access = rights_of(&request.access.grant).and_then(E::access_of);
+    let access = rights_of(&request.access.grant).and_then(partita_wire::Access::from_rights);
     let access = access.ok_or(ErrorCode::InternalError)?;
     let mut authorized = call.authorize(target, method, account, access)?;
     let bytes_max = front.parts.limits.body_bytes_max;

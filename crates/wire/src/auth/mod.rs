@@ -4,7 +4,7 @@
 //! 1. [`Credentials::parse`] reads the `Authorization` header and the query: Shared Key, Shared Key Lite, a shared
 //!    access signature (of the account or of a service), or a bearer token;
 //! 2. the credential's own `verify` checks signature, times, address and protocol;
-//! 3. each service turns the result into rights, such as `table::Access`, and checks them for every operation and
+//! 3. the result becomes the rights in the service, [`Access`], which are checked for every operation and
 //!    resource.
 //!
 //! Strings to sign and service signatures differ between services, so they are in the services' folders.
@@ -15,6 +15,7 @@
 //!   "Create a service SAS", "Create an account SAS", "SAS Error Codes");
 //! - keys and expected signatures never appear in a `Debug` form or in a failure.
 
+mod access;
 mod account_sas;
 mod bearer;
 mod caller;
@@ -29,6 +30,7 @@ mod shared_key;
 #[cfg(test)]
 mod tests;
 
+pub use access::{Access, AccessRules, Needs};
 pub use account_sas::{AccountGrant, AccountSas, AccountSasTerms};
 pub use bearer::{BearerRules, TokenRoles, challenge, challenged};
 pub use caller::Caller;
@@ -40,6 +42,7 @@ pub(crate) use letters::Letters;
 pub use rights::Rights;
 pub use sas_terms::SasTerms;
 pub(crate) use sas_terms::{SignedTerms, push_terms, push_unless_empty, text};
-pub(crate) use service_sas::{StoredPolicy, resource_root};
+pub use service_sas::VerifiedSas;
+pub(crate) use service_sas::resource_root;
 pub(crate) use shared_key::signed_paths;
 pub use shared_key::{SKEW_MINUTES_MAX, SharedKey};

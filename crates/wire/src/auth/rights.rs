@@ -2,7 +2,7 @@
 
 use partita_model::EntityRange;
 
-/// The rights of a verified caller as plain values. Each service turns its own `Access` into these and back.
+/// The rights of a verified caller as plain values. [`super::Access`] interprets them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rights {
     /// Everything: a key of the account.

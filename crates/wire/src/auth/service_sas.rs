@@ -1,10 +1,12 @@
-//! What the shared access signatures of tables and queues have in common: the versions of the string to sign, and stored
-//! policies (service document "Create a service SAS").
+//! What the shared access signatures of tables and queues have in common: the versions of the string to sign, stored
+//! policies, and what a verified signature grants (service document "Create a service SAS").
 
 use super::sas_terms::{SignedTerms, check_times, parse_time};
-use super::{Caller, Letters};
+use super::{Access, AccessRules, Caller, Letters};
 use crate::{ErrorCode, Failure, ServiceKind, Version};
-use partita_model::{AccessPolicy, SignedIdentifier};
+use partita_model::{AccessPolicy, EntityRange, SignedIdentifier};
+use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// The first version with a SAS of a table or a queue.
 const OLDEST: Version = Version::from_date(20_120_212);
@@ -13,13 +15,74 @@ const SERVICE_IN_RESOURCE: Version = Version::from_date(20_150_221);
 /// The first version that signs the address (`sip`) and the protocol (`spr`).
 const ADDRESS_AND_PROTOCOL: Version = Version::from_date(20_150_405);
 
+/// The SAS of a table or queue with a verified signature. [`Self::access`] checks its terms, with the stored policy if it
+/// names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedSas<'a, R> {
+    terms: SignedTerms<'a>,
+    policy_id: Cow<'a, str>,
+    container: String,
+    range: EntityRange,
+    rules: PhantomData<fn() -> R>,
+}
+
+impl<'a, R: AccessRules> VerifiedSas<'a, R> {
+    /// `policy_id` is `si`, or empty.
+    pub(crate) const fn new(
+        terms: SignedTerms<'a>,
+        policy_id: Cow<'a, str>,
+        container: String,
+        range: EntityRange,
+    ) -> Self {
+        Self {
+            terms,
+            policy_id,
+            container,
+            range,
+            rules: PhantomData,
+        }
+    }
+
+    /// The queue, or the table in lower case.
+    pub fn container(&self) -> &str {
+        &self.container
+    }
+
+    /// The name of the stored policy. If there is one, [`Self::access`] needs the access control list of the table or
+    /// queue.
+    pub fn policy_id(&self) -> Option<&str> {
+        Some(&*self.policy_id).filter(|id| !id.is_empty())
+    }
+
+    /// Checks times, address and protocol. Permissions, start and expiry can each be in the signature or in the stored
+    /// policy, but not in both.
+    ///
+    /// # Errors
+    /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
+    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if the signature and the policy both set a term.
+    pub fn access(
+        &self,
+        caller: &Caller,
+        policies: &[SignedIdentifier],
+    ) -> Result<Access<R>, Failure> {
+        let policy = StoredPolicy {
+            id: self.policy_id(),
+            resource: R::CONTAINER,
+            policies,
+        };
+        let permissions = self.terms.check_with_policy(caller, &policy)?;
+        let (container, range) = (self.container.clone(), self.range.clone());
+        Ok(Access::container_sas(container, permissions, range))
+    }
+}
+
 /// The stored policy that a signature names, and the access control list in which to look for it.
-pub(crate) struct StoredPolicy<'a> {
+struct StoredPolicy<'a> {
     /// `si`
-    pub(crate) id: Option<&'a str>,
+    id: Option<&'a str>,
     /// The kind of resource that has the list, such as `table`, for messages.
-    pub(crate) resource: &'static str,
-    pub(crate) policies: &'a [SignedIdentifier],
+    resource: &'static str,
+    policies: &'a [SignedIdentifier],
 }
 
 /// The beginning of the signed resource, up to the account.
@@ -57,7 +120,7 @@ impl SignedTerms<'_> {
 
     /// Checks times, address and protocol of a service SAS, and returns its permissions. Permissions, start and expiry
     /// can each be in the signature or in the stored policy, but not in both.
-    pub(crate) fn check_with_policy(
+    fn check_with_policy(
         &self,
         caller: &Caller,
         policy: &StoredPolicy<'_>,

@@ -20,7 +20,7 @@ mod resource;
 mod routing;
 
 pub use answer::has_error_code_header;
-pub use auth::{Access, QueueSas, QueueSasTerms, SignedRequest, VerifiedQueueSas};
+pub use auth::{Access, QueueRules, QueueSas, QueueSasTerms, SignedRequest};
 pub use error::{
     ERROR_CODES, invalid_pop_receipt, invalid_xml, visibility_after_expiry, write_error_xml,
 };

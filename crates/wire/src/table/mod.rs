@@ -18,7 +18,7 @@ mod select;
 mod token;
 
 pub use accept::{MetadataLevel, Prefer, check_content_type};
-pub use auth::{Access, Role, SignedRequest, TableSas, TableSasTerms, VerifiedTableSas};
+pub use auth::{Access, SignedRequest, TableRules, TableSas, TableSasTerms};
 pub use batch::{
     AnswerPart, Batch, BatchRefusal, BatchRequestWriter, BatchWriter, ContentId, NextPage, Part,
     PartOutcome, read_batch, read_batch_answer,

@@ -9,17 +9,15 @@ use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::{StatusCode, header};
-use partita_model::{AccountName, ServiceProperties};
+use partita_model::{AccountName, QueueName, ServiceProperties, SignedIdentifier};
 use partita_peer::forward::ServiceId;
 use partita_queue::{Error, Service};
 use partita_rt::Shutdown;
 use partita_service::Account;
 use partita_wire::queue::{
-    Access, MESSAGE_BODY_BYTES_MAX, MessageView, Operation, QueueSas, Resource,
+    Access, MESSAGE_BODY_BYTES_MAX, MessageView, Operation, QueueRules, QueueSas, Resource,
 };
-use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, SharedKey, Target, TokenRoles,
-};
+use partita_wire::{AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, VerifiedSas};
 
 impl Protocol for QueueFront {
     const KEEPS_SPELLINGS: bool = true;
@@ -39,7 +37,7 @@ impl<'r> Exchange<'r> for Call<'r> {
     const SERVICE: ServiceKind = ServiceKind::Queue;
     const SERVICE_ID: ServiceId = ServiceId::Queue;
 
-    type Access = Access;
+    type Rules = QueueRules;
     type Sas = QueueSas<'r>;
     type Authorized = AuthorizedRequest<'r>;
 
@@ -64,29 +62,32 @@ impl<'r> Exchange<'r> for Call<'r> {
         authenticate::by_key(self, target, shared_key, keys)
     }
 
-    async fn verify_sas(
-        &self,
+    fn verify_sas(
         target: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: QueueSas<'r>,
-    ) -> Result<Option<Access>, Refused> {
-        authenticate::by_queue_sas(self, target, account, sas).await
+    ) -> Result<VerifiedSas<'r, QueueRules>, Failure> {
+        let resource = Resource::of(target)?;
+        sas.verify(account.name.as_str(), resource.queue(), &account.keys)
     }
 
-    fn account_access(grant: AccountGrant) -> Access {
-        Access::account_sas(grant)
-    }
-
-    fn token_access(roles: &TokenRoles) -> Result<Access, Failure> {
-        Access::token(roles)
-    }
-
-    fn rights(access: &Access) -> Rights {
-        access.rights()
-    }
-
-    fn access_of(rights: Rights) -> Option<Access> {
-        Access::from_rights(rights)
+    async fn with_policies<T: Send>(
+        &self,
+        account: &AccountName,
+        queue: &str,
+        read: impl FnOnce(&[SignedIdentifier]) -> T + Send,
+    ) -> Result<Option<T>, Refused> {
+        let Ok(name) = QueueName::new(queue) else {
+            return Ok(Some(read(&[])));
+        };
+        let Some(service) = self.service_here() else {
+            return Ok(None);
+        };
+        match service.queue(account, &name).await {
+            Ok(queue) => Ok(Some(read(&queue.policies))),
+            Err(Error::QueueNotFound) => Ok(Some(read(&[]))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn begin_preflight(&mut self) {

@@ -11,17 +11,16 @@ use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::header;
-use partita_model::{AccountName, ServiceProperties};
+use partita_model::{AccountName, ServiceProperties, SignedIdentifier, TableName};
 use partita_peer::forward::ServiceId;
 use partita_service::Account;
-use partita_table::Service;
+use partita_table::{Error, Service};
 use partita_wire::table::{
-    Access, MetadataLevel, Operation, Prefer, Resource, TableSas, check_content_type,
+    Access, MetadataLevel, Operation, Prefer, Resource, TableRules, TableSas, check_content_type,
     tunnelled_method,
 };
 use partita_wire::{
-    AccountGrant, AccountKeys, Failure, Method, Rights, ServiceKind, SharedKey, Target, TokenRoles,
-    Version,
+    AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, VerifiedSas, Version,
 };
 
 impl Protocol for TableFront {
@@ -42,7 +41,7 @@ impl<'r> Exchange<'r> for Call<'r> {
     const SERVICE: ServiceKind = ServiceKind::Table;
     const SERVICE_ID: ServiceId = ServiceId::Table;
 
-    type Access = Access;
+    type Rules = TableRules;
     type Sas = TableSas<'r>;
     type Authorized = AuthorizedRequest<'r>;
 
@@ -67,29 +66,31 @@ impl<'r> Exchange<'r> for Call<'r> {
         authenticate::by_key(self, target, shared_key, keys)
     }
 
-    async fn verify_sas(
-        &self,
+    fn verify_sas(
         _: &Target<'r>,
         account: &Account<AccountKeys>,
         sas: TableSas<'r>,
-    ) -> Result<Option<Access>, Refused> {
-        authenticate::by_table_sas(self, account, sas).await
+    ) -> Result<VerifiedSas<'r, TableRules>, Failure> {
+        sas.verify(account.name.as_str(), &account.keys)
     }
 
-    fn account_access(grant: AccountGrant) -> Access {
-        Access::account_sas(grant)
-    }
-
-    fn token_access(roles: &TokenRoles) -> Result<Access, Failure> {
-        Access::token(roles)
-    }
-
-    fn rights(access: &Access) -> Rights {
-        access.rights()
-    }
-
-    fn access_of(rights: Rights) -> Option<Access> {
-        Access::from_rights(rights)
+    async fn with_policies<T: Send>(
+        &self,
+        account: &AccountName,
+        table: &str,
+        read: impl FnOnce(&[SignedIdentifier]) -> T + Send,
+    ) -> Result<Option<T>, Refused> {
+        let Ok(name) = TableName::new(table) else {
+            return Ok(Some(read(&[])));
+        };
+        let Some(service) = self.service_here() else {
+            return Ok(None);
+        };
+        match service.table(account, &name).await {
+            Ok(table) => Ok(Some(read(&table.policies))),
+            Err(Error::TableNotFound) => Ok(Some(read(&[]))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn begin_preflight(&mut self) {

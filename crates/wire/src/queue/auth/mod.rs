@@ -7,6 +7,6 @@ mod shared_key;
 #[cfg(test)]
 mod tests;
 
-pub use access::Access;
-pub use sas::{QueueSas, QueueSasTerms, VerifiedQueueSas};
+pub use access::{Access, QueueRules};
+pub use sas::{QueueSas, QueueSasTerms};
 pub use shared_key::SignedRequest;

@@ -9,15 +9,13 @@
 //! The queue is not a parameter: it is the one in the URL. A missing and an empty parameter have the same signature, so
 //! they mean the same.
 
-use super::Access;
-use crate::auth::{
-    SignedTerms, StoredPolicy, mismatch, push_terms, push_unless_empty, resource_root, text,
-};
+use super::QueueRules;
+use crate::auth::{SignedTerms, mismatch, push_terms, push_unless_empty, resource_root, text};
 use crate::{
-    AccountKey, AccountKeys, Caller, Failure, Query, SasTerms, ServiceKind, ServiceSas, Version,
-    push_query_parameter,
+    AccountKey, AccountKeys, Failure, Query, SasTerms, ServiceKind, ServiceSas, VerifiedSas,
+    Version, push_query_parameter,
 };
-use partita_model::SignedIdentifier;
+use partita_model::EntityRange;
 use std::borrow::Cow;
 
 /// The terms of a new queue SAS (service document "Create a service SAS").
@@ -55,13 +53,6 @@ pub struct QueueSas<'a> {
     policy_id: Cow<'a, str>,
 }
 
-/// A queue SAS with a verified signature. [`Self::access`] checks its terms, with the stored policy if it names one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifiedQueueSas<'a> {
-    sas: QueueSas<'a>,
-    queue: String,
-}
-
 impl<'a> ServiceSas<'a> for QueueSas<'a> {
     /// A queue SAS has no parameter of its own; an account SAS names its services and resource types.
     fn is_in(query: Query<'a>) -> bool {
@@ -86,7 +77,7 @@ impl<'a> QueueSas<'a> {
         account: &str,
         queue: Option<&str>,
         keys: &AccountKeys,
-    ) -> Result<VerifiedQueueSas<'a>, Failure> {
+    ) -> Result<VerifiedSas<'a, QueueRules>, Failure> {
         let version = self.terms.service_version()?;
         let queue = queue.ok_or_else(|| {
             Failure::authentication("the signature is for a queue, and the URL names none")
@@ -95,10 +86,14 @@ impl<'a> QueueSas<'a> {
         if !self.terms.is_signed_by(keys, &parts) {
             return Err(mismatch(&parts));
         }
-        Ok(VerifiedQueueSas {
-            queue: queue.to_owned(),
-            sas: self,
-        })
+        let Self { terms, policy_id } = self;
+        let everything = EntityRange::whole_table();
+        Ok(VerifiedSas::new(
+            terms,
+            policy_id,
+            queue.to_owned(),
+            everything,
+        ))
     }
 
     /// The string to sign, in pieces.
@@ -129,37 +124,5 @@ impl<'a> QueueSas<'a> {
             spr_end,
             sv,
         ]
-    }
-}
-
-impl VerifiedQueueSas<'_> {
-    /// The queue.
-    pub fn queue(&self) -> &str {
-        &self.queue
-    }
-
-    /// The name of the stored policy. If there is one, [`Self::access`] needs the queue's access control list.
-    pub fn policy_id(&self) -> Option<&str> {
-        Some(&*self.sas.policy_id).filter(|id| !id.is_empty())
-    }
-
-    /// Checks times, address and protocol. Permissions, start and expiry can each be in the signature or in the stored
-    /// policy, but not in both.
-    ///
-    /// # Errors
-    /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
-    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if the signature and the policy both set a term.
-    pub fn access(
-        &self,
-        caller: &Caller,
-        policies: &[SignedIdentifier],
-    ) -> Result<Access, Failure> {
-        let policy = StoredPolicy {
-            id: self.policy_id(),
-            resource: "queue",
-            policies,
-        };
-        let permissions = self.sas.terms.check_with_policy(caller, &policy)?;
-        Ok(Access::queue_sas(self.queue.clone(), permissions))
     }
 }

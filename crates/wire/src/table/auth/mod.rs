@@ -6,6 +6,6 @@ mod shared_key;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, Role};
-pub use sas::{TableSas, TableSasTerms, VerifiedTableSas};
+pub use access::{Access, TableRules};
+pub use sas::{TableSas, TableSasTerms};
 pub use shared_key::SignedRequest;

@@ -9,15 +9,13 @@
 //! A missing and an empty parameter have the same signature, so they mean the same: an empty `epk` is not a bound. A
 //! RowKey bound without its PartitionKey has no meaning, so the signature is refused.
 
-use super::Access;
-use crate::auth::{
-    SignedTerms, StoredPolicy, mismatch, push_terms, push_unless_empty, resource_root, text,
-};
+use super::TableRules;
+use crate::auth::{SignedTerms, mismatch, push_terms, push_unless_empty, resource_root, text};
 use crate::{
-    AccountKey, AccountKeys, Caller, Failure, Query, SasTerms, ServiceKind, ServiceSas, Version,
-    push_query_parameter,
+    AccountKey, AccountKeys, Failure, Query, SasTerms, ServiceKind, ServiceSas, VerifiedSas,
+    Version, push_query_parameter,
 };
-use partita_model::{EntityPosition, EntityRange, SignedIdentifier};
+use partita_model::{EntityPosition, EntityRange};
 use std::borrow::Cow;
 
 /// The terms of a new table SAS (service document "Create a service SAS").
@@ -78,10 +76,6 @@ pub struct TableSas<'a> {
     high: [Cow<'a, str>; 2],
 }
 
-/// A table SAS with a verified signature. [`Self::access`] checks its terms, with the stored policy if it names one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifiedTableSas<'a>(TableSas<'a>);
-
 impl<'a> ServiceSas<'a> for TableSas<'a> {
     fn is_in(query: Query<'a>) -> bool {
         query.has("tn")
@@ -108,7 +102,7 @@ impl<'a> TableSas<'a> {
         self,
         account: &str,
         keys: &AccountKeys,
-    ) -> Result<VerifiedTableSas<'a>, Failure> {
+    ) -> Result<VerifiedSas<'a, TableRules>, Failure> {
         let terms = &self.terms;
         let version = terms.service_version()?;
         let parts = self.parts(account, version);
@@ -124,7 +118,13 @@ impl<'a> TableSas<'a> {
                 return Err(Failure::authentication(reason));
             }
         }
-        Ok(VerifiedTableSas(self))
+        let range = EntityRange::inclusive(position(self.low), position(self.high));
+        Ok(VerifiedSas::new(
+            self.terms,
+            self.policy_id,
+            self.table,
+            range,
+        ))
     }
 
     /// The string to sign, in pieces.
@@ -142,44 +142,10 @@ impl<'a> TableSas<'a> {
     }
 }
 
-impl VerifiedTableSas<'_> {
-    /// The table, in lower case.
-    pub fn table(&self) -> &str {
-        &self.0.table
-    }
-
-    /// The name of the stored policy. If there is one, [`Self::access`] needs the table's access control list.
-    pub fn policy_id(&self) -> Option<&str> {
-        Some(&*self.0.policy_id).filter(|id| !id.is_empty())
-    }
-
-    /// Checks times, address and protocol. Permissions, start and expiry can each be in the signature or in the stored
-    /// policy, but not in both.
-    ///
-    /// # Errors
-    /// 403 AuthenticationFailed (also for an unknown policy), AuthorizationSourceIPMismatch,
-    /// AuthorizationProtocolMismatch; 400 InvalidQueryParameterValue if the signature and the policy both set a term.
-    pub fn access(
-        &self,
-        caller: &Caller,
-        policies: &[SignedIdentifier],
-    ) -> Result<Access, Failure> {
-        let policy = StoredPolicy {
-            id: self.policy_id(),
-            resource: "table",
-            policies,
-        };
-        let permissions = self.0.terms.check_with_policy(caller, &policy)?;
-        let range = EntityRange::inclusive(position(&self.0.low), position(&self.0.high));
-        Ok(Access::table_sas(self.0.table.clone(), permissions, range))
-    }
-}
-
 /// A bound of the range; `None` without a partition key.
-fn position([partition_key, row_key]: &[Cow<'_, str>; 2]) -> Option<EntityPosition> {
-    let own = |text: &Cow<'_, str>| text.clone().into_owned();
+fn position([partition_key, row_key]: [Cow<'_, str>; 2]) -> Option<EntityPosition> {
     (!partition_key.is_empty()).then(|| EntityPosition {
-        partition_key: own(partition_key),
-        row_key: (!row_key.is_empty()).then(|| own(row_key)),
+        partition_key: partition_key.into_owned(),
+        row_key: (!row_key.is_empty()).then(|| row_key.into_owned()),
     })
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::auth::Letters;
-use crate::{AccountGrant, TokenRoles};
+use crate::table::auth::access::{CONTRIBUTOR, READER};
+use crate::{AccountGrant, Rights, TokenRoles};
 use partita_model::EntityRange;
 
 fn refusal(access: &Access, operation: Operation) -> Option<ErrorCode> {
@@ -8,6 +9,10 @@ fn refusal(access: &Access, operation: Operation) -> Option<ErrorCode> {
         .check(operation, Some("MyTable"))
         .err()
         .map(|failure| failure.code)
+}
+
+fn role(bit: u32) -> Access {
+    Access::from_rights(Rights::Roles(bit)).unwrap()
 }
 
 /// Each operation, its resource type, and the permissions that suffice (service document "Create an account SAS").
@@ -70,7 +75,7 @@ fn an_account_sas_needs_resource_type_and_permission() {
 #[test]
 fn a_table_sas_reaches_entities_of_its_table() {
     let with = |sp: &str| {
-        Access::table_sas(
+        Access::container_sas(
             "mytable".to_owned(),
             Letters::parse(sp),
             EntityRange::whole_table(),
@@ -99,13 +104,13 @@ fn a_table_sas_reaches_entities_of_its_table() {
 fn roles_read_or_write_but_cannot_read_policies() {
     for &operation in Operation::ALL {
         let acl = matches!(operation, Operation::GetTableAcl | Operation::SetTableAcl);
-        let contributor = refusal(&Access::role(Role::Contributor), operation);
+        let contributor = refusal(&role(CONTRIBUTOR), operation);
         assert_eq!(
             contributor,
             acl.then_some(ErrorCode::ResourceNotFound),
             "{operation}"
         );
-        let reader = refusal(&Access::role(Role::Reader), operation);
+        let reader = refusal(&role(READER), operation);
         let writes = operation.is_write() && operation != Operation::EntityGroupTransaction;
         let expected = if acl {
             contributor
@@ -123,7 +128,7 @@ fn the_most_powerful_role_counts() {
         let names = names.iter().map(|name| (*name).to_owned());
         Access::token(&TokenRoles::Named(names.collect())).map_err(|failure| failure.code)
     };
-    let (reader, contributor) = (Access::role(Role::Reader), Access::role(Role::Contributor));
+    let (reader, contributor) = (role(READER), role(CONTRIBUTOR));
     assert_eq!(access(&["Storage Table Data Reader"]), Ok(reader.clone()));
     assert_eq!(
         access(&["76199698-9eea-4c19-bc75-cec21354c6b6"]),
