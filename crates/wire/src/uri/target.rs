@@ -100,15 +100,16 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Whether the path after the account is the account again, in a request for the secondary service itself. Python
-    /// requests its stats as `/account-secondary/account/?restype=service&comp=stats` (captured from azure-data-tables
-    /// 12.7.0 in path style).
-    pub(crate) fn repeats_account(&self) -> bool {
+    /// The raw path of the resource. It is [`Self::rest`], except if that is the account again, in a request for the
+    /// secondary service itself: Python requests its stats as `/account-secondary/account/?restype=service&comp=stats`
+    /// (captured from azure-data-tables 12.7.0 in path style).
+    pub(crate) fn resource_path(&self) -> &'a str {
         let (label, below) = first_segment(self.rest);
-        self.secondary
+        let repeats_account = self.secondary
             && label == self.account
             && below.trim_matches('/').is_empty()
-            && self.query.has("restype")
+            && self.query.has("restype");
+        if repeats_account { "" } else { self.rest }
     }
 
     /// Appends the account's URL in the client's form, without a trailing slash: the base of every URL in answers.

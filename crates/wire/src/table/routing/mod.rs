@@ -14,10 +14,7 @@ impl<'a> Resource<'a> {
     /// # Errors
     /// The errors of [`Resource::parse`].
     pub fn of(target: &Target<'a>) -> Result<Self, Failure> {
-        if target.repeats_account() {
-            return Ok(Self::Service);
-        }
-        Self::parse(target.rest)
+        Self::parse(target.resource_path())
     }
 }
 
