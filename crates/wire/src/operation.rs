@@ -38,3 +38,22 @@ macro_rules! operations {
     };
 }
 pub(crate) use operations;
+
+#[cfg(test)]
+mod tests {
+    use crate::{queue, table};
+    use std::collections::HashSet;
+
+    #[test]
+    fn all_is_in_order_and_names_differ() {
+        let tables = table::Operation::ALL.iter().map(|o| (o.index(), o.name()));
+        let queues = queue::Operation::ALL.iter().map(|o| (o.index(), o.name()));
+        for service in [tables.collect::<Vec<_>>(), queues.collect()] {
+            let mut names = HashSet::new();
+            for (place, (index, name)) in service.into_iter().enumerate() {
+                assert_eq!(index, place, "{name}");
+                assert!(names.insert(name), "{name}");
+            }
+        }
+    }
+}

@@ -84,18 +84,3 @@ impl Operation {
         )
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn all_is_in_order_and_names_differ() {
-        let mut names = HashSet::new();
-        for (index, operation) in Operation::ALL.iter().enumerate() {
-            assert_eq!(operation.index(), index);
-            assert!(names.insert(operation.name()), "{operation}");
-        }
-    }
-}
