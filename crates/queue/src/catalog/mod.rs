@@ -25,7 +25,7 @@ use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, QueueName};
-use partita_service::{catalog_start, decode_record, encode_record};
+use partita_service::catalog_start;
 
 /// The key of the record of the queue with this name.
 fn queue_key(account: &str, name: &str) -> Bytes {
@@ -59,14 +59,7 @@ impl Service {
         change: impl FnOnce(&mut QueueRecord, &mut Batch) + Send,
     ) -> Result<(), Error> {
         let key = queue_key(account.as_str(), name.as_str());
-        let keys = std::slice::from_ref(&key);
-        let locked = self.storage().change_catalog(keys).await?;
-        let row = locked.read(&key).await?.ok_or(Error::QueueNotFound)?;
-        let mut record = decode_record(&row)?;
-        let mut batch = Batch::new();
-        change(&mut record, &mut batch);
-        batch.put(key, encode_record(&record));
-        locked.commit(batch).await?;
-        Ok(())
+        let is_found = self.storage().change_record(key, change).await?;
+        is_found.then_some(()).ok_or(Error::QueueNotFound)
     }
 }

@@ -30,7 +30,7 @@ use crate::{Error, Service};
 use bytes::Bytes;
 use partita_engine::Batch;
 use partita_model::{AccountName, KeyKind, KeyWriter, TableId, TableName};
-use partita_service::{catalog_start, decode_record, encode_record};
+use partita_service::catalog_start;
 
 /// The key of a table's record.
 fn table_key(account: &AccountName, folded: &str) -> Bytes {
@@ -64,15 +64,8 @@ impl Service {
         change: impl FnOnce(&mut TableRecord, &mut Batch) + Send,
     ) -> Result<(), Error> {
         let key = name_key(account, name);
-        let keys = std::slice::from_ref(&key);
-        let locked = self.storage().change_catalog(keys).await?;
-        let row = locked.read(&key).await?.ok_or(Error::TableNotFound)?;
-        let mut record = decode_record(&row)?;
-        let mut batch = Batch::new();
-        change(&mut record, &mut batch);
-        batch.put(key, encode_record(&record));
-        locked.commit(batch).await?;
-        Ok(())
+        let is_found = self.storage().change_record(key, change).await?;
+        is_found.then_some(()).ok_or(Error::TableNotFound)
     }
 
     /// The key and the record of a newly deleted table, whose rows the sweep will remove.
