@@ -52,15 +52,4 @@ impl From<partita_service::Error> for Error {
     }
 }
 
-/// Converts errors of the crates below.
-macro_rules! from_below {
-    ($($error:ty),+) => {$(
-        impl From<$error> for Error {
-            fn from(error: $error) -> Self {
-                partita_service::Error::from(error).into()
-            }
-        }
-    )+};
-}
-
-from_below!(ReadError, WriteError, LockError, KeyError);
+partita_service::from_below!(Error: ReadError, WriteError, LockError, KeyError);

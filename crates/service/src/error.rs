@@ -24,6 +24,18 @@ pub enum Error {
     Corrupt(Arc<str>),
 }
 
+/// Converts errors of the crates below into the error of a service, which is made from a [`crate::Error`].
+#[macro_export]
+macro_rules! from_below {
+    ($service:ty: $($below:ty),+) => {$(
+        impl From<$below> for $service {
+            fn from(error: $below) -> Self {
+                $crate::Error::from(error).into()
+            }
+        }
+    )+};
+}
+
 /// A request that was not executed; a retry may succeed.
 #[derive(Debug, Clone, Error)]
 #[error("not executed: {detail}")]
