@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// A header that only some operations or one protocol use.
 pub(crate) type ExtraHeader = (HeaderName, Cow<'static, str>);
 
+/// The media type of access policies, service properties and stats, and of all bodies of queues.
+pub(crate) const XML: &str = "application/xml";
+
 /// Looks for a failure inside an answer.
 type Inspect = fn(&Answer) -> Result<(), Error>;
 
@@ -44,6 +47,32 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// A request without parameters, condition and body.
+    pub(crate) const fn new(
+        operation: &'static str,
+        is_write: bool,
+        method: Method,
+        path: String,
+        accept: &'static str,
+    ) -> Self {
+        Self {
+            operation,
+            is_write,
+            method,
+            path,
+            subject: None,
+            query: String::new(),
+            if_match: None,
+            accept,
+            extra_headers: Vec::new(),
+            content_type: Cow::Borrowed(""),
+            body: Bytes::new(),
+            place: None,
+            secondary: false,
+            inspect: None,
+        }
+    }
+
     pub(crate) fn with_parameter(mut self, name: &str, value: &str) -> Self {
         push_query_parameter(name, value, &mut self.query);
         self

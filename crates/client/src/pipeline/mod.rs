@@ -12,6 +12,7 @@
 
 mod direct;
 mod judge;
+mod service_operations;
 mod sign;
 mod time_limit;
 

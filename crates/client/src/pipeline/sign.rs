@@ -6,11 +6,15 @@ use crate::{Credential, Endpoint, Error, ErrorKind, TokenError, clock};
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
 use http_body_util::Full;
-use partita_wire::{AccountKey, Failure, Method, OWNER_HEADER, Query, Style, Target, http_date};
+use partita_wire::{
+    AccountKey, Failure, Method, OWNER_HEADER, Query, ServiceKind, Style, Target, http_date,
+};
 
 /// The differences between the storage protocols.
 #[derive(Debug)]
 pub(crate) struct Protocol {
+    /// The service.
+    pub(crate) service: ServiceKind,
     /// `x-ms-version`.
     pub(crate) version: &'static str,
     /// `x-ms-version` of requests with a bearer token.

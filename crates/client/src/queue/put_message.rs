@@ -1,7 +1,8 @@
 //! Put Message.
 
 use super::QueueClient;
-use super::queue_request::{XML, queue_request, seconds};
+use super::queue_request::{queue_request, seconds};
+use crate::request::XML;
 use crate::{Error, Outcome, Result};
 use partita_model::DateTime;
 use partita_wire::queue::{self, Operation, read_messages, write_message};

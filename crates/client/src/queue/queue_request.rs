@@ -1,23 +1,20 @@
 //! Requests of the Queue protocol: their Shared Key signature, and values in their URLs and headers.
 
 use crate::pipeline::{Protocol, Unsigned};
-use crate::request::Request;
-use bytes::Bytes;
+use crate::request::{Request, XML};
 use http::header::HeaderName;
 use partita_model::Metadata;
 use partita_wire::queue::{Operation, SignedRequest, metadata_headers};
-use partita_wire::{Failure, Method};
-use std::borrow::Cow;
+use partita_wire::{Failure, Method, ServiceKind};
 use std::time::Duration;
 
-/// The media type of all bodies.
-pub(super) const XML: &str = "application/xml";
 /// The protocol version. Its answers have the receipt of a new message and repeat the client's request id, and its
 /// messages can live forever.
 const VERSION: &str = "2019-02-02";
 
 /// What distinguishes the Queue protocol.
 pub(super) const PROTOCOL: Protocol = Protocol {
+    service: ServiceKind::Queue,
     version: VERSION,
     token_version: VERSION,
     authorization,
@@ -25,22 +22,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 
 /// A request without parameters and body.
 pub(super) fn queue_request(operation: Operation, method: Method, path: String) -> Request {
-    Request {
-        operation: operation.name(),
-        is_write: operation.is_write(),
-        method,
-        path,
-        subject: None,
-        query: String::new(),
-        if_match: None,
-        accept: XML,
-        extra_headers: Vec::new(),
-        content_type: Cow::Borrowed(""),
-        body: Bytes::new(),
-        place: None,
-        secondary: false,
-        inspect: None,
-    }
+    let (name, is_write) = (operation.name(), operation.is_write());
+    Request::new(name, is_write, method, path, XML)
 }
 
 /// Adds the metadata as headers.

@@ -3,8 +3,8 @@
 use super::QueueClient;
 use super::queue_request::PROTOCOL;
 use crate::pipeline::Pipeline;
-use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, Result};
-use partita_wire::{AccountSasTerms, ServiceKind};
+use crate::{ClientOptions, Credential, Endpoint, Result};
+use partita_wire::AccountSasTerms;
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,15 +22,11 @@ impl QueueServiceClient {
     /// # Errors
     /// As [`crate::TableServiceClient::new`].
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {
-        let account = ConnectionString {
-            secondary: endpoint.secondary(),
-            endpoint,
-            credential,
-        };
-        Self::of_account(account, options)
+        let pipeline = Pipeline::at(&PROTOCOL, endpoint, credential, options)?;
+        Ok(Self { pipeline })
     }
 
-    /// A client of the account in a [`ConnectionString`], with default options.
+    /// A client of the account in a [`crate::ConnectionString`], with default options.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Input`], caused by a [`crate::InvalidConnectionString`]; the errors of [`Self::new`].
@@ -38,18 +34,12 @@ impl QueueServiceClient {
         Self::from_connection_string_with(text, ClientOptions::default())
     }
 
-    /// A client of the account in a [`ConnectionString`].
+    /// A client of the account in a [`crate::ConnectionString`].
     ///
     /// # Errors
     /// As [`Self::from_connection_string`].
     pub fn from_connection_string_with(text: &str, options: ClientOptions) -> Result<Self> {
-        let account = ConnectionString::parse_for(text, ServiceKind::Queue)
-            .map_err(|error| Error::input(error.to_string()).caused_by(error))?;
-        Self::of_account(account, options)
-    }
-
-    fn of_account(account: ConnectionString, options: ClientOptions) -> Result<Self> {
-        let pipeline = Pipeline::new(&PROTOCOL, account, options)?;
+        let pipeline = Pipeline::of_connection_string(&PROTOCOL, text, options)?;
         Ok(Self { pipeline })
     }
 
@@ -70,8 +60,7 @@ impl QueueServiceClient {
     /// # Errors
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
-        let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(&account, &key, ServiceKind::Queue))
+        self.pipeline.account_sas(terms)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::QueueClient;
 use super::put_message::message_body;
-use super::queue_request::{XML, queue_request, seconds};
+use super::queue_request::{queue_request, seconds};
+use crate::request::XML;
 use crate::{Error, Outcome, Result};
 use partita_model::DateTime;
 use partita_wire::queue::Operation;

@@ -3,8 +3,8 @@
 use super::table_client::TableClient;
 use super::table_request::PROTOCOL;
 use crate::pipeline::Pipeline;
-use crate::{ClientOptions, ConnectionString, Credential, Endpoint, Error, Result};
-use partita_wire::{AccountSasTerms, ServiceKind};
+use crate::{ClientOptions, Credential, Endpoint, Result};
+use partita_wire::AccountSasTerms;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,15 +23,11 @@ impl TableServiceClient {
     /// one; [`crate::ErrorKind::Credential`] for bearer tokens over plain HTTP to another machine;
     /// [`crate::ErrorKind::Input`] for an invalid application name.
     pub fn new(endpoint: Endpoint, credential: Credential, options: ClientOptions) -> Result<Self> {
-        let account = ConnectionString {
-            secondary: endpoint.secondary(),
-            endpoint,
-            credential,
-        };
-        Self::of_account(account, options)
+        let pipeline = Pipeline::at(&PROTOCOL, endpoint, credential, options)?;
+        Ok(Self { pipeline })
     }
 
-    /// A client of the account in a [`ConnectionString`], with default options.
+    /// A client of the account in a [`crate::ConnectionString`], with default options.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Input`], caused by a [`crate::InvalidConnectionString`]; the errors of [`Self::new`].
@@ -39,18 +35,12 @@ impl TableServiceClient {
         Self::from_connection_string_with(text, ClientOptions::default())
     }
 
-    /// A client of the account in a [`ConnectionString`].
+    /// A client of the account in a [`crate::ConnectionString`].
     ///
     /// # Errors
     /// As [`Self::from_connection_string`].
     pub fn from_connection_string_with(text: &str, options: ClientOptions) -> Result<Self> {
-        let account = ConnectionString::parse(text)
-            .map_err(|error| Error::input(error.to_string()).caused_by(error))?;
-        Self::of_account(account, options)
-    }
-
-    fn of_account(account: ConnectionString, options: ClientOptions) -> Result<Self> {
-        let pipeline = Pipeline::new(&PROTOCOL, account, options)?;
+        let pipeline = Pipeline::of_connection_string(&PROTOCOL, text, options)?;
         Ok(Self { pipeline })
     }
 
@@ -71,8 +61,7 @@ impl TableServiceClient {
     /// # Errors
     /// [`crate::ErrorKind::Credential`] if this client has no shared key.
     pub fn generate_sas(&self, terms: &AccountSasTerms) -> Result<String> {
-        let (account, key) = self.pipeline.shared_key()?;
-        Ok(terms.sign(&account, &key, ServiceKind::Table))
+        self.pipeline.account_sas(terms)
     }
 }
 

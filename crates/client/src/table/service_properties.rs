@@ -1,12 +1,12 @@
 //! Get and Set Table Service Properties.
 
 use super::TableServiceClient;
-use super::table_request::{XML, table_request};
+use super::table_request::table_request;
 use crate::Result;
 use crate::request::Request;
 use partita_model::ServiceProperties;
+use partita_wire::Method;
 use partita_wire::table::Operation;
-use partita_wire::{Method, ServicePropertiesUpdate, write_service_properties};
 
 impl TableServiceClient {
     /// Reads the account's analytics settings and CORS rules.
@@ -16,12 +16,7 @@ impl TableServiceClient {
     pub async fn get_service_properties(&self) -> Result<ServiceProperties> {
         let operation = Operation::GetTableServiceProperties;
         let request = service_request(operation, Method::Get, "properties");
-        let reply = self.pipeline.send(&request).await?;
-        let mut properties = ServiceProperties::default();
-        ServicePropertiesUpdate::read(reply.body())
-            .map_err(|failure| reply.unreadable(failure))?
-            .apply(&mut properties);
-        Ok(properties)
+        self.pipeline.get_properties(&request).await
     }
 
     /// Replaces the account's analytics settings and CORS rules.
@@ -29,12 +24,9 @@ impl TableServiceClient {
     /// # Errors
     /// 403 with a table SAS, or an account SAS that does not permit it; 400 InvalidXmlDocument for invalid settings.
     pub async fn set_service_properties(&self, properties: &ServiceProperties) -> Result<()> {
-        let mut body = Vec::new();
-        write_service_properties(properties, &mut body);
         let operation = Operation::SetTableServiceProperties;
         let request = service_request(operation, Method::Put, "properties");
-        self.pipeline.send(&request.with_body(XML, body)).await?;
-        Ok(())
+        self.pipeline.set_properties(request, properties).await
     }
 }
 

@@ -4,7 +4,7 @@ use super::TableServiceClient;
 use super::service_properties::service_request;
 use crate::Result;
 use partita_wire::table::Operation;
-use partita_wire::{GeoReplication, Method, read_service_stats};
+use partita_wire::{GeoReplication, Method};
 
 impl TableServiceClient {
     /// Reads the replication state of the account, from its secondary endpoint.
@@ -12,9 +12,7 @@ impl TableServiceClient {
     /// # Errors
     /// 403 if the account has no readable secondary.
     pub async fn get_service_stats(&self) -> Result<GeoReplication> {
-        let mut request = service_request(Operation::GetTableServiceStats, Method::Get, "stats");
-        request.secondary = true;
-        let reply = self.pipeline.send(&request).await?;
-        read_service_stats(reply.body()).map_err(|failure| reply.unreadable(failure))
+        let request = service_request(Operation::GetTableServiceStats, Method::Get, "stats");
+        self.pipeline.get_stats(request).await
     }
 }

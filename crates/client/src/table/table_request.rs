@@ -1,23 +1,20 @@
 //! Requests of the Table protocol: headers and Shared Key signature.
 
 use crate::pipeline::{Protocol, Unsigned};
-use crate::request::Request;
-use bytes::Bytes;
+use crate::request::{Request, XML};
 use http::header::HeaderName;
 use partita_wire::table::{Operation, SignedRequest};
-use partita_wire::{Failure, Method};
-use std::borrow::Cow;
+use partita_wire::{Failure, Method, ServiceKind};
 
 /// The requested media type. Answers then contain ETags, and type annotations where JSON is ambiguous.
 const JSON: &str = "application/json;odata=minimalmetadata";
 /// The media type of entities and tables.
 pub(super) const JSON_BODY: &str = "application/json";
-/// The media type of access policies, service properties and stats.
-pub(super) const XML: &str = "application/xml";
 
 /// The protocol version of the official Table SDKs. Bearer tokens need a newer version (protocol: "Authorize access to
 /// tables using Microsoft Entra ID").
 pub(crate) const PROTOCOL: Protocol = Protocol {
+    service: ServiceKind::Table,
     version: "2019-02-02",
     token_version: "2020-12-06",
     authorization,
@@ -26,22 +23,9 @@ pub(crate) const PROTOCOL: Protocol = Protocol {
 /// A request without parameters, condition and body.
 pub(super) fn table_request(operation: Operation, method: Method, path: String) -> Request {
     let is_xml = operation.answers_xml();
-    let request = Request {
-        operation: operation.name(),
-        is_write: operation.is_write(),
-        method,
-        path,
-        subject: None,
-        query: String::new(),
-        if_match: None,
-        accept: if is_xml { XML } else { JSON },
-        extra_headers: Vec::new(),
-        content_type: Cow::Borrowed(""),
-        body: Bytes::new(),
-        place: None,
-        secondary: false,
-        inspect: None,
-    };
+    let (name, is_write) = (operation.name(), operation.is_write());
+    let accept = if is_xml { XML } else { JSON };
+    let request = Request::new(name, is_write, method, path, accept);
     if is_xml {
         return request;
     }
