@@ -87,6 +87,14 @@ pub(in crate::fleet) fn entities(rows: &[TableRow]) -> Result<Vec<Entity>, Fleet
     rows.iter().map(|row| Ok(row.entity()?)).collect()
 }
 
+/// Decodes rows and adds them to those of their step, for its end; returns their counts.
+pub(super) fn keep(rows: &[TableRow], kept: &mut Vec<Entity>) -> Result<Tally, FleetError> {
+    let rows = entities(rows)?;
+    let tally = by_rows(&rows);
+    kept.extend(rows);
+    Ok(tally)
+}
+
 /// The counts of whole rows.
 pub(in crate::fleet) fn by_rows(rows: &[Entity]) -> Tally {
     let mut tally = Tally::default();

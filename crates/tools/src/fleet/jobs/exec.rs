@@ -3,7 +3,7 @@
 //! with other neighbours: a repeated step may end after another row.
 
 use super::Action;
-use super::copy::{by_rows, entities};
+use super::copy::keep;
 use crate::fleet::step_row::StepResult;
 use crate::fleet::{FleetError, Job, StepRow, Tally};
 use crate::formats::{EntityWriter, Format, Schema};
@@ -30,13 +30,6 @@ impl Exec {
             ids: (job.id.clone(), step.id.clone()),
             rows: Vec::new(),
         }
-    }
-
-    fn keep(&mut self, rows: &[TableRow]) -> Result<Tally, FleetError> {
-        let rows = entities(rows)?;
-        let tally = by_rows(&rows);
-        self.rows.extend(rows);
-        Ok(tally)
     }
 
     async fn run(self) -> Result<StepResult, FleetError> {
@@ -100,7 +93,7 @@ fn child_read_enough(written: &io::Result<()>) -> bool {
 
 impl Action for Exec {
     fn take(&mut self, rows: Vec<TableRow>) -> BoxFuture<'_, Result<Tally, FleetError>> {
-        ready(self.keep(&rows)).boxed()
+        ready(keep(&rows, &mut self.rows)).boxed()
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<StepResult, FleetError>> {

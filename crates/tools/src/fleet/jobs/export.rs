@@ -2,7 +2,7 @@
 //! write the same file. The manifest names only the files of committed runs.
 
 use super::Action;
-use super::copy::{by_rows, entities};
+use super::copy::{by_rows, keep};
 use crate::fleet::step_row::{StepResult, StepSummary};
 use crate::fleet::{FleetError, Job, StepRow, Tally};
 use crate::formats::{EntityReader, Format, Schema};
@@ -42,13 +42,6 @@ impl Export {
         }
     }
 
-    fn keep(&mut self, rows: &[TableRow]) -> Result<Tally, FleetError> {
-        let rows = entities(rows)?;
-        let tally = by_rows(&rows);
-        self.rows.extend(rows);
-        Ok(tally)
-    }
-
     async fn write(self) -> Result<StepResult, FleetError> {
         if self.rows.is_empty() {
             return Ok(StepResult::default());
@@ -67,7 +60,7 @@ impl Export {
 
 impl Action for Export {
     fn take(&mut self, rows: Vec<TableRow>) -> BoxFuture<'_, Result<Tally, FleetError>> {
-        ready(self.keep(&rows)).boxed()
+        ready(keep(&rows, &mut self.rows)).boxed()
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<StepResult, FleetError>> {
