@@ -10,6 +10,7 @@
 
 mod batching;
 mod diff;
+mod error_chain;
 mod hex;
 mod keys;
 mod named_enum;
@@ -28,6 +29,7 @@ pub use batching::{BATCH_BYTES_MAX, batches};
 pub use diff::{
     Diff, DiffCounts, DiffError, Difference, PropertyDifference, TableSide, differences,
 };
+pub use error_chain::error_chain;
 pub use hex::hex;
 pub use keys::Keys;
 pub use size::{entity_bytes, operation_bytes_max};

@@ -181,18 +181,7 @@ impl CommandError {
 
     /// The error with its causes, each after a colon.
     pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let next = error.to_string();
-            // Some errors repeat their cause in their own text.
-            if !text.ends_with(&next) {
-                text.push_str(": ");
-                text.push_str(&next);
-            }
-            cause = error.source();
-        }
-        text
+        partita_tools::error_chain(self)
     }
 }
 

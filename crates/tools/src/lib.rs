@@ -18,5 +18,5 @@ mod split_points;
 pub mod stress;
 pub mod transfer;
 
-pub use partita_bulk::{batches, purge, scan, source, type_of};
+pub use partita_bulk::{batches, error_chain, purge, scan, source, type_of};
 pub use split_points::split_points;

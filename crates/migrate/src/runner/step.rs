@@ -17,6 +17,7 @@ use super::super::lease::Lease;
 use super::super::record::{self, Progress, Record};
 use super::super::{MigrateError, Operation, RowSelection, StepError};
 use super::{Event, Migrator};
+use partita_bulk::error_chain;
 use partita_client::{ErrorCode, Outcome};
 use std::sync::atomic::Ordering;
 
@@ -59,7 +60,7 @@ impl Step<'_> {
             return error;
         }
         self.record.in_doubt = self.in_doubt || !error.is_clean();
-        self.record.failure = Some(in_full(&error));
+        self.record.failure = Some(error_chain(&error));
         let recorded = match self.lease.keep().await {
             Ok(()) => record::write(&self.migrator.versions, self.record).await,
             Err(lost) => Err(lost),
@@ -127,16 +128,4 @@ impl Step<'_> {
             deleted => Ok(deleted?),
         }
     }
-}
-
-/// The text of an error with its causes.
-fn in_full(error: &StepError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

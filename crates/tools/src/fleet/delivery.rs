@@ -17,6 +17,7 @@ use crate::scan::{Step, execute};
 use crate::source::TableSource;
 use futures::future::{BoxFuture, ready};
 use futures::{FutureExt as _, StreamExt as _, TryFutureExt as _, TryStreamExt as _, stream};
+use partita_bulk::error_chain;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -303,10 +304,10 @@ impl<Q: StepQueue> Inner<Q> {
         step.tries += 1;
         let tries = step.tries.max(delivery.deliveries);
         if tries >= job.spec.tries {
-            self.table.replace(&dead(step, error.chain())).await?;
+            self.table.replace(&dead(step, error_chain(&error))).await?;
             return self.remove(delivery).await;
         }
-        step.error = Some(error.chain());
+        step.error = Some(error_chain(&error));
         self.table.replace(&step).await?;
         let pause = Duration::from_secs(1 << tries.min(5));
         let hidden = self.queue.hide(&mut delivery, pause).await;

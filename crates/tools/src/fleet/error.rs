@@ -117,19 +117,4 @@ impl FleetError {
             what: what.to_string(),
         }
     }
-
-    /// The error with its causes, each after a colon, for the row of a step.
-    pub(super) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            let next = error.to_string();
-            if !text.ends_with(&next) {
-                text.push_str(": ");
-                text.push_str(&next);
-            }
-            cause = error.source();
-        }
-        text
-    }
 }
