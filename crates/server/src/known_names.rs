@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use partita_queue::QueueNames;
 use partita_table::{Service, TableNames};
-use partita_wire::admin::NamedKey;
+use partita_wire::admin::{Missing, NamedKey};
 
 /// How long reading the names from another server may take. Less than the servers of a cluster wait for each other's pages
 /// (`admin/peers.rs`), which need the names too.
@@ -44,6 +44,14 @@ impl KnownNames {
     /// Whether a key is of a table or queue that may exist. Without the present names, each may.
     pub(crate) fn may_exist(&self, key: &NamedKey) -> bool {
         self.unread.is_some() || key.table.is_some() || key.queue.is_some()
+    }
+
+    /// What a document with these names lacks; `silent` are the servers that did not answer, if any.
+    pub(crate) fn missing(&self, silent: Option<Vec<String>>) -> Missing {
+        Missing {
+            silent,
+            names_unread: self.unread.clone(),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ fn starts_within(ranges: Ranges, account: &str, table: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_wire::admin::{NamedKey, Range, RangeFiles};
+    use partita_wire::admin::{Missing, NamedKey, Range, RangeFiles};
 
     fn range(start: Option<(&str, Option<&str>, Option<&str>)>) -> Range {
         let start = start.map(|(account, table, partition_key)| NamedKey {
@@ -83,8 +83,7 @@ mod tests {
             orphans: Vec::new(),
             balanced: 0,
             no_split_key: 0,
-            silent: None,
-            names_unread: None,
+            missing: Missing::default(),
         };
         assert_eq!(starts_within(ranges, "a", "People"), ["m"]);
     }

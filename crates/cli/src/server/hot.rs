@@ -35,7 +35,7 @@ impl AdminPortCommand for HotCommand {
             advice(hot, &admin)
                 .iter()
                 .for_each(|advice| message(&advice.to_string()));
-            let missing = missing(hot.silent.as_deref(), hot.names_unread.as_deref());
+            let missing = missing(&hot.missing);
             missing.iter().for_each(|note| message(note));
         }
         let found = hot.partitions.len() as u64;
@@ -254,8 +254,6 @@ mod tests {
             ],
             growth: vec![growth.clone(), growth],
             no_split_key: 2,
-            silent: None,
-            names_unread: None,
             ..Hot::default()
         };
         let advice = advice(&hot, " --admin http://h:1");

@@ -4,7 +4,7 @@ use super::bound;
 use crate::args::admin_port::flag_for;
 use crate::prelude::*;
 use partita_tools::admin::AdminPort;
-use partita_wire::admin::{Range, Ranges};
+use partita_wire::admin::{Missing, Range, Ranges};
 
 /// List the ranges: first keys, sizes, rates, epochs, and shared files
 #[derive(clap::Args)]
@@ -95,12 +95,12 @@ fn is_estimated(range: &Range) -> bool {
 }
 
 /// Says which servers of a cluster did not answer, and why names are missing or may be old.
-pub(super) fn missing(silent: Option<&[String]>, names_unread: Option<&str>) -> Vec<String> {
-    let silent = silent.map(|servers| {
+pub(super) fn missing(missing: &Missing) -> Vec<String> {
+    let silent = missing.silent.as_ref().map(|servers| {
         let servers = servers.join(", ");
         format!("no answer from {servers}: their ranges are missing here")
     });
-    let unread = names_unread.map(|reason| {
+    let unread = missing.names_unread.as_ref().map(|reason| {
         format!("the names of tables and queues cannot be read now, so the last known ones are shown: {reason}")
     });
     silent.into_iter().chain(unread).collect()
@@ -125,7 +125,7 @@ fn notes(ranges: &Ranges, admin: &str) -> Vec<String> {
             "the size of {noun} {all} is estimated until the shared files are rewritten; to do it now: partita admin compact {first}{admin}"
         )
     });
-    let missing = missing(ranges.silent.as_deref(), ranges.names_unread.as_deref());
+    let missing = missing(&ranges.missing);
     change
         .into_iter()
         .chain(orphans)

@@ -155,8 +155,7 @@ pub(super) async fn map(store: &OpenStore, query: &MapQuery, others: OtherHistor
         step_seconds: query.step_s,
         columns: query.shape.columns,
         rows,
-        silent,
-        names_unread: names.unread.clone(),
+        missing: names.missing(silent),
     })
 }
 

@@ -98,8 +98,7 @@ async fn hottest(
         balances,
         balanced,
         no_split_key,
-        silent: None,
-        names_unread: names.unread.clone(),
+        missing: names.missing(None),
     })
 }
 

@@ -66,7 +66,7 @@ pub(super) async fn all_ranges(view: &ClusterView, store: &OpenStore) -> Answere
     };
     all.ranges
         .sort_by_cached_key(|range| (start(range.id), range.id));
-    all.silent = (!silent.is_empty()).then_some(silent);
+    all.missing.silent = (!silent.is_empty()).then_some(silent);
     Answer::ok(&all)
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn all_hot(
     all.partitions
         .sort_by_key(|partition| std::cmp::Reverse(partition.load));
     all.partitions.truncate(limit);
-    all.silent = (!silent.is_empty()).then_some(silent);
+    all.missing.silent = (!silent.is_empty()).then_some(silent);
     Answer::ok(&all)
 }
 

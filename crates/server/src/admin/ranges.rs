@@ -56,8 +56,7 @@ pub(super) async fn list(store: &OpenStore) -> Result<Ranges, Answer> {
         orphans: record.map_or_else(Vec::new, |record| record.pending_deletion),
         balanced,
         no_split_key,
-        silent: None,
-        names_unread: names.unread.clone(),
+        missing: names.missing(None),
     })
 }
 

@@ -1,6 +1,6 @@
 //! `/admin/v1/heat`: the heat map, ranges or partitions over time.
 
-use super::{NamedKey, present};
+use super::{Missing, NamedKey, present};
 use serde::{Deserialize, Serialize};
 
 /// The answer: one value for each row and column.
@@ -18,12 +18,9 @@ pub struct Heat {
     pub columns: usize,
     /// The rows: ranges in key order, or partitions with the hottest first.
     pub rows: Vec<HeatRow>,
-    /// The servers of the cluster that did not answer: the load of their ranges is missing. Absent if all did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent: Option<Vec<String>>,
-    /// Why the names of tables and queues could not be read: those that this server read last are shown. Absent if they were read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names_unread: Option<String>,
+    /// What is missing.
+    #[serde(flatten)]
+    pub missing: Missing,
 }
 
 /// A row of the map. A value is `None` if there is no data for its time.

@@ -1,6 +1,6 @@
 //! `/admin/v1/hot`: the hottest partitions of all ranges, and advice on splits.
 
-use super::{GrowthPattern, NamedKey, WindowLatency};
+use super::{GrowthPattern, Missing, NamedKey, WindowLatency};
 use serde::{Deserialize, Serialize};
 
 /// The answer of `/admin/v1/hot`.
@@ -18,12 +18,9 @@ pub struct Hot {
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
-    /// The servers of the cluster that did not answer: their ranges are missing. Absent if all did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent: Option<Vec<String>>,
-    /// Why the names of tables and queues could not be read: those that this server read last are shown. Absent if they were read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names_unread: Option<String>,
+    /// What is missing.
+    #[serde(flatten)]
+    pub missing: Missing,
 }
 
 /// A hot partition. Rates and latencies are those of the last window of ten seconds, `None` until there is one.

@@ -16,6 +16,7 @@ mod errors;
 mod heat;
 mod hot;
 mod jobs;
+mod missing;
 mod named_key;
 mod queues;
 mod ranges;
@@ -28,6 +29,7 @@ pub use errors::{ErrorDocument, ErrorText, NoSuchPage};
 pub use heat::{Heat, HeatMetric, HeatRow};
 pub use hot::{AdviceKind, GrowthAdvice, Hot, HotPartition, PartitionRates, SplitAdvice};
 pub use jobs::{BackupResult, Job, JobList, JobParams, JobResult, JobState, RestoredTable};
+pub use missing::Missing;
 pub use named_key::NamedKey;
 pub use queues::{QueueSummary, Queues};
 pub use ranges::{

@@ -1,6 +1,6 @@
 //! `/admin/v1/ranges`: the partition map with the load of each range, and the actions on a range.
 
-use super::NamedKey;
+use super::{Missing, NamedKey};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,12 +19,9 @@ pub struct Ranges {
     pub balanced: u64,
     /// How often a hot or large range could not be split because it had no split key.
     pub no_split_key: u64,
-    /// The servers of the cluster that did not answer: their ranges are missing. Absent if all did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent: Option<Vec<String>>,
-    /// Why the names of tables and queues could not be read: those that this server read last are shown. Absent if they were read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names_unread: Option<String>,
+    /// What is missing.
+    #[serde(flatten)]
+    pub missing: Missing,
 }
 
 /// A range: one contiguous part of the key space.

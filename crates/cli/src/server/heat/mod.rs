@@ -243,7 +243,7 @@ fn names(row: &HeatRow) -> Vec<(&'static str, String)> {
 
 /// Says what is missing in a map, and why.
 fn note_missing(heat: &Heat) {
-    let missing = missing(heat.silent.as_deref(), heat.names_unread.as_deref());
+    let missing = missing(&heat.missing);
     missing.iter().for_each(|note| message(note));
 }
 

@@ -221,7 +221,7 @@ fn paint(color: Option<u8>, last: &mut Option<u8>, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use partita_wire::admin::NamedKey;
+    use partita_wire::admin::{Missing, NamedKey};
 
     fn heat() -> Heat {
         let start = |key: &str| {
@@ -245,8 +245,7 @@ mod tests {
             to: Some("2026-02-02T12:12:00Z".to_owned()),
             step_seconds: 60,
             columns: 14,
-            silent: None,
-            names_unread: None,
+            missing: Missing::default(),
             rows: vec![
                 row(
                     None,

@@ -1,5 +1,5 @@
 use super::*;
-use partita_wire::admin::NamedKey;
+use partita_wire::admin::{Missing, NamedKey};
 
 const HOSTILE: &str = "</script><script>alert(1)</script>\"'<b>\u{202E}";
 
@@ -19,8 +19,7 @@ fn heat(metric: &str, rows: Vec<HeatRow>) -> Heat {
         to: Some("2026-02-02T12:02:00Z".to_owned()),
         step_seconds: 60,
         columns: 4,
-        silent: None,
-        names_unread: None,
+        missing: Missing::default(),
         rows,
     }
 }
