@@ -41,8 +41,7 @@ fuzz_target!(|text: &str| {
 });
 
 fn parse_all(target: &Target<'_>) {
-    let mut base = String::new();
-    target.write_base("http", &mut base);
+    let _ = target.base("http");
     read_query(target.query);
     let Ok(resource) = Resource::of(target) else {
         return;

@@ -38,6 +38,7 @@ pub use cors::{CorsGrant, Preflight, PreflightGrant, varies_by_origin};
 pub use date::{HttpDate, http_date, parse_http_date};
 pub use error::{COMMON_ERROR_CODES, ErrorCode, Failure, Hint, Occurrence, invalid_name};
 pub use error_body::ErrorBody;
+pub use operation::ServiceOperation;
 pub use owner_hint::{ASKS_FOR_OWNER, HintedOwner, OWNER_HEADER, OwnerHint};
 pub use service_kind::ServiceKind;
 pub use uri::{

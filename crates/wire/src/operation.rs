@@ -1,5 +1,11 @@
 //! Declares the operations of a service.
 
+/// An operation of a service.
+pub trait ServiceOperation: Copy + Send + Sync {
+    /// Whether the operation can change data.
+    fn is_write(self) -> bool;
+}
+
 /// Declares the enum `Operation` of a service, each operation with its name in metrics and logs.
 macro_rules! operations {
     (
@@ -27,6 +33,12 @@ macro_rules! operations {
             /// The position in [`Self::ALL`], for arrays indexed by operation.
             pub const fn index(self) -> usize {
                 self as usize
+            }
+        }
+
+        impl $crate::ServiceOperation for Operation {
+            fn is_write(self) -> bool {
+                Self::is_write(self)
             }
         }
 

@@ -120,7 +120,7 @@ async fn handle<'r, E: Exchange<'r>>(
     if has_body(method) {
         let bytes = read_body(call.head(), body, E::body_bytes_max(&request)).await?;
         stage.bytes_in = bytes.len() as u64;
-        E::set_body(&mut request, bytes);
+        request.body = bytes;
     }
     if let Some((membership, rights)) = rights
         && let Some(reply) = forward::request(call, membership, &request, &rights, stage).await?

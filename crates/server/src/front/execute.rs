@@ -2,13 +2,13 @@
 
 use super::busy::busy;
 use super::cors;
-use super::protocol::{Exchange, Outcome};
+use super::protocol::{AuthorizedFor, Exchange, Outcome};
 use super::refused::{Refused, not_served};
 use super::reply::Reply;
 use crate::forwarding::GATE_PATIENCE;
 use hyper::header;
 use partita_service::Account;
-use partita_wire::{AccountKeys, ErrorCode};
+use partita_wire::{AccountKeys, ErrorCode, ServiceOperation as _};
 use std::time::Instant;
 use tokio::time::error::Elapsed;
 
@@ -41,11 +41,11 @@ impl Stage {
 pub(super) async fn execute<'r, E: Exchange<'r>>(
     call: &E,
     account: &Account<AccountKeys>,
-    request: &E::Authorized,
+    request: &AuthorizedFor<'r, E>,
     stage: &mut Stage,
 ) -> Outcome {
     stage.is_executing = true;
-    stage.is_write = E::is_write(request);
+    stage.is_write = request.operation.is_write();
     let mut reply = call.run(request).await;
     if let Ok(done) = &mut reply
         && !stage.is_write

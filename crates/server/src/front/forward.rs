@@ -4,7 +4,7 @@ use super::answer_body::AnswerBody;
 use super::cors;
 use super::execute::Stage;
 use super::owner_hint;
-use super::protocol::Exchange;
+use super::protocol::{AuthorizedFor, Exchange};
 use super::refused::{Refused, not_served, outcome_unknown};
 use super::reply::{KEEP_ALIVE, Reply};
 use super::request_head::RequestHead;
@@ -21,7 +21,7 @@ use partita_peer::forward::{
 use partita_peer::policy::Kind;
 use partita_peer::{Answer, Class};
 use partita_service::{Account, BusyReason};
-use partita_wire::{Access, AccountKeys, ErrorCode, Rights, Target};
+use partita_wire::{Access, AccountKeys, ErrorCode, Rights, ServiceOperation as _, Target};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ struct Content<'a> {
 pub(super) async fn request<'r, E: Exchange<'r>>(
     call: &mut E,
     membership: &Membership,
-    request: &E::Authorized,
+    request: &AuthorizedFor<'r, E>,
     rights: &Rights,
     stage: &mut Stage,
 ) -> Result<Option<Reply>, Refused> {
@@ -65,13 +65,12 @@ pub(super) async fn request<'r, E: Exchange<'r>>(
     if attach(call, membership, &key) {
         return Ok(None);
     }
-    let account = E::account(request);
-    let body = E::body(request).clone();
+    let body = request.body.clone();
     let is_bulk = E::is_bulk(request) || body.len() > SMALL_BODY_BYTES_MAX;
     let content = Content {
         key,
-        account,
-        kind: match E::is_write(request) {
+        account: request.account.name.as_str(),
+        kind: match request.operation.is_write() {
             true => Kind::Write,
             false => Kind::Read,
         },
@@ -184,8 +183,7 @@ async fn send<'r, E: Exchange<'r>>(
     let done = {
         let head = call.head();
         let target = head.target()?;
-        let mut base = String::with_capacity(64);
-        target.write_base(head.scheme(), &mut base);
+        let base = target.base(head.scheme());
         let names = spelled_names(head);
         let outgoing = Outgoing {
             request: ForwardedRequest {

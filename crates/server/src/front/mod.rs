@@ -18,6 +18,7 @@ mod accounts;
 mod answer;
 mod answer_body;
 mod authenticate;
+mod authorized;
 mod body;
 mod busy;
 mod connections;

@@ -1,6 +1,7 @@
 //! A storage protocol behind a listener: what it does in each step of a request.
 
 use super::Front;
+use super::authorized::Authorized;
 use super::refused::Refused;
 use super::reply::Reply;
 use super::request_head::RequestHead;
@@ -33,8 +34,15 @@ pub(super) trait Protocol: Send + Sync + 'static {
 /// The reply of an operation, or why it is refused.
 pub(super) type Outcome = Result<Reply, Refused>;
 
+/// An authorized request of the protocol of `E`.
+pub(super) type AuthorizedFor<'r, E> = Authorized<
+    'r,
+    <<E as Exchange<'r>>::Rules as AccessRules>::Operation,
+    <E as Exchange<'r>>::Own,
+>;
+
 /// A request that is being answered, with what its protocol does in each step.
-pub(super) trait Exchange<'r>: Send + Sync {
+pub(super) trait Exchange<'r>: Send + Sync + Sized {
     /// The service, as shared access signatures and tokens name it.
     const SERVICE: ServiceKind;
 
@@ -47,8 +55,8 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// A shared access signature of the service.
     type Sas: ServiceSas<'r> + Send;
 
-    /// A request whose credentials permit its operation.
-    type Authorized: Send + Sync;
+    /// What only authorized requests of this protocol have.
+    type Own: Send + Sync;
 
     /// The head of the request.
     fn head(&self) -> &RequestHead<'r>;
@@ -96,23 +104,12 @@ pub(super) trait Exchange<'r>: Send + Sync {
         method: Method,
         account: &'r Account<AccountKeys>,
         access: Access<Self::Rules>,
-    ) -> Result<Self::Authorized, Refused>;
+    ) -> Result<AuthorizedFor<'r, Self>, Refused>;
 
     /// The protocol's limit of the body, where it is lower than that of the settings and the answer names it.
-    fn body_bytes_max(_: &Self::Authorized) -> Option<usize> {
+    fn body_bytes_max(_: &AuthorizedFor<'r, Self>) -> Option<usize> {
         None
     }
-
-    /// Gives a request its body, after it was read.
-    fn set_body(request: &mut Self::Authorized, body: Bytes);
-
-    /// The account.
-    fn account<'a>(request: &'a Self::Authorized) -> &'a str
-    where
-        'r: 'a;
-
-    /// The body.
-    fn body(request: &Self::Authorized) -> &Bytes;
 
     /// The key whose server executes the request: it has the row, or the first row of the page, or the catalog.
     ///
@@ -120,26 +117,23 @@ pub(super) trait Exchange<'r>: Send + Sync {
     /// The table or queue cannot be looked up now.
     fn place(
         &self,
-        request: &Self::Authorized,
+        request: &AuthorizedFor<'r, Self>,
     ) -> impl Future<Output = Result<Bytes, Refused>> + Send;
 
     /// The key whose server has the catalog, with the policies and properties of the service.
     fn place_of_catalog() -> Bytes;
 
     /// Whether the body or the answer may be large.
-    fn is_bulk(request: &Self::Authorized) -> bool;
+    fn is_bulk(request: &AuthorizedFor<'r, Self>) -> bool;
 
     /// The reply to a request that waits for data at another server, once this server shuts down. `None` for a request
     /// that does not wait.
-    fn ended_wait(&self, _: &Self::Authorized) -> Option<(Shutdown, Reply)> {
+    fn ended_wait(&self, _: &AuthorizedFor<'r, Self>) -> Option<(Shutdown, Reply)> {
         None
     }
 
     /// Performs the operation.
-    fn run(&self, request: &Self::Authorized) -> impl Future<Output = Outcome> + Send;
-
-    /// Whether the operation can change data.
-    fn is_write(request: &Self::Authorized) -> bool;
+    fn run(&self, request: &AuthorizedFor<'r, Self>) -> impl Future<Output = Outcome> + Send;
 
     /// The properties of the service in an account, with its CORS rules.
     fn service_properties(

@@ -207,7 +207,7 @@ async fn handle<'r, E: Exchange<'r>>(
     let bytes_max = front.parts.limits.body_bytes_max;
     let bytes = read_body(body, memory, &front.parts.memory, bytes_max).await?;
     stage.bytes_in = bytes.len() as u64;
-    E::set_body(&mut authorized, bytes);
+    authorized.body = bytes;
     let executed: Outcome = execute(call, account, &authorized, stage).await;
     executed.map(Executed::Reply)
 }

@@ -104,6 +104,19 @@ impl<'r> RequestHead<'r> {
         head
     }
 
+    /// A service of this server: `own` if it has its own data, else that of the store with the data of the request.
+    /// `None` if this server does not have the data.
+    pub(super) fn service<'a, S>(
+        &'a self,
+        own: &'a Option<Arc<S>>,
+        of_store: fn(&Hosted) -> &Arc<S>,
+    ) -> Option<&'a S> {
+        match own {
+            Some(service) => Some(service),
+            None => self.hosted.as_deref().map(|hosted| &**of_store(hosted)),
+        }
+    }
+
     /// The scheme of the client's connection.
     pub(super) const fn scheme(&self) -> &'static str {
         if self.caller.https { "https" } else { "http" }

@@ -1,14 +1,14 @@
 //! The operations that a caller's rights permit, in every service.
 
 use super::{AccountGrant, Letters, Rights, TokenRoles};
-use crate::{ErrorCode, Failure};
+use crate::{ErrorCode, Failure, ServiceOperation};
 use partita_model::EntityRange;
 use std::marker::PhantomData;
 
 /// What a service permits to whom.
 pub trait AccessRules {
     /// An operation of the service.
-    type Operation: Copy;
+    type Operation: ServiceOperation;
 
     /// What has signatures and policies of its own, for messages: `table`, `queue`.
     const CONTAINER: &'static str;

@@ -112,8 +112,9 @@ impl<'a> Target<'a> {
         if repeats_account { "" } else { self.rest }
     }
 
-    /// Appends the account's URL in the client's form, without a trailing slash: the base of every URL in answers.
-    pub fn write_base(&self, scheme: &str, out: &mut String) {
+    /// The account's URL in the client's form, without a trailing slash: the base of every URL in answers.
+    pub fn base(&self, scheme: &str) -> String {
+        let mut out = String::with_capacity(64);
         for part in [scheme, "://", self.host] {
             out.push_str(part);
         }
@@ -124,6 +125,7 @@ impl<'a> Target<'a> {
                 out.push_str("-secondary");
             }
         }
+        out
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::protocol::{Exchange, Protocol};
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
-use super::call::{AuthorizedRequest, Call};
+use super::call::{AuthorizedRequest, Call, QueueRequest};
 use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message, preflight};
 use crate::front::Front;
 use crate::metrics;
@@ -39,7 +39,7 @@ impl<'r> Exchange<'r> for Call<'r> {
 
     type Rules = QueueRules;
     type Sas = QueueSas<'r>;
-    type Authorized = AuthorizedRequest<'r>;
+    type Own = QueueRequest<'r>;
 
     fn head(&self) -> &RequestHead<'r> {
         &self.head
@@ -113,10 +113,9 @@ impl<'r> Exchange<'r> for Call<'r> {
         Ok(AuthorizedRequest {
             target,
             account,
-            resource,
-            queue,
             operation,
             body: Bytes::new(),
+            own: QueueRequest { resource, queue },
         })
     }
 
@@ -125,21 +124,6 @@ impl<'r> Exchange<'r> for Call<'r> {
             Operation::PutMessage | Operation::UpdateMessage => Some(MESSAGE_BODY_BYTES_MAX),
             _ => None,
         }
-    }
-
-    fn set_body(request: &mut AuthorizedRequest<'r>, body: Bytes) {
-        request.body = body;
-    }
-
-    fn account<'a>(request: &'a AuthorizedRequest<'r>) -> &'a str
-    where
-        'r: 'a,
-    {
-        request.account.name.as_str()
-    }
-
-    fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
-        &request.body
     }
 
     async fn place(&self, request: &AuthorizedRequest<'r>) -> Result<Bytes, Refused> {
@@ -151,7 +135,7 @@ impl<'r> Exchange<'r> for Call<'r> {
                 | Operation::UpdateMessage
                 | Operation::DeleteMessage
         );
-        let queue = request.queue.as_ref().filter(|_| is_on_messages);
+        let queue = request.own.queue.as_ref().filter(|_| is_on_messages);
         let Some(queue) = queue else {
             return Ok(Service::place_of_catalog());
         };
@@ -183,10 +167,6 @@ impl<'r> Exchange<'r> for Call<'r> {
 
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {
         super::run(self, request).await
-    }
-
-    fn is_write(request: &AuthorizedRequest<'r>) -> bool {
-        request.operation.is_write()
     }
 
     async fn service_properties(

@@ -1,17 +1,16 @@
 //! A request to the Queue service while it is answered.
 
+use super::super::authorized::Authorized;
 use super::super::refused::not_served;
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::{QueueFront, Refused};
-use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::ext::ReasonPhrase;
 use partita_model::QueueName;
 use partita_queue::{Error, Service};
-use partita_service::Account;
 use partita_wire::queue::{Operation, Resource, write_error_xml};
-use partita_wire::{AccountKeys, Failure, Target, Version};
+use partita_wire::{Failure, Version};
 
 /// The media type of every body.
 pub(super) const XML: &str = "application/xml";
@@ -25,28 +24,19 @@ pub(in crate::front) struct Call<'r> {
 }
 
 /// A request whose credentials permit its operation.
+pub(in crate::front) type AuthorizedRequest<'r> = Authorized<'r, Operation, QueueRequest<'r>>;
+
+/// What only requests of queues have.
 #[derive(Debug)]
-pub(in crate::front) struct AuthorizedRequest<'r> {
-    pub(super) target: Target<'r>,
-    pub(super) account: &'r Account<AccountKeys>,
+pub(in crate::front) struct QueueRequest<'r> {
     pub(super) resource: Resource<'r>,
     pub(super) queue: Option<QueueName>,
-    pub(super) operation: Operation,
-    /// The body; empty until it is read, and for operations without a body.
-    pub(super) body: Bytes,
 }
 
 impl AuthorizedRequest<'_> {
-    /// The account's URL as the client addressed it.
-    pub(super) fn base(&self, call: &Call<'_>) -> String {
-        let mut base = String::with_capacity(64);
-        self.target.write_base(call.head.scheme(), &mut base);
-        base
-    }
-
     /// The name of the queue. Every operation on a queue has one.
     pub(super) fn queue(&self) -> Result<&QueueName, Refused> {
-        Ok(self.queue.as_ref().ok_or(Error::QueueNotFound)?)
+        Ok(self.own.queue.as_ref().ok_or(Error::QueueNotFound)?)
     }
 }
 
@@ -61,10 +51,8 @@ impl<'r> Call<'r> {
 
     /// The service, if this server has the data of the request.
     pub(super) fn service_here(&self) -> Option<&Service> {
-        match &self.front.service {
-            Some(service) => Some(service),
-            None => Some(&self.head.hosted.as_ref()?.queues),
-        }
+        self.head
+            .service(&self.front.service, |store| &store.queues)
     }
 
     /// The service.

@@ -12,7 +12,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let service = call.service()?;
     let listing = service.list_queues(account, prefix.unwrap_or_default(), first, parameters.top());
     let page = listing.await?;
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let writer = QueueListWriter {
         base: &base,
         account: account.as_str(),

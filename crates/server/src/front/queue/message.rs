@@ -15,7 +15,7 @@ pub(super) fn message_of(
     request: &AuthorizedRequest<'_>,
     receipt: &str,
 ) -> Result<MessageRef, Refused> {
-    let id = request.resource.message_id()?;
+    let id = request.own.resource.message_id()?;
     let id = id.ok_or(Error::MessageNotFound)?;
     let receipt = PopReceipt::parse(receipt).map_err(|_| invalid_pop_receipt(receipt))?;
     Ok(MessageRef { id, receipt })

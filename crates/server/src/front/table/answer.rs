@@ -4,7 +4,7 @@ use super::super::protocol::{Exchange, Protocol};
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::authenticate;
-use super::call::{AuthorizedRequest, Call};
+use super::call::{AuthorizedRequest, Call, TableRequest};
 use super::headers::{PREFER, X_HTTP_METHOD};
 use super::{Outcome, Refused, TableFront, preflight};
 use crate::front::Front;
@@ -43,7 +43,7 @@ impl<'r> Exchange<'r> for Call<'r> {
 
     type Rules = TableRules;
     type Sas = TableSas<'r>;
-    type Authorized = AuthorizedRequest<'r>;
+    type Own = TableRequest<'r>;
 
     fn head(&self) -> &RequestHead<'r> {
         &self.head
@@ -136,27 +136,14 @@ impl<'r> Exchange<'r> for Call<'r> {
         Ok(AuthorizedRequest {
             target,
             account,
-            access,
-            resource,
             operation,
-            if_match,
             body: Bytes::new(),
+            own: TableRequest {
+                access,
+                resource,
+                if_match,
+            },
         })
-    }
-
-    fn set_body(request: &mut AuthorizedRequest<'r>, body: Bytes) {
-        request.body = body;
-    }
-
-    fn account<'a>(request: &'a AuthorizedRequest<'r>) -> &'a str
-    where
-        'r: 'a,
-    {
-        request.account.name.as_str()
-    }
-
-    fn body<'b>(request: &'b AuthorizedRequest<'r>) -> &'b Bytes {
-        &request.body
     }
 
     async fn place(&self, request: &AuthorizedRequest<'r>) -> Result<Bytes, Refused> {
@@ -176,10 +163,6 @@ impl<'r> Exchange<'r> for Call<'r> {
 
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {
         super::run(self, request).await
-    }
-
-    fn is_write(request: &AuthorizedRequest<'r>) -> bool {
-        request.operation.is_write()
     }
 
     async fn service_properties(

@@ -1,21 +1,20 @@
 //! A request to the Table service while it is answered.
 
+use super::super::authorized::Authorized;
 use super::super::refused::not_served;
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::headers::PREFERENCE_APPLIED;
 use super::{Refused, TableFront, failure};
-use bytes::Bytes;
 use hyper::header::HeaderName;
 use hyper::{StatusCode, header};
 use partita_model::TableName;
-use partita_service::Account;
 use partita_table::{Error, Service, Table};
 use partita_wire::table::{
     Access, BodyForm, EntityFormat, MetadataLevel, Operation, Prefer, Resource, Select,
     asks_for_json, error_form, write_error_json, write_error_xml,
 };
-use partita_wire::{AccountKeys, Failure, Target, Version};
+use partita_wire::{Failure, Version};
 
 /// A request that is being answered, with the parts parsed so far. They determine the format of an error.
 #[derive(Debug, Clone)]
@@ -28,27 +27,18 @@ pub(in crate::front) struct Call<'r> {
 }
 
 /// A request whose credentials permit its operation.
+pub(in crate::front) type AuthorizedRequest<'r> = Authorized<'r, Operation, TableRequest<'r>>;
+
+/// What only requests of tables have.
 #[derive(Debug)]
-pub(in crate::front) struct AuthorizedRequest<'r> {
-    pub(super) target: Target<'r>,
-    pub(super) account: &'r Account<AccountKeys>,
+pub(in crate::front) struct TableRequest<'r> {
     pub(super) access: Access,
     pub(super) resource: Resource<'r>,
-    pub(super) operation: Operation,
     /// `If-Match`
     pub(super) if_match: Option<&'r str>,
-    /// The body; empty until it is read, and for operations without a body.
-    pub(super) body: Bytes,
 }
 
 impl AuthorizedRequest<'_> {
-    /// The account's URL as the client addressed it.
-    pub(super) fn base(&self, call: &Call<'_>) -> String {
-        let mut base = String::with_capacity(64);
-        self.target.write_base(call.head.scheme(), &mut base);
-        base
-    }
-
     /// The form of entities in the answer.
     pub(super) fn entity_format<'a>(
         &'a self,
@@ -68,7 +58,7 @@ impl AuthorizedRequest<'_> {
 
     /// The table's name in the path; empty if the path has no table.
     pub(super) fn table(&self) -> &str {
-        self.resource.table().unwrap_or_default()
+        self.own.resource.table().unwrap_or_default()
     }
 
     /// The name of the table of an operation on tables. A path with an invalid name was refused before, except for the
@@ -91,10 +81,8 @@ impl<'r> Call<'r> {
 
     /// The service, if this server has the data of the request.
     pub(super) fn service_here(&self) -> Option<&Service> {
-        match &self.table.service {
-            Some(service) => Some(service),
-            None => Some(&self.head.hosted.as_ref()?.tables),
-        }
+        self.head
+            .service(&self.table.service, |store| &store.tables)
     }
 
     /// The service.

@@ -29,9 +29,9 @@ pub(super) fn insert(body: &[u8]) -> Result<Change, Failure> {
 
 /// Reads a request on an entity whose keys are in the URL, and checks that the caller may use these keys.
 pub(super) fn on_keys(request: &AuthorizedRequest<'_>) -> Result<Change, Failure> {
-    let keys = request.resource.keys().unwrap_or_default();
-    request.access.check_keys(keys.0, keys.1)?;
-    on_entity(request.operation, keys, request.if_match, &request.body)
+    let keys = request.own.resource.keys().unwrap_or_default();
+    request.own.access.check_keys(keys.0, keys.1)?;
+    on_entity(request.operation, keys, request.own.if_match, &request.body)
 }
 
 /// Reads an operation on an entity whose keys are in the URL. Keys in the body are ignored.

@@ -10,7 +10,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let account = &request.account.name;
     let name = TableName::new(&read_table_name(&request.body)?)?;
     call.service()?.create_table(account, &name).await?;
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let url = table_url(&base, name.as_str());
     let reply = |status| Reply::uncached(status).header(header::LOCATION, &url);
     if call.prefer == Some(Prefer::ReturnNoContent) {

@@ -3,6 +3,7 @@
 //! A change set happens as a whole or not at all. A fault of the request is answered with 202 and the failed operation
 //! inside; a fault of the server is the answer to the whole request.
 
+use super::call::TableRequest;
 use super::headers::{NEXT_PARTITION_KEY, NEXT_ROW_KEY};
 use super::{AuthorizedRequest, Call, Outcome, Refused, Reply};
 use super::{changes, find_table, get_entity, query_entities};
@@ -136,7 +137,7 @@ fn read_change(
         }
         _ => return Err(ErrorCode::BatchOperationNotSupported.into()),
     };
-    let access = &request.access;
+    let access = &request.own.access;
     access.check(operation, Some(name))?;
     access.check_keys(&change.partition_key, &change.row_key)?;
     let form = AnswerForm {
@@ -175,7 +176,7 @@ fn write_changed(
     forms: &[AnswerForm],
     changed: Vec<Changed>,
 ) -> Result<Reply, Refused> {
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let mut writer = new_change_set(parts.len());
     let mut body = Vec::new();
     for ((part, form), changed) in parts.iter().zip(forms).zip(changed) {
@@ -276,11 +277,13 @@ fn inner_request<'a>(
     Ok(AuthorizedRequest {
         target,
         account: request.account,
-        access: request.access.clone(),
-        resource,
         operation,
-        if_match: part.if_match,
         body: Bytes::new(),
+        own: TableRequest {
+            access: request.own.access.clone(),
+            resource,
+            if_match: part.if_match,
+        },
     })
 }
 
@@ -290,8 +293,8 @@ async fn run_query(
     part: &Part<'_>,
 ) -> Result<(Reply, MetadataLevel), Refused> {
     let inner = inner_request(request, part)?;
-    let (access, operation) = (&request.access, inner.operation);
-    access.check(operation, inner.resource.table())?;
+    let (access, operation) = (&request.own.access, inner.operation);
+    access.check(operation, inner.own.resource.table())?;
     let level = read_level(part, &inner.target)?;
     let call = Call {
         level,

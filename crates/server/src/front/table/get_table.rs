@@ -13,7 +13,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
         Err(Error::TableNotFound) => return Err(Error::NoSuchTable.into()),
         found => found?,
     };
-    let (base, mut body) = (request.base(call), Vec::with_capacity(256));
+    let (base, mut body) = (request.base(&call.head), Vec::with_capacity(256));
     TableWriter::new(call.level, &base, account.as_str()).single(&table.name, &mut body);
     Ok(Reply::uncached(StatusCode::OK).body(call.level.content_type(), body))
 }

@@ -9,9 +9,9 @@ use partita_wire::table::{EntityWriter, Prefer, entity_url};
 pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
     let change = changes::insert(&request.body)?;
     let (partition_key, row_key) = (&change.partition_key, &change.row_key);
-    request.access.check_keys(partition_key, row_key)?;
+    request.own.access.check_keys(partition_key, row_key)?;
     let table = find_table(call, request, request.table()).await?;
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let url = entity_url(&base, &table.name, partition_key, row_key);
     let changed = call.service()?.change_entity(&table, change).await?;
     let is_echoed = call.prefer != Some(Prefer::ReturnNoContent);

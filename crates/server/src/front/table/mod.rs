@@ -66,7 +66,7 @@ impl TableFront {
 
 /// Performs the operation.
 async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
-    if let Resource::BelowTable { has_one_key, .. } = request.resource {
+    if let Resource::BelowTable { has_one_key, .. } = request.own.resource {
         return below_table::run(call, request, has_one_key).await;
     }
     macro_rules! run {

@@ -34,7 +34,7 @@ async fn of_operation(
     call: &Call<'_>,
     request: &AuthorizedRequest<'_>,
 ) -> Result<Option<Bytes>, Refused> {
-    if matches!(request.resource, Resource::BelowTable { .. }) {
+    if matches!(request.own.resource, Resource::BelowTable { .. }) {
         return Ok(None);
     }
     match request.operation {
@@ -52,7 +52,7 @@ async fn of_operation(
         | Operation::MergeEntity
         | Operation::InsertOrReplaceEntity
         | Operation::InsertOrMergeEntity
-        | Operation::DeleteEntity => match request.resource.keys() {
+        | Operation::DeleteEntity => match request.own.resource.keys() {
             Some((partition, row)) => of_entity(call, request, partition, row).await,
             None => Ok(None),
         },

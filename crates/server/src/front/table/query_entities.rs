@@ -47,7 +47,7 @@ impl Options {
             filter: self.filter.as_ref(),
             top: self.top,
             from: self.from.as_ref(),
-            allowed: request.access.range(),
+            allowed: request.own.access.range(),
             row_bytes_more: self.select.as_ref().map_or(0, Select::null_bytes),
         }
     }
@@ -95,7 +95,7 @@ fn write_page(
     page: &Page,
     select: Option<&Select>,
 ) -> Result<AnswerBody, Refused> {
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let writer = EntityWriter::new(&request.entity_format(call.level, &base, table, select));
     // Stored rows are a little smaller than their JSON.
     let json_bytes = |row: &RowData| row.value.len() + row.key.len() + ROW_BYTES;

@@ -12,7 +12,7 @@ pub(super) async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Out
     let service = call.service()?;
     let querying = service.query_tables(account, filter.as_ref(), top, from.as_deref());
     let page = querying.await?;
-    let base = request.base(call);
+    let base = request.base(&call.head);
     let writer = TableWriter::new(call.level, &base, account.as_str());
     let mut body = Vec::with_capacity(128 + page.names.len() * 32);
     writer.begin_page(&mut body);

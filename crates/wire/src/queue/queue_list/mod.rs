@@ -21,7 +21,7 @@ const BOUNDS: Bounds = Bounds {
 /// Writes the answer of List Queues.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueListWriter<'a> {
-    /// The account's URL in the client's form, without a trailing slash ([`crate::Target::write_base`]).
+    /// The account's URL in the client's form, without a trailing slash ([`crate::Target::base`]).
     pub base: &'a str,
     /// The name of the account.
     pub account: &'a str,

@@ -24,8 +24,7 @@ fn path_style_takes_the_account_from_the_path() {
             (target.path, target.rest, target.query.raw()),
             ("/acct/MyTable()", "/MyTable()", "$top=3")
         );
-        let mut base = String::new();
-        target.write_base("http", &mut base);
+        let base = target.base("http");
         assert_eq!(base, format!("http://{host}/acct"));
     }
 }
@@ -47,8 +46,7 @@ fn host_style_takes_the_account_from_the_host() {
             "{host}"
         );
         assert_eq!((target.path, target.rest), ("/acct/x", "/acct/x"));
-        let mut base = String::new();
-        target.write_base("https", &mut base);
+        let base = target.base("https");
         assert_eq!(base, format!("https://{host}"));
     }
     let off = Hosts::new([], false);
