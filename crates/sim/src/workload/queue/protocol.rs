@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
@@ -153,8 +153,12 @@ pub(super) fn messages(answer: &Answer) -> anyhow::Result<Vec<ReceivedMessage>> 
     messages.map_err(|failure| anyhow!("{failure:?}: {}", answer.text()))
 }
 
-/// The messages of a receive or a peek.
-pub(super) fn found(answer: &Answer) -> anyhow::Result<Vec<Found>> {
+/// The messages of a receive or a peek of at most `count` messages.
+///
+/// # Errors
+/// It is not answered with 200, or returns more.
+pub(super) fn found(answer: &Answer, count: usize) -> anyhow::Result<Vec<Found>> {
+    answer.expect(200)?;
     let found = |message: ReceivedMessage| {
         let text = message.text.context("a message without a text")?;
         Ok(Found {
@@ -165,5 +169,11 @@ pub(super) fn found(answer: &Answer) -> anyhow::Result<Vec<Found>> {
             text,
         })
     };
-    messages(answer)?.into_iter().map(found).collect()
+    let found: Vec<Found> = messages(answer)?
+        .into_iter()
+        .map(found)
+        .collect::<anyhow::Result<_>>()?;
+    let number = found.len();
+    ensure!(number <= count, "{number} messages, not {count}");
+    Ok(found)
 }

@@ -169,13 +169,7 @@ impl QueueSession {
             self.model(queue).receive_lost(&receive, wait, now());
             return Ok(());
         };
-        answer.expect(200)?;
-        let found = protocol::found(&answer)?;
-        ensure!(
-            found.len() <= count,
-            "{} messages, not {count}",
-            found.len()
-        );
+        let found = protocol::found(&answer, count)?;
         let checked = self.model(queue).receive_done(&receive, &found, now());
         checked.map_err(|wrong| anyhow!(wrong))?;
         self.connection.work.messages += found.len() as u64;
@@ -256,13 +250,7 @@ impl QueueSession {
         let Some(answer) = self.send(&request, Duration::ZERO).await? else {
             return Ok(());
         };
-        answer.expect(200)?;
-        let found = protocol::found(&answer)?;
-        ensure!(
-            found.len() <= count,
-            "{} messages, not {count}",
-            found.len()
-        );
+        let found = protocol::found(&answer, count)?;
         let checked = self.model(queue).check_peek(count, &found, sent, now());
         checked.map_err(|wrong| anyhow!(wrong))
     }
