@@ -93,6 +93,22 @@ pub struct Register {
 pub struct Ticket(usize);
 
 impl Register {
+    /// What a register says that is a group of `rows` entities, which only batches change: all of them have the same
+    /// value, or none exists.
+    ///
+    /// # Errors
+    /// A batch was executed in part.
+    pub fn outcome_of_group(&self, rows: usize, values: &[Value]) -> Result<Outcome, String> {
+        let is_whole = values.is_empty() || values.len() == rows;
+        let is_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
+        if !is_whole || !is_equal {
+            let name = &self.name;
+            return Err(format!("a batch was executed in part: {name}: {values:?}"));
+        }
+        let first = values.first();
+        Ok(first.map_or(Outcome::Missing, |value| Outcome::Found(*value)))
+    }
+
     /// An entity that is missing at `began`.
     #[must_use]
     pub fn new(name: String, began: Instant) -> Self {

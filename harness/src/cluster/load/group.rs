@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, Error, bail};
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Request, percent_encode};
 use partita_bench::cluster::{Answer, Connection};
@@ -101,7 +101,8 @@ pub(super) fn read(
     }
     let rows = answer.entities()?;
     let values = rows.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-    Ok(Some((start, outcome(register, &values)?)))
+    let outcome = register.outcome_of_group(ROWS.len(), &values);
+    Ok(Some((start, outcome.map_err(Error::msg)?)))
 }
 
 /// Adds what a snapshot has.
@@ -116,19 +117,7 @@ pub(super) fn add_snapshot(
     let rows = rows.iter();
     let own = rows.filter(|((partition, _), _)| *partition == register.name);
     let values: Vec<Value> = own.map(|(_, value)| *value).collect();
-    register.add_snapshot(taken, outcome(register, &values)?);
+    let outcome = register.outcome_of_group(ROWS.len(), &values);
+    register.add_snapshot(taken, outcome.map_err(Error::msg)?);
     Ok(())
-}
-
-/// What the values of a group say.
-fn outcome(register: &Register, values: &[Value]) -> anyhow::Result<Outcome> {
-    let is_whole = values.is_empty() || values.len() == ROWS.len();
-    let is_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
-    ensure!(
-        is_whole && is_equal,
-        "a batch was executed in part: {}: {values:?}",
-        register.name
-    );
-    let first = values.first();
-    Ok(first.map_or(Outcome::Missing, |value| Outcome::Found(*value)))
 }

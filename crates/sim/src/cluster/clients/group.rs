@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, Error, bail};
 use partita_load::history::{Action, Outcome, Register};
 
 use super::entity::value;
@@ -105,15 +105,6 @@ pub(super) fn read_outcome(
     }
     let values = page.rows.iter().map(|(_, row)| value(row));
     let values = values.collect::<Result<Vec<_>, _>>()?;
-    let is_whole = values.is_empty() || values.len() == ROWS.len();
-    let is_equal = values.windows(2).all(|pair| pair[0] == pair[1]);
-    ensure!(
-        is_whole && is_equal,
-        "a batch was executed in part: {}: {values:?}",
-        register.name
-    );
-    let first = values.first();
-    Ok(Some(
-        first.map_or(Outcome::Missing, |value| Outcome::Found(*value)),
-    ))
+    let outcome = register.outcome_of_group(ROWS.len(), &values);
+    outcome.map(Some).map_err(Error::msg)
 }
