@@ -24,6 +24,7 @@ mod operator;
 mod queue_model;
 mod scenario;
 mod seed;
+mod settings;
 mod trace;
 mod watchers;
 mod workload;

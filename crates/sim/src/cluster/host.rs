@@ -11,7 +11,7 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use partita_coordinator::{MemoryRegistry, Registry, Versions};
 use partita_rt::store_layer::Layered;
-use partita_server::config::{ALL, Layers, Settings};
+use partita_server::config::Settings;
 use partita_server::{Environment, Server};
 use tokio::sync::watch;
 
@@ -19,7 +19,7 @@ use super::operator;
 use super::registry::{Link, LinkedRegistry};
 use super::scenario::{PEER_PORT, SERVERS, Scenario};
 use super::store::{FailingStore, Failures};
-use crate::scenario::{ADMIN_PORT, QUEUE_PORT, TABLE_PORT};
+use crate::settings::{self, CacheBytes};
 use crate::trace::Trace;
 use crate::world::clock::SimulatedClock;
 use crate::world::network::SimulatedNetwork;
@@ -191,29 +191,14 @@ fn settings(scenario: &Scenario, name: &str, directory: &Path) -> anyhow::Result
         ("peer-host", "0.0.0.0".to_owned()),
         ("peer-port", PEER_PORT.to_string()),
         ("advertise", name.to_owned()),
-        ("table-host", "0.0.0.0".to_owned()),
-        ("table-port", TABLE_PORT.to_string()),
-        ("queue-host", "0.0.0.0".to_owned()),
-        ("queue-port", QUEUE_PORT.to_string()),
-        ("admin-host", "127.0.0.1".to_owned()),
-        ("admin-port", ADMIN_PORT.to_string()),
-        ("allow-well-known-key", "true".to_owned()),
         ("garbage-age", scenario.garbage_age.to_owned()),
         ("reader", "partita".to_owned()),
-        (
-            "entity-cache-bytes",
-            scenario.entity_cache_bytes.to_string(),
-        ),
-        ("block-cache-bytes", scenario.block_cache_bytes.to_string()),
-        // Set explicitly, because the default depends on the machine's memory.
-        ("memory-in-flight", "256MiB".to_owned()),
     ];
-    let mut layers = Layers::default();
-    for (name, text) in flags {
-        let setting = ALL.iter().find(|setting| setting.flag == name);
-        layers = layers.flag(setting.with_context(|| format!("no setting {name}"))?, text);
-    }
-    Ok(Settings::from_values(&layers.resolve()?.0)?)
+    let caches = CacheBytes {
+        entities: scenario.entity_cache_bytes,
+        blocks: scenario.block_cache_bytes,
+    };
+    settings::with(flags, caches)
 }
 
 /// The file of the cluster key.

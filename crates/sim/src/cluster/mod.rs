@@ -22,14 +22,11 @@ mod store;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use partita_coordinator::MemoryRegistry;
 use partita_peer::ClusterKey;
-use rand::SeedableRng as _;
-use rand::rngs::StdRng;
 
 use self::clients::{Load, Work};
 use self::faults::Faults;
@@ -40,7 +37,7 @@ use crate::seed::Seed;
 use crate::trace::Trace;
 use crate::watchers;
 use crate::world::clock::SimulatedClock;
-use crate::world::{STACK_BYTES, TICK, in_full, scratch};
+use crate::world::{hosts, in_full, on_a_thread, scratch};
 
 /// The virtual time after which a simulation fails, because the clients do not get on.
 const DURATION_MAX: Duration = Duration::from_secs(2 * 3_600);
@@ -88,7 +85,6 @@ impl fmt::Display for Outcome {
 ///
 /// # Errors
 /// The first fault that was found.
-#[allow(clippy::disallowed_methods, reason = "the one thread of the world")]
 pub(crate) fn run(plan: &Plan, trace: &Trace) -> anyhow::Result<Outcome> {
     ensure!(
         (2..=SERVERS.len()).contains(&plan.servers),
@@ -98,15 +94,7 @@ pub(crate) fn run(plan: &Plan, trace: &Trace) -> anyhow::Result<Outcome> {
     let seed = Seed(plan.seed);
     let scenario = Scenario::of(seed, plan.servers, plan.operations, plan.has_faults);
     let trace = trace.clone();
-    let system = seed.number("operating system");
-    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(system));
-    let world = thread::Builder::new()
-        .name("world".to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(move || live(&scenario, &trace))?;
-    world
-        .join()
-        .map_err(|_panic| anyhow!("the simulation itself panicked"))?
+    on_a_thread(seed, move || live(&scenario, &trace))
 }
 
 fn live(scenario: &Scenario, trace: &Trace) -> anyhow::Result<Outcome> {
@@ -118,13 +106,7 @@ fn live(scenario: &Scenario, trace: &Trace) -> anyhow::Result<Outcome> {
     trace.hide(format!("process id {}", std::process::id()));
     let key = ClusterKey::create().context("creating a cluster key")?;
     key.write(&key_file(directory.path()))?;
-    let mut sim = turmoil::Builder::new()
-        .rng_seed(scenario.seed.number("network"))
-        .epoch(SystemTime::UNIX_EPOCH)
-        .tick_duration(TICK)
-        .simulation_duration(DURATION_MAX)
-        .min_message_latency(Duration::from_micros(100))
-        .max_message_latency(scenario.message_latency_max)
+    let mut sim = hosts(scenario.seed, scenario.message_latency_max, DURATION_MAX)
         .tcp_capacity(4_096)
         .build();
     let shared = Shared {

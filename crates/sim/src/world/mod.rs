@@ -6,11 +6,11 @@
 
 pub(crate) mod clock;
 pub(crate) mod network;
-mod settings;
 pub(crate) mod store;
 
 use std::cell::RefCell;
 use std::fmt;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -20,6 +20,7 @@ use anyhow::{Context as _, anyhow};
 use object_store::ObjectStore;
 use partita_coordinator::Versions;
 use partita_rt::store_layer::Layered;
+use partita_server::config::Settings;
 use partita_server::{Environment, Server};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -31,6 +32,8 @@ use self::network::SimulatedNetwork;
 use self::store::SimulatedStore;
 use crate::operator::{self, Changes};
 use crate::scenario::{SERVER, Scenario};
+use crate::seed::Seed;
+use crate::settings::{self, CacheBytes};
 use crate::trace::Trace;
 use crate::watchers;
 use crate::workload::{self, Plant, Progress, Work};
@@ -42,7 +45,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(5);
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// The stack size of the world's thread in bytes: large, because the futures of a debug build are large.
-pub(crate) const STACK_BYTES: usize = 32 << 20;
+const STACK_BYTES: usize = 32 << 20;
 
 /// The outcome of a simulation.
 #[derive(Clone, Debug, Default)]
@@ -67,27 +70,70 @@ impl fmt::Display for Outcome {
 
 /// Runs the world of a scenario until its clients have finished, the server has stopped, and all checks are done.
 ///
-/// The world runs on a new thread, so that the standard library's thread-local state follows from the seed. A process
-/// can run one world only.
+/// A process can run one world only.
 ///
 /// # Errors
 /// The first fault.
-#[allow(clippy::disallowed_methods, reason = "the one thread of the world")]
 pub(crate) fn run(
     scenario: &Scenario,
     trace: &Trace,
     plant: Option<Plant>,
 ) -> anyhow::Result<Outcome> {
     let (scenario, trace) = (scenario.clone(), trace.clone());
-    let seed = scenario.seed.number("operating system");
+    on_a_thread(scenario.seed, move || live(scenario, trace, plant))
+}
+
+/// Runs a world on a new thread, so that the standard library's thread-local state follows from the seed.
+///
+/// # Errors
+/// Those of the world.
+#[allow(clippy::disallowed_methods, reason = "the one thread of the world")]
+pub(crate) fn on_a_thread<T: Send + 'static>(
+    seed: Seed,
+    live: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    let seed = seed.number("operating system");
     mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
     let world = thread::Builder::new()
         .name("world".to_owned())
         .stack_size(STACK_BYTES)
-        .spawn(move || live(scenario, trace, plant))?;
+        .spawn(live)?;
     world
         .join()
         .map_err(|_panic| anyhow!("the simulation itself panicked"))?
+}
+
+/// The hosts of a world and their network. The simulation fails after `duration_max` of virtual time, because it seems
+/// to hang.
+pub(crate) fn hosts(
+    seed: Seed,
+    message_latency_max: Duration,
+    duration_max: Duration,
+) -> turmoil::Builder {
+    let mut builder = turmoil::Builder::new();
+    builder
+        .rng_seed(seed.number("network"))
+        .epoch(SystemTime::UNIX_EPOCH)
+        .tick_duration(TICK)
+        .simulation_duration(duration_max)
+        .min_message_latency(Duration::from_micros(100))
+        .max_message_latency(message_latency_max);
+    builder
+}
+
+/// The settings of the server.
+fn settings(scenario: &Scenario, directory: &Path) -> anyhow::Result<Settings> {
+    let flags = [
+        ("location", directory.join("data").display().to_string()),
+        // Low, so that a simulation of a few minutes includes garbage collections.
+        ("garbage-age", "10s".to_owned()),
+        ("reader", scenario.reader.to_owned()),
+    ];
+    let caches = CacheBytes {
+        entities: scenario.entity_cache_bytes,
+        blocks: scenario.block_cache_bytes,
+    };
+    settings::with(flags, caches)
 }
 
 fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Result<Outcome> {
@@ -95,14 +141,8 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
     let _clocks = mad_turmoil::time::SimClocksGuard::init();
     watchers::watch(&trace, true);
     let directory = scratch()?;
-    let mut sim = turmoil::Builder::new()
-        .rng_seed(scenario.seed.number("network"))
-        .epoch(SystemTime::UNIX_EPOCH)
-        .tick_duration(TICK)
-        .simulation_duration(DURATION_MAX)
-        .min_message_latency(Duration::from_micros(100))
-        .max_message_latency(scenario.message_latency_max)
-        .build();
+    let latency_max = scenario.message_latency_max;
+    let mut sim = hosts(scenario.seed, latency_max, DURATION_MAX).build();
     let store: Arc<dyn ObjectStore> = Arc::new(Layered(SimulatedStore::new(
         "store".to_owned(),
         Arc::default(),
@@ -125,7 +165,7 @@ fn live(scenario: Scenario, trace: Trace, plant: Option<Plant>) -> anyhow::Resul
             registry: None,
             versions: Versions::OWN,
         },
-        settings: settings::of(&scenario, directory.path())?,
+        settings: settings(&scenario, directory.path())?,
     };
     let counted = Rc::clone(&changes);
     sim.host(SERVER, move || {
