@@ -25,6 +25,11 @@ async fn lock(range: &Arc<Range>, key: &str) -> Locked {
     range.lock([key.as_bytes()].into_iter()).await.unwrap()
 }
 
+async fn write(range: &Arc<Range>, key: &'static str, value: &'static str) {
+    let locked = lock(range, key).await;
+    locked.commit(put(key, value)).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_commit_is_readable_and_updates_the_cache() {
     let range = range();
@@ -33,7 +38,7 @@ async fn a_commit_is_readable_and_updates_the_cache() {
     locked.commit(put("k", "v")).await.unwrap();
     assert_eq!(range.rows.stats().rows, 0, "no row was read");
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
-    lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
+    write(&range, "k", "w").await;
     let hits = range.rows.stats().hits;
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("w".into()));
     assert_eq!(range.rows.stats().hits, hits + 1);
@@ -72,11 +77,7 @@ async fn reads_of_a_frozen_range_are_not_cached() {
 #[tokio::test]
 async fn a_row_is_not_cached_while_it_is_written() {
     let range = range();
-    lock(&range, "k")
-        .await
-        .commit(put("k", "old"))
-        .await
-        .unwrap();
+    write(&range, "k", "old").await;
     let key = Bytes::from("k");
     assert_eq!(range.get(&key).await.unwrap(), Some("old".into()));
     assert_eq!(range.rows.get(&key), Some("old".into()));
@@ -103,11 +104,7 @@ async fn a_commit_empties_the_cache_before_the_engine_has_the_row() {
     let memory = Arc::new(RowMemory::default());
     let range = Range::new(RangeId(1), Bounds::all(), engine, Arc::clone(&memory));
     let range = Arc::new(range);
-    lock(&range, "k")
-        .await
-        .commit(put("k", "old"))
-        .await
-        .unwrap();
+    write(&range, "k", "old").await;
     let key = Bytes::from("k");
     range.get(&key).await.unwrap();
     let (rows, seen) = (range.rows.clone(), Arc::new(parking_lot::Mutex::new(None)));
@@ -116,11 +113,7 @@ async fn a_commit_empties_the_cache_before_the_engine_has_the_row() {
         *looking.lock() = Some(rows.get(&of_key));
         None
     });
-    lock(&range, "k")
-        .await
-        .commit(put("k", "new"))
-        .await
-        .unwrap();
+    write(&range, "k", "new").await;
     assert_eq!(*seen.lock(), Some(None));
     assert_eq!(range.rows.get(&key), Some("new".into()), "it was cached");
 }
@@ -128,11 +121,7 @@ async fn a_commit_empties_the_cache_before_the_engine_has_the_row() {
 #[tokio::test]
 async fn a_row_read_before_a_write_is_not_cached() {
     let range = range();
-    lock(&range, "k")
-        .await
-        .commit(put("k", "old"))
-        .await
-        .unwrap();
+    write(&range, "k", "old").await;
     range.rows.begin_write(&"k".into());
     let (resume, resumed) = oneshot::channel::<()>();
     let key = Bytes::from("k");
@@ -147,11 +136,7 @@ async fn a_row_read_before_a_write_is_not_cached() {
     ));
     let mut context = Context::from_waker(Waker::noop());
     assert!(matches!(read.as_mut().poll(&mut context), Poll::Pending));
-    lock(&range, "k")
-        .await
-        .commit(put("k", "new"))
-        .await
-        .unwrap();
+    write(&range, "k", "new").await;
     resume.send(()).unwrap();
     assert_eq!(
         read.await.unwrap(),
@@ -177,7 +162,7 @@ async fn dropping_the_caller_does_not_stop_a_write() {
 #[tokio::test]
 async fn a_refused_write_changes_nothing_and_frees_its_locks() {
     let range = range();
-    lock(&range, "k").await.commit(put("k", "v")).await.unwrap();
+    write(&range, "k", "v").await;
     range.engine().close().await;
     let refused = lock(&range, "k").await.commit(put("k", "w")).await;
     assert!(
@@ -200,7 +185,7 @@ async fn a_frozen_range_finishes_its_writes_and_refuses_new_ones() {
     freezing.await;
     assert_eq!(range.get(&"k".into()).await.unwrap(), Some("v".into()));
     range.thaw();
-    lock(&range, "k").await.commit(put("k", "w")).await.unwrap();
+    write(&range, "k", "w").await;
 }
 
 #[tokio::test]
@@ -230,7 +215,7 @@ fn again(range: &Range, memory: &Arc<RowMemory>) -> Range {
 async fn a_later_tenure_finds_no_row_of_an_earlier_one() {
     let memory = Arc::new(RowMemory::default());
     let first = Arc::new(again(&range(), &memory));
-    lock(&first, "k").await.commit(put("k", "v")).await.unwrap();
+    write(&first, "k", "v").await;
     assert_eq!(first.get(&"k".into()).await.unwrap(), Some("v".into()));
     // Another process served the range and wrote.
     let done = first.engine().reserve(100).await.unwrap();
@@ -253,7 +238,7 @@ async fn a_later_tenure_finds_no_row_of_an_earlier_one() {
 async fn a_replacement_continues_with_the_cached_rows_of_one_tenure() {
     let memory = Arc::new(RowMemory::default());
     let old = Arc::new(again(&range(), &memory));
-    lock(&old, "k").await.commit(put("k", "v")).await.unwrap();
+    write(&old, "k", "v").await;
     old.get(&"k".into()).await.unwrap();
     let child = again(&old, &memory).continuing(&[Arc::clone(&old)]);
     assert_eq!(child.rows.get(&"k".into()), Some("v".into()));
