@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
-use world::{Deposing, Opened, SlowDeletion, World, open_directory};
+use world::{Disturbed, Opened, World, open_directory};
 
 fn name(text: &str) -> SnapshotName {
     text.parse().unwrap()
@@ -139,13 +139,18 @@ async fn a_hanging_change_times_out() {
 #[tokio::test]
 async fn a_snapshot_in_deletion_cannot_be_opened() {
     let world = World::new();
-    let records = Arc::new(SlowDeletion {
-        inner: world.records.clone(),
-        is_open: watch::Sender::new(false),
-        asked: Semaphore::new(0),
+    let (open, asked) = (watch::Sender::new(false), Arc::new(Semaphore::new(0)));
+    let (is_open, asks) = (open.subscribe(), Arc::clone(&asked));
+    let records = Arc::new(Disturbed {
+        before_delete: Box::new(move || {
+            asks.add_permits(1);
+            let mut is_open = is_open.clone();
+            Box::pin(async move { drop(is_open.wait_for(|is_open| *is_open).await.unwrap()) })
+        }),
+        ..Disturbed::calm(world.records.clone())
     });
     let cluster = world.disk.open().await;
-    let snapshots = Snapshots::start(Arc::clone(&cluster), records.clone());
+    let snapshots = Snapshots::start(Arc::clone(&cluster), records);
     let store = Opened { cluster, snapshots };
     fill(&store.cluster, 0..10).await;
     for snapshot in ["a", "b"] {
@@ -154,11 +159,11 @@ async fn a_snapshot_in_deletion_cannot_be_opened() {
     }
     let deleting = store.snapshots.delete(name("a"));
     let reading = async {
-        records.asked.acquire().await.unwrap().forget();
+        asked.acquire().await.unwrap().forget();
         let refused = store.snapshots.read(&name("a")).await;
         assert!(matches!(refused, Err(SnapshotError::NoSuchSnapshot(_))));
         store.snapshots.read(&name("b")).await.unwrap();
-        records.is_open.send_replace(true);
+        open.send_replace(true);
     };
     let (deleted, ()) = tokio::join!(deleting, reading);
     deleted.unwrap();
@@ -449,9 +454,10 @@ async fn a_deposed_manager_leaves_no_snapshot() {
     let coordinator = Arc::new(LocalCoordinator::default());
     let lead = Lead::begin(Arc::clone(&cluster), coordinator, hosts, 1).await;
     let lead = lead.unwrap();
-    let records = Arc::new(Deposing {
-        inner: world.records.clone(),
-        is_lease_valid: Arc::clone(&is_lease_valid),
+    let lease = Arc::clone(&is_lease_valid);
+    let records = Arc::new(Disturbed {
+        before_save: Box::new(move || lease.store(false, Ordering::SeqCst)),
+        ..Disturbed::calm(world.records.clone())
     });
     let snapshots = Snapshots::start(Arc::clone(&cluster), records);
     for already in [false, true] {

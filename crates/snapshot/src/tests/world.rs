@@ -5,6 +5,8 @@ use crate::{
     SnapshotStoreError, Snapshots, StoredSnapshots,
 };
 use async_trait::async_trait;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 use object_store::memory::InMemory;
 use partita_cluster::test_world::{Disk, Dying};
 use partita_cluster::{Cluster, ClusterParts, ObjectMapStore};
@@ -13,8 +15,6 @@ use partita_engine::slate::{Settings, SlateEngineSet};
 use partita_rt::{DataDir, SystemClock, Tasks};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::{Semaphore, watch};
 
 /// A cluster and its snapshots.
 #[derive(Clone)]
@@ -89,16 +89,27 @@ impl SnapshotStore for Dying<dyn SnapshotStore> {
     }
 }
 
-/// A record store that deletes only while its gate is open.
-pub(crate) struct SlowDeletion {
+/// A record store that does something before it saves and deletes records.
+pub(crate) struct Disturbed {
     pub(crate) inner: Arc<ObjectSnapshotStore>,
-    pub(crate) is_open: watch::Sender<bool>,
-    /// Gets one permit for each requested deletion.
-    pub(crate) asked: Semaphore,
+    pub(crate) before_save: Box<dyn Fn() + Send + Sync>,
+    /// A record is deleted when the future is ready.
+    pub(crate) before_delete: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+impl Disturbed {
+    /// A store that does nothing of the kind.
+    pub(crate) fn calm(inner: Arc<ObjectSnapshotStore>) -> Self {
+        Self {
+            inner,
+            before_save: Box::new(|| ()),
+            before_delete: Box::new(|| ready(()).boxed()),
+        }
+    }
 }
 
 #[async_trait]
-impl SnapshotStore for SlowDeletion {
+impl SnapshotStore for Disturbed {
     async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError> {
         self.inner.list().await
     }
@@ -111,42 +122,12 @@ impl SnapshotStore for SlowDeletion {
     }
 
     async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError> {
+        (self.before_save)();
         self.inner.save(record).await
     }
 
     async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError> {
-        self.asked.add_permits(1);
-        let mut is_open = self.is_open.subscribe();
-        is_open.wait_for(|is_open| *is_open).await.unwrap();
-        self.inner.delete(name).await
-    }
-}
-
-/// A record store whose user loses its lease while a record is stored.
-pub(crate) struct Deposing {
-    pub(crate) inner: Arc<ObjectSnapshotStore>,
-    pub(crate) is_lease_valid: Arc<AtomicBool>,
-}
-
-#[async_trait]
-impl SnapshotStore for Deposing {
-    async fn list(&self) -> Result<StoredSnapshots, SnapshotStoreError> {
-        self.inner.list().await
-    }
-
-    async fn load(
-        &self,
-        name: &SnapshotName,
-    ) -> Result<Option<SnapshotRecord>, SnapshotStoreError> {
-        self.inner.load(name).await
-    }
-
-    async fn save(&self, record: &SnapshotRecord) -> Result<(), SnapshotStoreError> {
-        self.is_lease_valid.store(false, Ordering::SeqCst);
-        self.inner.save(record).await
-    }
-
-    async fn delete(&self, name: &SnapshotName) -> Result<(), SnapshotStoreError> {
+        (self.before_delete)().await;
         self.inner.delete(name).await
     }
 }
