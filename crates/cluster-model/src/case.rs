@@ -39,6 +39,16 @@ impl Case {
         }
     }
 
+    /// The case of one row.
+    pub(crate) fn of_row(
+        model: &'static str,
+        scenario: &'static str,
+        (without, expected): Row,
+        run: impl Fn(Rules, Expected) -> Outcome + 'static,
+    ) -> Self {
+        Self::new(model, scenario, without, expected, run)
+    }
+
     /// The cases of one scenario.
     pub(crate) fn of_scenario(
         model: &'static str,
@@ -46,7 +56,7 @@ impl Case {
         rows: &[Row],
         run: impl Fn(Rules, Expected) -> Outcome + Copy + 'static,
     ) -> Vec<Self> {
-        let case = |(without, expected): &Row| Self::new(model, scenario, without, *expected, run);
+        let case = |row: &Row| Self::of_row(model, scenario, *row, run);
         rows.iter().map(case).collect()
     }
 

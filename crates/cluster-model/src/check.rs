@@ -9,6 +9,8 @@ use std::{
 
 use stateright::{Checker, HasDiscoveries, Model};
 
+use crate::rule::Rules;
+
 /// What the exploration of a case must show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
@@ -55,8 +57,20 @@ impl Outcome {
 /// Longest time for one case. The largest takes a few seconds.
 const TIME_MAX: Duration = Duration::from_secs(240);
 
-/// Explores `model` breadth first on two threads. Stops early only when the property that is expected to fail has failed.
-pub(crate) fn explore<M>(model: M, expected: Expected) -> Outcome
+/// Explores a model with the rules of a case: breadth first, on two threads.
+pub(crate) fn exploring<M>(
+    model: impl Fn(Rules) -> M + Copy,
+) -> impl Fn(Rules, Expected) -> Outcome + Copy
+where
+    M: Model + Send + Sync + 'static,
+    M::State: Hash + Clone + Debug + PartialEq + Send + Sync + 'static,
+    M::Action: Clone + Debug + PartialEq + Send + Sync + 'static,
+{
+    move |rules, expected| explore(model(rules), expected)
+}
+
+/// Stops early only when the property that is expected to fail has failed.
+fn explore<M>(model: M, expected: Expected) -> Outcome
 where
     M: Model + Send + Sync + 'static,
     M::State: Hash + Clone + Debug + PartialEq + Send + Sync + 'static,

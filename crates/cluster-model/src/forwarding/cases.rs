@@ -2,8 +2,8 @@
 
 use crate::{
     Rule,
-    case::Case,
-    check::{Expected, explore},
+    case::{Case, Row},
+    check::{Expected, exploring},
 };
 
 use super::{
@@ -26,25 +26,15 @@ const READ_WRITE_READ: Bounds = Bounds {
     transfers: 2,
 };
 
-fn case(
-    scenario: &'static str,
-    bounds: Bounds,
-    without: &'static [Rule],
-    expected: Expected,
-) -> Case {
-    Case::new(
-        "forwarding",
-        scenario,
-        without,
-        expected,
-        move |rules, expected| explore(Forwarding { bounds, rules }, expected),
-    )
+fn case(scenario: &'static str, bounds: Bounds, row: Row) -> Case {
+    let run = exploring(move |rules| Forwarding { bounds, rules });
+    Case::of_row("forwarding", scenario, row, run)
 }
 
 /// All cases of forwarding.
 pub(crate) fn cases() -> Vec<Case> {
-    let short = |rules, expected| case("write and read", WRITE_AND_READ, rules, expected);
-    let long = |rules, expected| case("read, write, read", READ_WRITE_READ, rules, expected);
+    let short = |rules, expected| case("write and read", WRITE_AND_READ, (rules, expected));
+    let long = |rules, expected| case("read, write, read", READ_WRITE_READ, (rules, expected));
     vec![
         short(&[], HOLDS),
         long(&[], HOLDS),

@@ -3,7 +3,7 @@
 use crate::{
     Rule,
     case::{Case, Row},
-    check::{Expected, explore, recovers},
+    check::{Expected, exploring, recovers},
 };
 
 use super::{Bounds, Ownership, state::State};
@@ -116,7 +116,7 @@ const RESTARTS: Bounds = Bounds {
 };
 
 fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
-    let run = move |rules, expected| explore(Ownership { bounds, rules }, expected);
+    let run = exploring(move |rules| Ownership { bounds, rules });
     Case::of_scenario("ownership", scenario, rows, run)
 }
 

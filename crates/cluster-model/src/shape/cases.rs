@@ -3,7 +3,7 @@
 use crate::{
     Rule,
     case::{Case, Row},
-    check::{Expected, explore, recovers},
+    check::{Expected, exploring, recovers},
 };
 
 use super::{
@@ -65,7 +65,7 @@ const MERGE_APART: Bounds = Bounds {
 };
 
 fn rows(scenario: &'static str, bounds: Bounds, rows: &[Row]) -> Vec<Case> {
-    let run = move |rules, expected| explore(Shape { bounds, rules }, expected);
+    let run = exploring(move |rules| Shape { bounds, rules });
     Case::of_scenario("shape", scenario, rows, run)
 }
 
