@@ -20,5 +20,6 @@ mod owner_hints;
 mod proxy;
 mod queue_faults;
 mod queues;
+mod samples;
 #[path = "../example/server.rs"]
 mod server;

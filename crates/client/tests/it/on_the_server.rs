@@ -2,14 +2,13 @@
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use partita_client::{
-    AccessPolicy, Continuation, CorsRule, DateTime, Entity, ErrorCode, ErrorKind, Filter, Guid,
-    IfMatch, QueryOptions, ServiceProperties, SignedIdentifier, TableClient, TableServiceClient,
-    TransactionAction, UpdateMode, Value,
+    Continuation, DateTime, Entity, ErrorCode, ErrorKind, Filter, Guid, IfMatch, QueryOptions,
+    ServiceProperties, TableClient, TableServiceClient, TransactionAction, UpdateMode, Value,
 };
 use partita_server::Server;
 use serde::{Deserialize, Serialize};
 
-use crate::server;
+use crate::{samples, server};
 
 pub(crate) async fn started() -> (Server, TableServiceClient) {
     let server = server::start(&[]).await;
@@ -476,30 +475,16 @@ async fn lists_of_tables_have_pages() {
 #[tokio::test]
 async fn service_properties_and_policies_round_trip() {
     let (server, client) = started().await;
-    let mut properties = client.get_service_properties().await.unwrap();
-    assert_eq!(properties, ServiceProperties::default());
-    properties.logging.read = true;
-    properties.hour_metrics.retention_days = Some(7);
-    properties.cors.push(CorsRule {
-        allowed_origins: vec!["https://example.org".to_owned()],
-        allowed_methods: vec!["GET".to_owned()],
-        max_age_seconds: 60,
-        ..CorsRule::default()
-    });
+    let defaults = client.get_service_properties().await.unwrap();
+    assert_eq!(defaults, ServiceProperties::default());
+    let properties = samples::properties();
     client.set_service_properties(&properties).await.unwrap();
     assert_eq!(client.get_service_properties().await.unwrap(), properties);
     assert_eq!(client.get_service_stats().await.unwrap().status, "live");
 
     let table = client.create_table("policed").await.unwrap();
     assert_eq!(table.get_access_policy().await.unwrap(), []);
-    let policy = SignedIdentifier {
-        id: "read <&> only".to_owned(),
-        policy: AccessPolicy {
-            start: None,
-            expiry: Some(DateTime::parse("2999-01-01T00:00:00Z").unwrap()),
-            permission: Some("r".to_owned()),
-        },
-    };
+    let policy = samples::policy("r");
     table
         .set_access_policy(std::slice::from_ref(&policy))
         .await

@@ -1,12 +1,11 @@
 //! All operations on queues against a real server.
 
-use crate::server;
+use crate::{samples, server};
 use futures::TryStreamExt as _;
 use partita_client::{
-    AccessPolicy, AccountSasTerms, ClientOptions, CorsRule, Credential, DateTime, ErrorCode,
-    ErrorKind, ListQueuesOptions, MessageExpiry, Metadata, QueueClient, QueueCreated, QueueList,
-    QueueSasTerms, QueueServiceClient, ReceiveOptions, SasTerms, SendOptions, ServiceProperties,
-    SignedIdentifier,
+    AccountSasTerms, ClientOptions, Credential, DateTime, ErrorCode, ErrorKind, ListQueuesOptions,
+    MessageExpiry, Metadata, QueueClient, QueueCreated, QueueList, QueueSasTerms,
+    QueueServiceClient, ReceiveOptions, SasTerms, SendOptions, ServiceProperties,
 };
 use partita_server::Server;
 use std::time::Duration;
@@ -269,30 +268,16 @@ async fn missing_queues_have_their_code() {
 #[tokio::test]
 async fn service_properties_and_policies_round_trip() {
     let (server, client) = started().await;
-    let mut properties = client.get_service_properties().await.unwrap();
-    assert_eq!(properties, ServiceProperties::default());
-    properties.logging.read = true;
-    properties.hour_metrics.retention_days = Some(7);
-    properties.cors.push(CorsRule {
-        allowed_origins: vec!["https://example.org".to_owned()],
-        allowed_methods: vec!["GET".to_owned()],
-        max_age_seconds: 60,
-        ..CorsRule::default()
-    });
+    let defaults = client.get_service_properties().await.unwrap();
+    assert_eq!(defaults, ServiceProperties::default());
+    let properties = samples::properties();
     client.set_service_properties(&properties).await.unwrap();
     assert_eq!(client.get_service_properties().await.unwrap(), properties);
     assert_eq!(client.get_service_stats().await.unwrap().status, "live");
 
     let queue = client.create_queue("policed").await.unwrap();
     assert_eq!(queue.get_access_policy().await.unwrap(), []);
-    let policy = SignedIdentifier {
-        id: "read <&> only".to_owned(),
-        policy: AccessPolicy {
-            start: None,
-            expiry: Some(DateTime::parse("2999-01-01T00:00:00Z").unwrap()),
-            permission: Some("rap".to_owned()),
-        },
-    };
+    let policy = samples::policy("rap");
     let policies = std::slice::from_ref(&policy);
     queue.set_access_policy(policies).await.unwrap();
     assert_eq!(queue.get_access_policy().await.unwrap(), [policy]);
