@@ -474,6 +474,15 @@ async fn the_progress_file_is_saved_at_the_set_interval() {
     server.stop().await;
 }
 
+/// Imports a file with a batch that fails.
+async fn assert_batch_fails(file: &Path, target: &TableClient, options: &ImportOptions) {
+    let error = import(file, target, options, &silent()).await.unwrap_err();
+    assert!(
+        matches!(error, TransferError::Write(WriteError::Failed { .. })),
+        "{error:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_progress_file_belongs_to_one_job() {
     let (server, client) = started().await;
@@ -485,23 +494,11 @@ async fn a_progress_file_belongs_to_one_job() {
     options.load.jobs = 1;
     // The second key is invalid, so the whole batch fails. Nothing is written, so the progress file is removed.
     fs::write(&file, "PartitionKey,RowKey\np,1\np,\u{1}2\n").unwrap();
-    let error = import(&file, &target, &options, &silent())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, TransferError::Write(WriteError::Failed { .. })),
-        "{error:?}"
-    );
+    assert_batch_fails(&file, &target, &options).await;
     assert!(!state.exists());
     // The row of partition "o" is written before the batch of partition "p" fails, so the job stops halfway.
     fs::write(&file, "PartitionKey,RowKey\no,1\np,1\np,\u{1}2\n").unwrap();
-    let error = import(&file, &target, &options, &silent())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, TransferError::Write(WriteError::Failed { .. })),
-        "{error:?}"
-    );
+    assert_batch_fails(&file, &target, &options).await;
     let error = import(&file, &target, &options, &silent())
         .await
         .unwrap_err();
