@@ -40,6 +40,7 @@ pub use far_rows::{Expected, FarPage, FarRows, FarWrite, LeasedRow};
 pub use leases::CatalogChange;
 pub use memory::{MemoryBudget, Reserved, UNCOUNTED_BYTES};
 pub use policies::PolicyRecord;
+pub use properties::AccountProperties;
 pub use record::{decode_record, encode_record};
 pub use record_memo::RecordMemo;
 pub use remove::remove_keys;

@@ -18,34 +18,48 @@ fn read(row: Option<Bytes>) -> Result<ServiceProperties, Error> {
     )
 }
 
+/// The properties of accounts in one service.
+#[derive(Debug, Clone, Copy)]
+pub struct AccountProperties<'a> {
+    storage: &'a Storage,
+    kind: KeyKind,
+}
+
 impl Storage {
-    /// The properties of an account in one service; the defaults before they are set. `kind` is the key kind of the
-    /// service's rows, such as [`KeyKind::TABLE_SERVICE_PROPERTIES`].
+    /// The properties of accounts in one service. `kind` is the key kind of the service's rows, such as
+    /// [`KeyKind::TABLE_SERVICE_PROPERTIES`].
+    #[must_use]
+    pub const fn properties(&self, kind: KeyKind) -> AccountProperties<'_> {
+        AccountProperties {
+            storage: self,
+            kind,
+        }
+    }
+}
+
+impl AccountProperties<'_> {
+    /// The account's properties; the defaults if they were never set.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Corrupt`].
-    pub async fn service_properties(
-        &self,
-        kind: KeyKind,
-        account: &AccountName,
-    ) -> Result<ServiceProperties, Error> {
-        let key = key(kind, account);
-        read(self.catalog_row(&key).await?)
+    pub async fn get(&self, account: &AccountName) -> Result<ServiceProperties, Error> {
+        let key = key(self.kind, account);
+        read(self.storage.catalog_row(&key).await?)
     }
 
-    /// Changes some of these properties: `change` receives the current ones. Cancel safe: if the future is dropped
-    /// during the write, the write still completes.
+    /// Changes some of the account's properties: `change` receives the current ones. Cancel-safe: if dropped during the
+    /// write, the change still completes.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::OutcomeUnknown`], [`Error::Corrupt`].
-    pub async fn change_service_properties(
+    pub async fn change(
         &self,
-        kind: KeyKind,
         account: &AccountName,
         change: impl FnOnce(&mut ServiceProperties) + Send,
     ) -> Result<(), Error> {
-        let key = key(kind, account);
-        let locked = self.change_catalog(std::slice::from_ref(&key)).await?;
+        let key = key(self.kind, account);
+        let locked = self.storage.change_catalog(std::slice::from_ref(&key));
+        let locked = locked.await?;
         let mut properties = read(locked.read(&key).await?)?;
         change(&mut properties);
         let mut batch = Batch::with_capacity(1);

@@ -1,8 +1,21 @@
-//! The failure of a request that storage did not execute: 503 with the reason and a time for the retry.
+//! The failures of requests that storage did not execute or complete: mostly 503, with the reason and a time for the retry.
 
-use partita_service::{AccountLimit, Busy, BusyReason};
-use partita_wire::Failure;
+use super::refused::{Refused, corrupt, outcome_unknown};
+use partita_service::{AccountLimit, Busy, BusyReason, Error};
+use partita_wire::{ErrorCode, Failure};
 use std::borrow::Cow;
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::Busy(reason) => return Self(busy(&reason)),
+            Error::TooLarge => ErrorCode::RequestBodyTooLarge,
+            Error::OutcomeUnknown => outcome_unknown(),
+            Error::Corrupt(reason) => corrupt(&reason),
+        };
+        code.into()
+    }
+}
 
 /// 503 ServerBusy. What clients cause is logged at level debug only, because there may be tens of thousands a second;
 /// `/admin/v1/status` and metrics count it.

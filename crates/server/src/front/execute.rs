@@ -56,7 +56,10 @@ pub(super) async fn execute<'r, E: Exchange<'r>>(
     match call.head().header(&header::ORIGIN) {
         Some(origin) => {
             let reply = reply.unwrap_or_else(|Refused(failure)| call.refuse(&failure));
-            Ok(match call.service_properties(&account.name).await {
+            let Ok(properties) = call.properties() else {
+                return Ok(reply);
+            };
+            Ok(match properties.get(&account.name).await {
                 Ok(properties) => cors::add_headers(call.head(), &properties.cors, origin, reply),
                 Err(_) => reply,
             })

@@ -37,6 +37,7 @@ mod refused;
 mod reply;
 mod request_head;
 mod rows;
+mod service_properties;
 mod spellings;
 #[cfg(test)]
 mod stall_tests;

@@ -2,15 +2,16 @@
 
 use super::Front;
 use super::authorized::Authorized;
+use super::cors;
 use super::refused::Refused;
 use super::reply::Reply;
 use super::request_head::RequestHead;
 use crate::metrics::Operation;
 use bytes::Bytes;
-use partita_model::{AccountName, ServiceProperties, SignedIdentifier};
+use partita_model::{AccountName, SignedIdentifier};
 use partita_peer::forward::ServiceId;
 use partita_rt::Shutdown;
-use partita_service::Account;
+use partita_service::{Account, AccountProperties};
 use partita_wire::{
     Access, AccessRules, AccountKeys, Failure, Method, ServiceKind, ServiceSas, SharedKey, Target,
     VerifiedSas,
@@ -94,9 +95,6 @@ pub(super) trait Exchange<'r>: Send + Sync + Sized {
     /// Notes that the request is a preflight.
     fn begin_preflight(&mut self);
 
-    /// Answers a preflight, which has no credentials.
-    fn preflight(&self, target: &Target<'_>) -> impl Future<Output = Outcome> + Send;
-
     /// Finds the operation, and checks that the caller may perform it.
     fn authorize(
         &mut self,
@@ -135,14 +133,23 @@ pub(super) trait Exchange<'r>: Send + Sync + Sized {
     /// Performs the operation.
     fn run(&self, request: &AuthorizedFor<'r, Self>) -> impl Future<Output = Outcome> + Send;
 
-    /// The properties of the service in an account, with its CORS rules.
-    fn service_properties(
-        &self,
-        account: &AccountName,
-    ) -> impl Future<Output = Result<ServiceProperties, Refused>> + Send;
+    /// The properties of the service, with its CORS rules.
+    ///
+    /// # Errors
+    /// This server does not have them.
+    fn properties(&self) -> Result<AccountProperties<'_>, Refused>;
 
     /// The answer to a refused request.
     fn refuse(&self, failure: &Failure) -> Reply;
+
+    /// Answers a preflight, which has no credentials.
+    fn preflight(&self, target: &Target<'_>) -> impl Future<Output = Outcome> + Send {
+        async {
+            let account = cors::account(self.head(), target)?;
+            let properties = self.properties()?.get(&account.name).await?;
+            Ok(cors::preflight(self.head(), &properties.cors)?)
+        }
+    }
 
     /// Adds the headers of every answer.
     fn complete(&self, reply: Reply) -> Reply {

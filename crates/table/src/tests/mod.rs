@@ -204,8 +204,8 @@ async fn listings_and_properties_are_read_from_any_server() {
     }
     let change = |properties: &mut ServiceProperties| properties.logging.read = true;
     let (account, people) = (account(), name("People"));
-    let changed = rig.home.change_service_properties(&account, change);
-    changed.await.unwrap();
+    let properties = rig.home.properties();
+    properties.change(&account, change).await.unwrap();
     for service in rig.others.iter().chain([&rig.home]) {
         let page = service.query_tables(&account, None, 299, Some("t"));
         let page = page.await.unwrap();
@@ -218,7 +218,7 @@ async fn listings_and_properties_are_read_from_any_server() {
         });
         counting.await.unwrap();
         assert_eq!((tables, names.find(None, "T007").len()), (301, 1));
-        let properties = service.service_properties(&account).await.unwrap();
+        let properties = service.properties().get(&account).await.unwrap();
         assert!(properties.logging.read);
         let start = service.partition_start(&account, &people, "m");
         assert!(start.await.is_ok());
@@ -235,7 +235,7 @@ async fn operations_on_tables_are_executed_only_where_the_catalog_is() {
     assert!(rig.home.storage().is_here(&Service::place_of_catalog()));
     let (account, people, ttl) = (account(), name("People"), TimeToLive::from_seconds(9));
     for service in &rig.others {
-        let properties = service.change_service_properties(&account, |_| ());
+        let properties = service.properties().change(&account, |_| ()).await;
         for refused in [
             service.create_table(&account, &name("New")).await,
             service.delete_table(&account, &people).await,
@@ -243,7 +243,7 @@ async fn operations_on_tables_are_executed_only_where_the_catalog_is() {
             service.rename_table(&account, &people, &name("New")).await,
             service.set_access_policies(&account, &people, &[]).await,
             service.set_time_to_live(&account, &people, ttl.ok()).await,
-            properties.await,
+            properties.map_err(Error::from),
         ] {
             assert!(is_in_transit(&refused), "{refused:?}");
         }

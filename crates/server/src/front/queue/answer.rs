@@ -4,16 +4,16 @@ use super::super::protocol::{Exchange, Protocol};
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::call::{AuthorizedRequest, Call, QueueRequest};
-use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message, preflight};
+use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message};
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::{StatusCode, header};
-use partita_model::{AccountName, QueueName, ServiceProperties, SignedIdentifier};
+use partita_model::{AccountName, QueueName, SignedIdentifier};
 use partita_peer::forward::ServiceId;
 use partita_queue::{Error, Service};
 use partita_rt::Shutdown;
-use partita_service::Account;
+use partita_service::{Account, AccountProperties};
 use partita_wire::queue::{
     Access, MESSAGE_BODY_BYTES_MAX, MessageView, Operation, QueueRules, QueueSas, Resource,
 };
@@ -94,10 +94,6 @@ impl<'r> Exchange<'r> for Call<'r> {
         self.operation = Some(Operation::Preflight);
     }
 
-    async fn preflight(&self, target: &Target<'_>) -> Outcome {
-        preflight::run(self, target).await
-    }
-
     fn authorize(
         &mut self,
         target: Target<'r>,
@@ -169,11 +165,8 @@ impl<'r> Exchange<'r> for Call<'r> {
         super::run(self, request).await
     }
 
-    async fn service_properties(
-        &self,
-        account: &AccountName,
-    ) -> Result<ServiceProperties, Refused> {
-        Ok(self.service()?.service_properties(account).await?)
+    fn properties(&self) -> Result<AccountProperties<'_>, Refused> {
+        Ok(self.service()?.properties())
     }
 
     fn refuse(&self, failure: &Failure) -> Reply {

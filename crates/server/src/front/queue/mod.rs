@@ -13,7 +13,6 @@ mod headers;
 mod list_queues;
 mod message;
 mod peek_messages;
-mod preflight;
 mod put_message;
 mod queue_acl;
 mod queue_metadata;
@@ -25,7 +24,7 @@ mod update_message;
 
 use super::Front;
 use super::listener::listen;
-use super::protocol::Outcome;
+use super::protocol::{Exchange as _, Outcome};
 use super::refused::Refused;
 use super::reply::Reply;
 use call::{AuthorizedRequest, Call};
@@ -80,7 +79,7 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
         Operation::GetQueueServiceProperties => service_properties::get(call, request).await,
         Operation::SetQueueServiceProperties => service_properties::set(call, request).await,
         Operation::GetQueueServiceStats => Ok(service_stats::run(call)),
-        Operation::Preflight => preflight::run(call, &request.target).await,
+        Operation::Preflight => call.preflight(&request.target).await,
     }
 }
 

@@ -6,14 +6,14 @@ use super::super::request_head::RequestHead;
 use super::authenticate;
 use super::call::{AuthorizedRequest, Call, TableRequest};
 use super::headers::{PREFER, X_HTTP_METHOD};
-use super::{Outcome, Refused, TableFront, preflight};
+use super::{Outcome, Refused, TableFront};
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
 use hyper::header;
-use partita_model::{AccountName, ServiceProperties, SignedIdentifier, TableName};
+use partita_model::{AccountName, SignedIdentifier, TableName};
 use partita_peer::forward::ServiceId;
-use partita_service::Account;
+use partita_service::{Account, AccountProperties};
 use partita_table::{Error, Service};
 use partita_wire::table::{
     Access, MetadataLevel, Operation, Prefer, Resource, TableRules, TableSas, check_content_type,
@@ -97,10 +97,6 @@ impl<'r> Exchange<'r> for Call<'r> {
         self.operation = Some(Operation::Preflight);
     }
 
-    async fn preflight(&self, target: &Target<'_>) -> Outcome {
-        preflight::run(self, target).await
-    }
-
     fn authorize(
         &mut self,
         target: Target<'r>,
@@ -165,11 +161,8 @@ impl<'r> Exchange<'r> for Call<'r> {
         super::run(self, request).await
     }
 
-    async fn service_properties(
-        &self,
-        account: &AccountName,
-    ) -> Result<ServiceProperties, Refused> {
-        Ok(self.service()?.service_properties(account).await?)
+    fn properties(&self) -> Result<AccountProperties<'_>, Refused> {
+        Ok(self.service()?.properties())
     }
 
     fn refuse(&self, failure: &Failure) -> Reply {

@@ -16,7 +16,6 @@ mod get_table;
 mod headers;
 mod insert_entity;
 mod place;
-mod preflight;
 mod query_entities;
 mod query_tables;
 mod rename_table;
@@ -31,7 +30,7 @@ pub use explain::plan as explain_plan;
 
 use super::Front;
 use super::listener::listen;
-use super::protocol::Outcome;
+use super::protocol::{Exchange as _, Outcome};
 use super::refused::Refused;
 use super::reply::Reply;
 use call::{AuthorizedRequest, Call};
@@ -74,7 +73,7 @@ async fn run(call: &Call<'_>, request: &AuthorizedRequest<'_>) -> Outcome {
             match request.operation {
                 $($(Operation::$operation)|+ => $room::$function(call, request).await,)*
                 Operation::GetTableServiceStats => Ok(service_stats::run(call)),
-                Operation::Preflight => preflight::run(call, &request.target).await,
+                Operation::Preflight => call.preflight(&request.target).await,
             }
         };
     }

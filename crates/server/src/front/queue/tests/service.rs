@@ -19,7 +19,7 @@ async fn properties_of_queues_are_not_those_of_tables() {
     assert_eq!(send(&server, "GET", path).await.count("CorsRule"), 1);
     let account = partita_model::AccountName::new(ACCOUNT).unwrap();
     let tables = &server.status().open().unwrap().service;
-    let of_tables = tables.service_properties(&account).await.unwrap();
+    let of_tables = tables.properties().get(&account).await.unwrap();
     assert!(of_tables.cors.is_empty());
     server.stop().await;
 }
