@@ -59,6 +59,22 @@ pub enum Outcome {
     Refused,
 }
 
+impl Outcome {
+    /// What the answer to a batch says, by the status of the part that was refused, if one was. `None` for a status that
+    /// no batch of these tests gets.
+    #[must_use]
+    pub const fn of_batch(refused: Option<u16>) -> Option<Self> {
+        Some(match refused {
+            None => Self::Done,
+            Some(404) => Self::Missing,
+            Some(409) => Self::Exists,
+            Some(503) => Self::Refused,
+            Some(500) => Self::Unknown,
+            Some(_) => return None,
+        })
+    }
+}
+
 /// A request of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {

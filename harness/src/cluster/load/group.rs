@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Error, bail};
+use anyhow::{Context, Error};
 use partita_bench::batch::{self, Batch};
 use partita_bench::client::{Request, percent_encode};
 use partita_bench::cluster::{Answer, Connection};
@@ -41,14 +41,8 @@ pub(super) fn step(load: &Load, connection: &mut Connection) -> anyhow::Result<(
         Answer::Got(answer) => {
             let parts = batch::parts(&answer)?;
             let refused = parts.iter().find(|part| part.status >= 300);
-            let outcome = match refused.map(|part| part.status) {
-                None => Outcome::Done,
-                Some(404) => Outcome::Missing,
-                Some(409) => Outcome::Exists,
-                Some(503) => Outcome::Refused,
-                Some(500) => Outcome::Unknown,
-                Some(_) => bail!("a batch: {}", answer.text()),
-            };
+            let outcome = Outcome::of_batch(refused.map(|part| part.status));
+            let outcome = outcome.with_context(|| format!("a batch: {}", answer.text()))?;
             register.end(&ticket, outcome);
         }
         Answer::Refused => register.end(&ticket, Outcome::Refused),

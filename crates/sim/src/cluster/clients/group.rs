@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use anyhow::{Context as _, Error, bail};
+use anyhow::{Context as _, Error};
 use partita_load::history::{Action, Outcome, Register};
 
 use super::entity::value;
@@ -54,14 +54,8 @@ fn outcome(answer: &Answer) -> anyhow::Result<Outcome> {
     answer.expect(202).context("a batch")?;
     let parts = batch::parts(answer)?;
     let refused = parts.iter().find(|part| part.status >= 300);
-    Ok(match refused.map(|part| part.status) {
-        None => Outcome::Done,
-        Some(404) => Outcome::Missing,
-        Some(409) => Outcome::Exists,
-        Some(503) => Outcome::Refused,
-        Some(500) => Outcome::Unknown,
-        Some(_) => bail!("a batch: {}", answer.text()),
-    })
+    let outcome = Outcome::of_batch(refused.map(|part| part.status));
+    outcome.with_context(|| format!("a batch: {}", answer.text()))
 }
 
 fn writes(register: &Register, action: Action) -> Vec<Write> {
