@@ -34,9 +34,9 @@ use tokio::sync::watch;
 /// The pause after the registry or the store failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a request of the manager waits for a range that this process does not serve yet: the registry says so a moment
-/// before the process does.
-const SERVED_WAIT: Duration = Duration::from_secs(2);
+/// How long a request of the manager waits for a range that this process does not serve yet: the registry says so before
+/// the process does. Opening its database takes a moment, and seconds on a busy machine.
+const SERVED_WAIT: Duration = Duration::from_secs(10);
 
 /// How many ranges a server that stops hands over at the same time.
 const HAND_OVERS_MAX: usize = 4;

@@ -77,7 +77,7 @@ async fn an_undisturbed_purge_counts_its_rows() {
     let (server, client) = started().await;
     let source = table(&client, "source", &rows(ROWS)).await;
     let job = started_job(&client, spec(&source, JobKind::Purge)).await;
-    let ended = worker(&client, MemoryQueue::default(), &job, 3).run().await;
+    let ended = worker(&client, MemoryQueue::patient(), &job, 3).run().await;
     assert_eq!(ended.unwrap(), Ended::Job(JobState::Done));
     let totals = fleet_table(&client).job(&job.id).await.unwrap().totals;
     assert_eq!(totals.unwrap().effects, ROWS as u64);

@@ -19,6 +19,8 @@ struct State {
     born: u64,
     empty_receives: usize,
     length_max: usize,
+    /// Whether hidden messages stay hidden.
+    is_patient: bool,
 }
 
 struct Message {
@@ -30,6 +32,13 @@ struct Message {
 }
 
 impl MemoryQueue {
+    /// A queue whose hidden messages stay hidden, so that no step is executed twice, however slow the machine is.
+    pub(super) fn patient() -> Self {
+        let queue = Self::default();
+        queue.0.lock().unwrap().is_patient = true;
+        queue
+    }
+
     /// Loses all messages.
     pub(super) fn clear(&self) {
         self.0.lock().unwrap().messages.clear();
@@ -77,7 +86,7 @@ impl State {
     fn receive(&mut self) -> Option<Delivery> {
         let Some(at) = self.messages.iter().position(|it| !it.is_hidden) else {
             self.empty_receives += 1;
-            if self.empty_receives >= EMPTY_RECEIVES {
+            if self.empty_receives >= EMPTY_RECEIVES && !self.is_patient {
                 self.empty_receives = 0;
                 self.messages.iter_mut().for_each(|it| it.is_hidden = false);
             }
