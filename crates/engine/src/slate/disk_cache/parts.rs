@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use partita_rt::data_dir::{self, Lock};
-use partita_rt::threads;
+use partita_rt::{random, threads};
 use quick_cache::sync::{Cache, DefaultLifecycle, PlaceholderGuard};
 use quick_cache::{OptionsBuilder, Weighter};
 
@@ -200,7 +200,8 @@ impl DiskCache {
         file_bytes: u64,
         part: Bytes,
     ) -> io::Result<Arc<Part>> {
-        let path = self.folder.join(name(key, file_bytes));
+        // Another name each time: a reader of an evicted part may still have its file, which is deleted later.
+        let path = self.folder.join(name(key, file_bytes, random::u64()));
         let written = path.clone();
         let writing = threads::spawn_blocking(move || part_file::write(&written, &part));
         let stored_bytes = writing.await.map_err(io::Error::other)??;
@@ -221,15 +222,21 @@ impl DiskCache {
     }
 }
 
-/// The name of a part's file: the name of the data file, the number of the part, and the size of the data file.
-fn name(key: &PartKey, file_bytes: u64) -> String {
-    format!("{}.{}.{file_bytes}", key.file, key.number)
+/// The name of a part's file: the name of the data file, the number of the part, the size of the data file, and a random
+/// number.
+fn name(key: &PartKey, file_bytes: u64, random: u64) -> String {
+    format!("{}.{}.{file_bytes}.{random:016x}", key.file, key.number)
 }
 
 /// What [`name`] names.
 fn parsed(name: &str) -> Option<(PartKey, u64)> {
-    let mut fields = name.rsplitn(3, '.');
-    let (file_bytes, number, file) = (fields.next()?, fields.next()?, fields.next()?);
+    let mut fields = name.rsplitn(4, '.');
+    let (_random, file_bytes, number, file) = (
+        fields.next()?,
+        fields.next()?,
+        fields.next()?,
+        fields.next()?,
+    );
     let key = PartKey {
         file: file.ends_with(".sst").then(|| file.to_owned())?,
         number: number.parse().ok()?,

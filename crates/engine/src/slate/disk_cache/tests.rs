@@ -204,6 +204,27 @@ async fn a_damaged_part_is_fetched_again() {
     world.check(0..10, 1).await;
 }
 
+/// A reader of a part that was evicted meanwhile does not delete the file of the part that was fetched again.
+#[tokio::test]
+async fn the_end_of_an_old_reader_leaves_the_new_file() {
+    let world = World::new(64 << 20).await;
+    world.check(0..10, 1).await;
+    let cache = &world.store.0.cache;
+    let key = PartKey {
+        file: FILE.rsplit('/').next().unwrap().to_owned(),
+        number: 0,
+    };
+    let old = cache
+        .find(&key)
+        .await
+        .unwrap_or_else(|_| panic!("it is there"));
+    cache.remove(&key);
+    world.check(0..10, 1).await;
+    assert_eq!(old.read(0..10).await.unwrap(), world.content[..10]);
+    world.check(0..10, 0).await;
+    assert_eq!(world.files().len(), 1);
+}
+
 #[tokio::test]
 async fn a_repeated_read_asks_the_store() {
     let world = World::new(64 << 20).await;
