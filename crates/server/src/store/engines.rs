@@ -205,7 +205,7 @@ async fn disk_cache(place: &ObjectStorePlace) -> Result<Option<Arc<slate::DiskCa
     };
     let opening = spawn_blocking(move || slate::DiskCache::open(folder, bytes_max)).await;
     let opened = opening.expect("opening the disk cache does not panic");
-    opened.map(Arc::new).map(Some).map_err(Error::DiskCache)
+    opened.map(Some).map_err(Error::DiskCache)
 }
 
 /// Probes an object store and reads its identity and its version, for a server that may open it later.

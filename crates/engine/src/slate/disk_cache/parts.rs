@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use partita_rt::data_dir::{self, Lock};
 use partita_rt::{random, threads};
 use quick_cache::sync::{Cache, DefaultLifecycle, PlaceholderGuard};
@@ -81,6 +82,9 @@ pub(super) type Missing<'c> = PlaceholderGuard<
     DefaultLifecycle<PartKey, Arc<Part>>,
 >;
 
+/// The open caches of this process.
+static OPEN: Mutex<BTreeMap<PathBuf, Weak<DiskCache>>> = Mutex::new(BTreeMap::new());
+
 /// Parts of data files in a folder of this machine; see the module above.
 pub struct DiskCache {
     folder: PathBuf,
@@ -107,12 +111,23 @@ impl Drop for DiskCache {
 
 impl DiskCache {
     /// The cache in `folder`, which is created if it is missing, with what is in it: at most `bytes_max` bytes. Files with
-    /// other names are left alone. Blocking: lists the folder.
+    /// other names are left alone. If this process has opened the folder already, it is the same cache: a server that
+    /// takes its data over again may still end reads of before. Blocking: lists the folder.
     ///
     /// # Errors
     /// Another process uses the folder, or the file system fails.
-    pub fn open(folder: impl Into<PathBuf>, bytes_max: u64) -> Result<Self, data_dir::Error> {
+    pub fn open(folder: impl Into<PathBuf>, bytes_max: u64) -> Result<Arc<Self>, data_dir::Error> {
         let folder = folder.into();
+        let mut open = OPEN.lock();
+        if let Some(cache) = open.get(&folder).and_then(Weak::upgrade) {
+            return Ok(cache);
+        }
+        let cache = Arc::new(Self::open_alone(folder.clone(), bytes_max)?);
+        open.insert(folder, Arc::downgrade(&cache));
+        Ok(cache)
+    }
+
+    fn open_alone(folder: PathBuf, bytes_max: u64) -> Result<Self, data_dir::Error> {
         let io = |action, source| data_dir::Error::io(action, &folder, source);
         fs::create_dir_all(&folder).map_err(|source| io("create the directory", source))?;
         let lock = Lock::take(&folder)?;

@@ -109,7 +109,7 @@ fn cached(
     bytes_max: u64,
 ) -> Layered<CachedFiles> {
     let cache = DiskCache::open(folder, bytes_max).unwrap();
-    Layered(CachedFiles::new(Arc::clone(store), Arc::new(cache)))
+    Layered(CachedFiles::new(Arc::clone(store), cache))
 }
 
 async fn read(
@@ -178,12 +178,26 @@ async fn parts_outlive_the_process() {
     assert!(fs::exists(other).unwrap());
 }
 
+/// Data that is taken over is closed and opened again by the same process, while reads of before may still end.
+#[tokio::test]
+async fn a_process_opens_a_folder_again() {
+    let world = World::new(64 << 20).await;
+    world.check(0..10, 1).await;
+    let again = DiskCache::open(world.folder.path(), 64 << 20).unwrap();
+    assert!(Arc::ptr_eq(&again, &world.store.0.cache));
+    let World { folder, store, .. } = world;
+    drop((store, again));
+    let reopened = DiskCache::open(folder.path(), 64 << 20).unwrap();
+    assert!(reopened.stats().bytes > PART_BYTES);
+}
+
 #[tokio::test]
 async fn one_process_uses_a_folder() {
-    let world = World::new(64 << 20).await;
-    let second = DiskCache::open(world.folder.path(), 64 << 20);
+    let folder = tempfile::tempdir().unwrap();
+    let _other = partita_rt::data_dir::Lock::take(folder.path()).unwrap();
+    let refused = DiskCache::open(folder.path(), 64 << 20);
     assert!(matches!(
-        second,
+        refused,
         Err(partita_rt::data_dir::Error::Locked { .. })
     ));
 }

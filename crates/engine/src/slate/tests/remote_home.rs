@@ -39,7 +39,7 @@ impl Bucket {
         let cache = self.cache.as_ref();
         let cache = cache.map(|folder| DiskCache::open(folder.path(), 600 << 10).unwrap());
         let home = Home {
-            disk_cache: cache.map(Arc::new),
+            disk_cache: cache,
             ..Home::in_object_store(store(), store(), options)
         };
         let started = SlateEngineSet::in_home(home, settings).await;
