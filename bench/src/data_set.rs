@@ -63,6 +63,13 @@ pub(crate) fn run(
         .into_iter()
         .filter(|kind| *kind != TargetKind::Azurite)
         .partition(|kind| kind.is_partita());
+    let entity_bytes = usize::try_from(options.entity_bytes)?;
+    ensure!(
+        entity_bytes == entity::BODY_BYTES || ceilings.is_empty(),
+        "the ceilings have entities of {} bytes; with --entity-bytes, measure --targets partita",
+        entity::BODY_BYTES
+    );
+    entity::set_body_bytes(entity_bytes);
     for kind in servers {
         measurements.extend(comparison.server(kind, say)?);
     }

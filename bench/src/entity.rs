@@ -1,10 +1,20 @@
-//! The benchmark's entity: 10 typed properties in a JSON insert body of exactly 1 KiB, and the fixed keys of the
-//! prepared rows.
+//! The benchmark's entity: 10 typed properties in a JSON insert body of 1 KiB, and the fixed keys of the prepared rows.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of the JSON body of one insert: 1 KiB.
+/// Bytes of the JSON body of one insert, unless [`set_body_bytes`] was called: 1 KiB.
 pub const BODY_BYTES: usize = 1_024;
+
+/// The fewest bytes that the ten properties and the keys need.
+pub const BODY_BYTES_MIN: usize = 640;
+
+static BODY: AtomicUsize = AtomicUsize::new(BODY_BYTES);
+
+/// Sets the bytes of all further bodies of this process: [`BODY_BYTES_MIN`] or more.
+pub fn set_body_bytes(bytes: usize) {
+    BODY.store(bytes, Ordering::Relaxed);
+}
 
 /// Bytes of every key used here; fixed, so that keys can be patched into a prepared request in place.
 pub const KEY_LEN: usize = 16;
@@ -25,18 +35,24 @@ pub fn prepared_keys(index: u64) -> (String, String) {
     (key('p', index / PARTITION_ROWS), key('r', index))
 }
 
-/// The JSON body of an insert, [`BODY_BYTES`] long, with all eight types among its ten properties.
+/// Bytes of the JSON body of one insert.
+pub fn body_bytes() -> usize {
+    BODY.load(Ordering::Relaxed)
+}
+
+/// The JSON body of an insert, with all eight types among its ten properties.
 pub fn body(partition_key: &str, row_key: &str, salt: u64) -> String {
     let mut text = format!(r#"{{"PartitionKey":"{partition_key}","RowKey":"{row_key}","#);
     properties(&mut text, salt);
     let closing = r#""}"#;
     text.push_str(r#","Notes":""#);
-    let missing = BODY_BYTES
+    let bytes = body_bytes();
+    let missing = bytes
         .checked_sub(text.len() + closing.len())
         .expect("the fixed properties leave room for the notes");
     words(&mut text, missing, salt);
     text.push_str(closing);
-    debug_assert_eq!(text.len(), BODY_BYTES);
+    debug_assert_eq!(text.len(), bytes);
     text
 }
 

@@ -90,6 +90,10 @@ pub struct Options {
     #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "3500000",
         value_parser = clap::value_parser!(u64).range(entity::PREPARED_ROWS..), conflicts_with = "workloads")]
     pub(crate) data_set: Option<u64>,
+    /// With --data-set: bytes of the JSON of an entity, 640 or more; only the target partita
+    #[arg(long, value_name = "BYTES", requires = "data_set", default_value_t = entity::BODY_BYTES as u64,
+        value_parser = clap::value_parser!(u64).range(entity::BODY_BYTES_MIN as u64..=32_768))]
+    pub(crate) entity_bytes: u64,
     /// With --data-set: length of the sustained batches, and of those after a restart, seconds
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     pub(crate) sustained_seconds: f64,

@@ -1,7 +1,7 @@
 //! The Bloom filters of data files, which tell that a file does not have a key.
 //!
 //! SlateDB writes a filter into each file of 1,000 keys or more (`filter.rs` and `format/sst.rs` of its source);
-//! [`crate::slate::file_filters`] says of how many bits a key. So nothing is learnt again after a start, and an absent key
+//! `FILTER_BITS` in `settings.rs` says of how many bits a key. So nothing is learnt again after a start, and an absent key
 //! costs some nanoseconds a file.
 
 use bytes::Bytes;
