@@ -5,6 +5,7 @@ use super::placement::Placement;
 use crate::coordinator::{Assignment, Coordinator, CoordinatorError, has_living_owner, shapes};
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
+use futures::future::join_all;
 use partita_coordinator::{
     self as registry, ASSIGN_MAX, LogNumber, Member, OwnershipError, RegistryError, Seen, Table,
     Term, TermError,
@@ -90,6 +91,10 @@ impl ManagerCoordinator {
         if homeless.is_empty() {
             return Ok(0);
         }
+        let absent = homeless.iter().map(|range| shapes::id(range.id));
+        let absent = absent.filter(|range| !table.ranges().contains_key(range));
+        // All of them at once: after a wipe of the registry no range has a key.
+        self.term.check_absent(&absent.collect::<Vec<_>>()).await?;
         let ids: Vec<RangeId> = ranges.iter().map(|range| range.id).collect();
         let owners = self.placement.owners(&table, &ids);
         let mut logs = None;
@@ -138,13 +143,16 @@ impl ManagerCoordinator {
             .into_iter()
             .map(|log| LogNumber(log.0))
             .collect();
-        for (name, server) in table.servers() {
-            let Some(log) = server.record.info.log else {
-                continue;
-            };
-            if logs.contains(&log) && self.hosts.holds_nothing_unlisted(name, table).await {
-                logs.remove(&log);
-            }
+        let of_servers = table.servers().iter().filter_map(|(name, server)| {
+            let log = server.record.info.log?;
+            logs.contains(&log).then_some((name, log))
+        });
+        let asking = of_servers.map(async |(name, log)| {
+            let is_empty = self.hosts.holds_nothing_unlisted(name, table).await;
+            is_empty.then_some(log)
+        });
+        for log in join_all(asking).await.into_iter().flatten() {
+            logs.remove(&log);
         }
         Some(logs.into_iter().collect())
     }

@@ -48,6 +48,10 @@ impl Placement {
         }
     }
 
+    fn is_of_absent_key(&self) -> bool {
+        matches!(self.seen, Seen::Absent { .. })
+    }
+
     fn revision(&self) -> Revision {
         match &self.seen {
             Seen::Key(stored) => stored.revision,
@@ -134,9 +138,9 @@ impl Term {
     /// # Errors
     /// [`TermError`]; nothing was assigned, except perhaps after [`RegistryError::Unknown`](crate::RegistryError::Unknown).
     pub async fn assign(&self, placements: &[Placement]) -> Result<Vec<Assignment>, TermError> {
-        for placement in placements {
-            self.check_absence(placement).await?;
-        }
+        let absent = placements.iter().filter(|it| it.is_of_absent_key());
+        let absent: Vec<RangeId> = absent.map(|placement| placement.range).collect();
+        self.check_absent(&absent).await?;
         let records: Vec<RangeRecord> = placements.iter().map(Placement::record).collect();
         let mut compares = Vec::from(self.in_term());
         for compare in placements.iter().flat_map(Placement::compares) {
@@ -194,28 +198,42 @@ impl Term {
             .unwrap_or(TermError::Over)
     }
 
-    /// Refuses a range that has no key until its last owner's gate is surely closed. Time counts from the moment that this
-    /// term read the key as absent. From then on only this term can write one, and then it forgets the time.
-    async fn check_absence(&self, placement: &Placement) -> Result<(), TermError> {
-        let range = placement.range;
-        if matches!(placement.seen, Seen::Key(_)) {
-            return Ok(());
-        }
-        let known = self.absent_since.lock().get(&range).copied();
-        let since = match known {
-            Some(since) => since,
-            None => {
-                if self.registry.get(&range_key(range)).await?.is_some() {
-                    return Err(TermError::Changed(range));
-                }
-                let now = self.clock.boot();
-                *self.absent_since.lock().entry(range).or_insert(now)
-            }
+    /// Refuses ranges that have no key until the gates of their last owners are surely closed. Time counts from the moment
+    /// that this term read the keys as absent, for all of `ranges` together. From then on only this term can write one, and
+    /// then it forgets the time.
+    ///
+    /// # Errors
+    /// [`TermError::TooEarly`] names the longest wait, [`TermError::Changed`] a range that has a key.
+    pub async fn check_absent(&self, ranges: &[RangeId]) -> Result<(), TermError> {
+        let is_known = {
+            let absent_since = self.absent_since.lock();
+            ranges.iter().all(|range| absent_since.contains_key(range))
         };
-        let now = self.clock.boot();
-        let left = (since + self.timing.surely_closed_after()).saturating_sub(now);
-        if left > Duration::ZERO {
-            return Err(TermError::TooEarly(range, left));
+        if !is_known {
+            self.read_absent(ranges).await?;
+        }
+        let (absent_since, now) = (self.absent_since.lock(), self.clock.boot());
+        let waits = ranges.iter().map(|range| {
+            let since = absent_since.get(range).copied().unwrap_or(now);
+            let wait = (since + self.timing.surely_closed_after()).saturating_sub(now);
+            (*range, wait)
+        });
+        match waits.max_by_key(|(_, wait)| *wait) {
+            Some((range, wait)) if wait > Duration::ZERO => Err(TermError::TooEarly(range, wait)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes that ranges have no key, in one read of all keys: a wipe takes the keys of all ranges.
+    async fn read_absent(&self, ranges: &[RangeId]) -> Result<(), TermError> {
+        let table = self.table().await?;
+        let mut present = ranges.iter().filter(|it| table.ranges().contains_key(it));
+        if let Some(range) = present.next() {
+            return Err(TermError::Changed(*range));
+        }
+        let (mut absent_since, now) = (self.absent_since.lock(), self.clock.boot());
+        for range in ranges {
+            absent_since.entry(*range).or_insert(now);
         }
         Ok(())
     }

@@ -170,6 +170,26 @@ async fn a_range_without_a_key_waits_until_its_last_owner_is_silent() {
     assert_eq!(again, Err(TermError::Changed(RANGE)), "it has a key now");
 }
 
+/// A wipe takes the keys of all ranges. One wait is enough for them, also for those of a later transaction.
+#[tokio::test(start_paused = true)]
+async fn ranges_without_keys_wait_together() {
+    let (_world, a, _b, term) = two().await;
+    let ranges: Vec<RangeId> = (1..=3).map(RangeId).collect();
+    let wait = match term.check_absent(&ranges).await {
+        Err(TermError::TooEarly(_, wait)) => wait,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(wait, a.member.timing().surely_closed_after());
+    tokio::time::sleep(wait).await;
+    let first = [placement(1, absent(), &a), placement(2, absent(), &a)];
+    assert_eq!(term.assign(&first).await.unwrap().len(), 2);
+    let later = term.assign(&[placement(3, absent(), &a)]).await;
+    assert_eq!(later.unwrap().len(), 1);
+    // Their keys may be new.
+    let again = term.check_absent(&ranges).await;
+    assert_eq!(again, Err(TermError::Changed(RangeId(1))));
+}
+
 /// Rule `ActivationComparesRevision`.
 #[tokio::test(start_paused = true)]
 async fn an_assignment_that_was_superseded_is_not_activated() {
