@@ -11,7 +11,7 @@
 //! | `open` | opens, prints the duration, and reads once; after a killed `load` this measures crash recovery |
 //! | `scan` | only scans |
 //! | `batch` | only batches |
-//! | `absent` | gets of absent keys in a growing database |
+//! | `absent FILES` | gets of absent keys in a database of FILES files, 25 by default, of 10,000 rows each |
 
 #![allow(clippy::print_stdout, reason = "its purpose is to print")]
 
@@ -53,8 +53,9 @@ fn main() {
             return;
         }
         if kind == "absent" {
+            let files = arguments.get(2).and_then(|text| text.parse().ok());
+            write_files(&engine, files.unwrap_or(25)).await;
             for callers in [1, 4] {
-                puts(&engine, 64, 1).await;
                 gets(&engine, "absent gets", callers, false, absent_key).await;
             }
             set.close().await;
@@ -113,7 +114,12 @@ async fn open(folder: &Path, kind: &str) -> (Arc<dyn EngineSet>, Arc<dyn Engine>
         Arc::new(MemoryEngineSet::new())
     } else {
         let data = Arc::new(DataDir::open(folder).expect("the folder opens"));
-        let opened = SlateEngineSet::new(data, Settings::default()).await;
+        let mut settings = Settings::default();
+        if kind == "absent" {
+            // The files stay as many as were written.
+            settings.compaction_poll = Duration::from_secs(24 * 3600);
+        }
+        let opened = SlateEngineSet::new(data, settings).await;
         Arc::new(opened.expect("the data opens"))
     };
     let engine = set.open(RangeId(1)).await;
@@ -166,6 +172,22 @@ async fn puts(engine: &Arc<dyn Engine>, callers: u64, batch_rows: u64) {
         }
     })
     .await;
+}
+
+/// Writes rows that are far apart to each of some files of level 0.
+async fn write_files(engine: &Arc<dyn Engine>, files: u64) {
+    const FILE_ROWS: u64 = 10_000;
+    for file in 0..files {
+        for first in (file * FILE_ROWS..(file + 1) * FILE_ROWS).step_by(500) {
+            let mut batch = Batch::new();
+            for number in first..first + 500 {
+                batch.put(key(number), value(number));
+            }
+            commit(&**engine, batch).await;
+        }
+        engine.flush().await.expect("the flush is done");
+    }
+    println!("{files} files of {FILE_ROWS} rows");
 }
 
 async fn fill(engine: &Arc<dyn Engine>) {
