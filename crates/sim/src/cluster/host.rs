@@ -194,11 +194,13 @@ fn settings(scenario: &Scenario, name: &str, directory: &Path) -> anyhow::Result
         ("garbage-age", scenario.garbage_age.to_owned()),
         ("reader", "partita".to_owned()),
     ];
+    let target = scenario.table_target.map(|target| target.to_string());
+    let target = target.map(|target| ("target-table-entities", target));
     let caches = CacheBytes {
         entities: scenario.entity_cache_bytes,
         blocks: scenario.block_cache_bytes,
     };
-    settings::with(flags, caches)
+    settings::with(flags.into_iter().chain(target), caches)
 }
 
 /// The file of the cluster key.
