@@ -89,9 +89,11 @@ async fn act(
         80..84 => "collect",
         84..88 => "freeze",
         88..92 => "drain",
+        92..94 => "finalize",
         _ => "undrain",
     };
     let path = match action {
+        "finalize" => "/admin/v1/version/finalize".to_owned(),
         "drain" | "undrain" => format!("/admin/v1/servers/{server}/{action}"),
         _ => {
             let range = random.usize(..ranges.len().max(1));
