@@ -88,8 +88,8 @@ async fn act(
         75..80 => "compact",
         80..84 => "collect",
         84..88 => "freeze",
-        88..92 => "drain",
-        92..94 => "finalize",
+        88..91 => "drain",
+        91..95 => "finalize",
         _ => "undrain",
     };
     let path = match action {
