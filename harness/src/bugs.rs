@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 23] = [
+const BUGS: [&str; 24] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -33,6 +33,7 @@ const BUGS: [&str; 23] = [
     "cluster-gate-open",
     "cluster-repeats-write",
     "cluster-no-replay",
+    "cluster-finalizes-early",
 ];
 
 /// How the names of the bugs of clusters begin.

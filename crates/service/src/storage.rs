@@ -105,6 +105,14 @@ impl Storage {
         })
     }
 
+    /// The tables and accounts of [`Self::limited`], each with the share of its target that this server of a cluster may
+    /// use, from 0 to 1. Empty for a server that is alone.
+    pub fn limited_shares(&self) -> Vec<(Limited, f64)> {
+        self.targets.as_ref().map_or_else(Vec::new, |targets| {
+            targets.limited_shares(self.clock.monotonic())
+        })
+    }
+
     /// The range of a key, for one read.
     ///
     /// # Errors

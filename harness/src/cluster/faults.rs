@@ -10,7 +10,7 @@ use partita_load::Random;
 use super::members;
 use super::proxy::Behaviour;
 use super::servers::{Cluster, SERVERS};
-use crate::preload::{self, EIO, Extent};
+use crate::preload::{self, EIO, ENOSPC, Extent};
 
 /// What happens to a server, or to etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,20 +64,23 @@ pub(super) enum StoreFault {
     Failing,
     /// Half of those that create an object fail after they have created it.
     FailingAfter,
+    /// Those of all servers that write fail, because the folder has no space left.
+    Full,
 }
 
 impl StoreFault {
     /// As the library for the server wants it.
     fn calls(self) -> preload::Fault {
         let all = "open,create,read,write,truncate,sync,rename,link,unlink";
-        let (operations, permille, extent) = match self {
-            Self::Held => (all, 1_000, Extent::Hold),
-            Self::Failing => (all, 300, Extent::Whole),
-            Self::FailingAfter => ("rename,link", 500, Extent::After),
+        let (operations, errno, permille, extent) = match self {
+            Self::Held => (all, EIO, 1_000, Extent::Hold),
+            Self::Failing => (all, EIO, 300, Extent::Whole),
+            Self::FailingAfter => ("rename,link", EIO, 500, Extent::After),
+            Self::Full => ("create,write", ENOSPC, 1_000, Extent::Whole),
         };
         preload::Fault {
             operations,
-            errno: EIO,
+            errno,
             permille,
             extent,
             part: "store",
@@ -95,7 +98,7 @@ pub(super) struct Fault {
 }
 
 /// All kinds of faults; those that are listed twice occur more often.
-const KINDS: [Kind; 36] = [
+const KINDS: [Kind; 37] = [
     Kind::Restart,
     Kind::Kill,
     Kind::Kill,
@@ -118,6 +121,7 @@ const KINDS: [Kind; 36] = [
     Kind::Store(StoreFault::Held),
     Kind::Store(StoreFault::Failing),
     Kind::Store(StoreFault::FailingAfter),
+    Kind::Store(StoreFault::Full),
     Kind::StopOsd,
     Kind::KillOsd,
     Kind::ToStore(Behaviour::Cut),
@@ -193,7 +197,7 @@ impl Fault {
     pub(super) fn strikes(&self, server: usize) -> bool {
         match self.kind {
             Kind::KillEtcd | Kind::StopEtcd | Kind::WipeEtcd | Kind::Join => false,
-            Kind::StopOsd | Kind::KillOsd => true,
+            Kind::StopOsd | Kind::KillOsd | Kind::Store(StoreFault::Full) => true,
             Kind::TerminateOthers => server != self.victim,
             _ => server == self.victim,
         }
@@ -261,7 +265,10 @@ impl Fault {
                 cluster.compact_etcd()?;
             }
             Kind::Store(fault) => {
-                victim.preload.set(0, &[fault.calls()])?;
+                let struck = cluster.servers.iter().enumerate();
+                for (_, server) in struck.filter(|(number, _)| self.strikes(*number)) {
+                    server.preload.set(0, &[fault.calls()])?;
+                }
                 park_for(self.lasts);
             }
             Kind::Clock(shift) => {
@@ -291,7 +298,9 @@ impl Fault {
         victim.to_etcd.set(Behaviour::Open);
         victim.from_peers.set(Behaviour::Open);
         victim.set_link_to_store(Behaviour::Open);
-        victim.preload.set(0, &[])?;
+        for server in &cluster.servers {
+            server.preload.set(0, &[])?;
+        }
         match (self.kind, &cluster.ceph) {
             // How long Ceph takes to recover says nothing about the servers, whose recovery is limited from here on.
             (Kind::KillOsd | Kind::StopOsd, Some(ceph)) => ceph.await_writes(),
@@ -309,6 +318,7 @@ impl fmt::Display for Fault {
             | Kind::WipeEtcd
             | Kind::KillOsd
             | Kind::StopOsd
+            | Kind::Store(StoreFault::Full)
             | Kind::Join => {
                 write!(f, "{kind} for {seconds:.1} s")
             }
@@ -332,15 +342,16 @@ impl fmt::Display for Kind {
             Self::Store(StoreFault::Held) => return f.write_str("store held"),
             Self::Store(StoreFault::Failing) => return f.write_str("store failing"),
             Self::Store(StoreFault::FailingAfter) => return f.write_str("store failing after it"),
+            Self::Store(StoreFault::Full) => return f.write_str("store full"),
             Self::Clock(shift) => return write!(f, "clock {shift:+} s"),
             Self::KillAndClock(shift) => return write!(f, "kill, and clock {shift:+} s"),
             Self::Drain => return f.write_str("drain"),
             Self::Terminate => return f.write_str("SIGTERM"),
             Self::TerminateOthers => return f.write_str("SIGTERM of all others"),
             Self::Join => return f.write_str("join of a server"),
-            Self::ToEtcd(behaviour) => ("to etcd", behaviour),
-            Self::FromPeers(behaviour) => ("from peers", behaviour),
-            Self::ToStore(behaviour) => ("to the store", behaviour),
+            Self::ToEtcd(behaviour) => ("link to etcd", behaviour),
+            Self::FromPeers(behaviour) => ("link from peers", behaviour),
+            Self::ToStore(behaviour) => ("link to the store", behaviour),
         };
         let behaviour = match behaviour {
             Behaviour::Open => "open",
@@ -350,6 +361,6 @@ impl fmt::Display for Kind {
             Behaviour::NoRequests => "without requests",
             Behaviour::DropAnswers => "answers dropped",
         };
-        write!(f, "link {link} {behaviour}")
+        write!(f, "{link} {behaviour}")
     }
 }

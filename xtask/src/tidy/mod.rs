@@ -15,6 +15,7 @@
 //! | circles | no files of a crate that use each other |
 //! | attributes | every `allow` and `expect` gives its reason |
 //! | links | links between documents resolve |
+//! | proofs | each test that `docs/reliability.md` names for a rule or a fault of a cluster exists |
 //! | commits | subjects are `room: imperative`; only with `--commits`, as it needs the history |
 
 mod arrows;
@@ -26,6 +27,7 @@ mod links;
 mod map;
 mod names;
 mod operations;
+mod proofs;
 mod settings;
 mod sizes;
 mod tree;
@@ -87,6 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         circles::check(&tree)?,
         attributes::check(&tree)?,
         links::check(&tree),
+        proofs::check(&tree),
     ]
     .concat();
     findings.sort();

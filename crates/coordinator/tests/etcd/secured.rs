@@ -8,7 +8,7 @@ use partita_coordinator::{EtcdConfig, EtcdRegistry, Registry as _, RegistryError
 use partita_rt::Tasks;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::members::{elected, join, when, when_elected};
+use crate::members::{LONG, RANGE, elected, join, served, when, when_elected};
 use crate::process::{Etcd, answers, registry};
 
 /// Writes a certificate and its key, signed by the authority, for this host.
@@ -108,4 +108,37 @@ async fn another_member_answers_when_one_dies() {
     answers(&registry).await;
     let term = elected(&a).await;
     when_elected(&routes, &term).await;
+}
+
+/// The leader of three members dies. The others elect another one, which starts all leases again in full: no life ends.
+#[tokio::test]
+async fn lives_survive_the_leader_of_etcd() {
+    let mut etcds = Etcd::start_three(&[]);
+    let ports = etcds
+        .each_ref()
+        .map(|etcd| format!("127.0.0.1:{}", etcd.port));
+    let registry = Arc::new(registry(&format!("etcd://{}/test", ports.join(","))).await);
+    let folder = tempfile::tempdir().unwrap();
+    let a = join(registry.clone(), "a", folder.path()).await;
+    let routes = Routes::follow(registry.clone(), &Tasks::new());
+    let term = elected(&a).await;
+    let tenure = served(&term, &a).await;
+    let leader = etcds.iter().position(is_leader).expect("there is a leader");
+    etcds[leader].kill();
+    answers(&registry).await;
+    assert!(a.gate().opened(LONG).await, "the life goes on");
+    assert!(term.confirm().await.unwrap());
+    a.release(&tenure).await.unwrap();
+    let released = when(&routes, |table| {
+        let key = table.ranges().get(&RANGE);
+        key.is_some_and(|key| key.record.owner().is_none())
+    });
+    released.await;
+}
+
+fn is_leader(etcd: &Etcd) -> bool {
+    let status = etcd.ctl(&["endpoint", "status", "--write-out=json"]);
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let status = &status[0]["Status"];
+    status["leader"] == status["header"]["member_id"]
 }

@@ -1,5 +1,6 @@
 //! Three servers and etcd as real processes. Started by `partita cluster try`: one after the other is killed while three
-//! ranges are written, and snapshots of all three are taken. Started one by one: they are upgraded.
+//! ranges are written, and snapshots of all three are taken. Started one by one: they are upgraded, have few roles, and are
+//! lost.
 //! `./test cluster` runs it.
 #![allow(
     clippy::unwrap_used,
@@ -7,9 +8,12 @@
     reason = "a failed test panics, and the pauses that it measured are worth a line"
 )]
 
+mod members;
 #[path = "../it/process.rs"]
 #[allow(dead_code, reason = "the tests of single servers use the rest")]
 mod process;
+mod recovery;
+mod roles;
 mod snapshots;
 mod upgrade;
 mod whole_cluster;

@@ -57,7 +57,7 @@ fn check_one_instant(rows: &BTreeSet<(String, String)>) {
 }
 
 /// The commands that a document shows under a heading, without comments.
-fn commands_of(document: &str, heading: &str) -> Vec<String> {
+pub(super) fn commands_of(document: &str, heading: &str) -> Vec<String> {
     let (_, section) = document.split_once(heading).unwrap();
     let (_, block) = section.split_once("```sh\n").unwrap();
     let (block, _) = block.split_once("```").unwrap();

@@ -1,185 +1,30 @@
 //! A rolling upgrade: the servers are replaced by those of a program that supports the next cluster version, one after the
 //! other, while rows are written. The program is the same; it pretends to support other versions.
 
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use tempfile::TempDir;
-
-use super::process::{Server, command, command_on, read, run};
-use super::{free_ports, until_done, until_rows};
+use super::members::{Cluster, Variables};
+use super::process::{command_on, read};
+use super::{until_done, until_rows};
 
 /// The variable by which a program with debug assertions pretends to support other versions.
 const PRETENDED: &str = "TEST_PARTITA_CLUSTER_VERSIONS";
 
 /// The programs of three releases, by the versions that they support.
-const OLD: &str = "1-1";
-const NEW: &str = "1-2";
-const NEWER: &str = "2-3";
-
-/// Longer than anything that is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Three servers, each with a program of its own, and etcd.
-struct Cluster {
-    servers: [Option<Server>; 3],
-    /// Their connection strings.
-    connections: [String; 3],
-    etcd: Etcd,
-    /// The table port of the first.
-    table_port: u16,
-    folder: TempDir,
-}
-
-/// It ends with the value.
-struct Etcd {
-    child: Child,
-    port: u16,
-}
-
-impl Etcd {
-    fn start(folder: &Path) -> Self {
-        let (port, peer_port) = (free_port(), free_port());
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd/etcd");
-        let url = |port| format!("http://127.0.0.1:{port}");
-        let (clients, peers) = (url(port), url(peer_port));
-        let mut child = Command::new(program)
-            .arg("--data-dir")
-            .arg(folder.join("etcd"))
-            .args(["--listen-client-urls", &clients])
-            .args(["--advertise-client-urls", &clients])
-            .args(["--listen-peer-urls", &peers])
-            .args(["--initial-advertise-peer-urls", &peers])
-            .args(["--initial-cluster", &format!("default={peers}")])
-            .args(["--logger", "zap", "--log-level", "error"])
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("etcd is missing: run crates/coordinator/setup");
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(child.try_wait().unwrap().is_none(), "etcd ended");
-            assert!(began.elapsed() < PATIENCE, "etcd does not listen");
-        }
-        Self { child, port }
-    }
-}
-
-/// A port that no program uses now.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
-}
-
-impl Drop for Etcd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+const OLD: Variables<'_> = &[(PRETENDED, "1-1")];
+const NEW: Variables<'_> = &[(PRETENDED, "1-2")];
+const NEWER: Variables<'_> = &[(PRETENDED, "2-3")];
 
 impl Cluster {
-    /// Starts three servers of a program on a new store.
-    fn start(versions: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let table_port = free_ports();
-        let key = folder.path().join("cluster.key");
-        let (code, _, talk) = run(&["cluster", "key", "-o", key.to_str().unwrap()]);
-        assert_eq!(code, 0, "{talk}");
-        let mut cluster = Self {
-            servers: [None, None, None],
-            connections: Default::default(),
-            etcd: Etcd::start(folder.path()),
-            table_port,
-            folder,
-        };
-        for server in 0..3 {
-            cluster.begin(server, versions);
-        }
-        cluster
-    }
-
-    fn port(&self, server: usize, offset: i16) -> u16 {
-        let first = self.table_port + 100 * u16::try_from(server).unwrap();
-        first.saturating_add_signed(offset)
-    }
-
-    /// The command that serves as one of the three, with a program that supports these versions.
-    fn command(&self, server: usize, versions: &str) -> Command {
-        let name = format!("server-{}", server + 1);
-        let path = |name: &str| self.folder.path().join(name).display().to_string();
-        let flags = [
-            ("store", format!("file://{}", path("store"))),
-            (
-                "coordinator",
-                format!("etcd://127.0.0.1:{}", self.etcd.port),
-            ),
-            ("cluster-key", path("cluster.key")),
-            ("state-dir", path(&name)),
-            ("server-name", name),
-            ("table-port", self.port(server, 0).to_string()),
-            ("queue-port", self.port(server, -1).to_string()),
-            ("admin-port", self.port(server, 8).to_string()),
-            ("peer-port", self.port(server, 9).to_string()),
-        ];
-        let mut command = command();
-        command.arg("serve").env(PRETENDED, versions);
-        command.args(flags.map(|(flag, value)| format!("--{flag}={value}")));
-        command
-    }
-
-    fn begin(&mut self, server: usize, versions: &str) {
-        let mut started = Server::start_command(&mut self.command(server, versions));
-        self.connections[server] = started.line();
-        self.servers[server] = Some(started);
-    }
-
     /// Stops a server, and starts another program in its place.
-    fn replace(&mut self, server: usize, versions: &str) {
+    fn replace(&mut self, server: usize, program: Variables<'_>) {
         self.stop(server);
-        self.begin(server, versions);
+        self.begin(server, program);
         // It is a member, and has the map.
         until_done(&self.connections[server], "entity get people a first");
-    }
-
-    fn stop(&mut self, server: usize) {
-        let (code, _, talk) = self.servers[server].take().unwrap().end("-TERM");
-        assert_eq!(code, 0, "{talk}");
-    }
-
-    /// Starts a program that must be refused. Returns why.
-    fn refused(&self, server: usize, versions: &str) -> String {
-        let (code, _, talk) = read(self.command(server, versions).output().unwrap());
-        assert_eq!(code, 2, "{talk}");
-        talk
-    }
-
-    /// Runs a command on the admin port of a server.
-    fn ask(&self, server: usize, arguments: &[&str]) -> (i32, String, String) {
-        let admin = format!("http://127.0.0.1:{}", self.port(server, 8));
-        run(&[arguments, &["--output", "json", "--admin", &admin]].concat())
-    }
-
-    /// Repeats it until its answer satisfies a condition.
-    fn until(
-        &self,
-        server: usize,
-        arguments: &[&str],
-        is_met: impl Fn(&serde_json::Value) -> bool,
-    ) -> serde_json::Value {
-        let began = Instant::now();
-        loop {
-            let (code, data, talk) = self.ask(server, arguments);
-            let answer = serde_json::from_str(&data).unwrap_or_default();
-            if code == 0 && is_met(&answer) {
-                return answer;
-            }
-            assert!(began.elapsed() < PATIENCE, "{arguments:?}: {data} {talk}");
-        }
     }
 
     /// Why the next version is not finalized.
@@ -230,12 +75,7 @@ fn a_cluster_is_upgraded_without_an_error() {
     let mut cluster = Cluster::start(OLD);
     until_done(&cluster.connections[0], "table create people");
     until_done(&cluster.connections[0], "entity insert people a first");
-    for key in ["h", "p"] {
-        let ranges = cluster.until(0, &["ranges"], |_| true);
-        let last = ranges["ranges"].as_array().unwrap().last().unwrap()["id"].to_string();
-        let split = ["admin", "split", &last, "--table", "people", "--at", key];
-        cluster.until(1, &split, |_| true);
-    }
+    cluster.split();
     let has_version = |version: u32, next: Option<u32>| {
         move |cluster: &serde_json::Value| {
             let is_next = cluster["finalizable"].as_u64() == next.map(u64::from);
@@ -263,8 +103,8 @@ fn a_cluster_is_upgraded_without_an_error() {
     assert!(!why.contains("server-3"), "{why}");
 
     // Back, and forth again.
-    for (server, versions) in [(2, OLD), (0, NEW), (1, NEW), (1, OLD), (1, NEW), (2, NEW)] {
-        let rows = cluster.while_writing(server, |cluster| cluster.replace(server, versions));
+    for (server, program) in [(2, OLD), (0, NEW), (1, NEW), (1, OLD), (1, NEW), (2, NEW)] {
+        let rows = cluster.while_writing(server, |cluster| cluster.replace(server, program));
         written.extend(rows);
     }
     for server in 0..3 {

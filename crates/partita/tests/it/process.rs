@@ -216,6 +216,12 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// Whether the process has ended.
+    #[allow(dead_code, reason = "only the tests of clusters watch servers")]
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits until the process ends. Returns exit code, the rest of stdout, and stderr.
     pub(crate) fn wait(mut self) -> (i32, String, String) {
         let mut data = String::new();

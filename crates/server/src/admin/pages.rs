@@ -18,7 +18,7 @@ use super::answer::{Answer, Answered};
 use super::elsewhere;
 use super::here::{act_here, no_such_page, open_store, read_here};
 use crate::connections::{Phase, Progress};
-use crate::metrics::{self, MemberFigures, Surroundings};
+use crate::metrics::{self, MemberFigures, Surroundings, TargetShare};
 use crate::status::ServerStatus;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -232,9 +232,19 @@ fn member_figures(server: &ServerStatus) -> Option<MemberFigures> {
         let named = times.into_iter().map(|(step, times)| (step.name(), times));
         named.collect()
     });
+    let shares = server
+        .open()
+        .map_or_else(Vec::new, |store| store.service.storage().limited_shares());
+    let share_of = |(limited, share): (partita_service::Limited, f64)| TargetShare {
+        target: limited.scope.as_str(),
+        account: limited.account().to_owned(),
+        table: limited.table().unwrap_or_default().to_owned(),
+        share,
+    };
     Some(MemberFigures {
         lease_left: membership.gate().open_for(),
         unowned: unowned.len(),
+        target_shares: shares.into_iter().map(share_of).collect(),
         take_overs,
     })
 }

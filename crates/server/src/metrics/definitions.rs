@@ -59,6 +59,7 @@ definitions! {
     LEASE_LEFT = Gauge "partita_lease_seconds_left" "How long the lease of this server of a cluster is valid if it is not renewed.";
     UNOWNED = Gauge "partita_unowned_ranges" "Ranges that no living server of the cluster serves, as this server sees it.";
     TAKE_OVER = Histogram "partita_takeover_seconds" "Time of each step of take-overs of ranges: sealing and reading the log, opening and flushing (open), and the record of the new owner (activate).";
+    TARGET_SHARE = Gauge "partita_target_share" "Part of the target of a table or an account that this server of a cluster may use, from 0 to 1. Those with refused requests in the last minute.";
     FOR_PEERS = Gauge "partita_peer_requests_in_flight" "Requests of other servers of the cluster under way here.";
 
     CONNECTIONS = Gauge "partita_connections" "Open client connections.";

@@ -22,5 +22,5 @@ pub use operation::Operation;
 pub(crate) use counts::{OperationReading, Reading};
 pub(crate) use exposition::CONTENT_TYPE;
 pub(crate) use forwarding::ForwardOutcome;
-pub(crate) use page::{MemberFigures, Surroundings, page};
+pub(crate) use page::{MemberFigures, Surroundings, TargetShare, page};
 pub(crate) use process::process_stats;

@@ -49,8 +49,21 @@ pub(crate) struct MemberFigures {
     pub(crate) lease_left: Duration,
     /// The number of ranges that no living server serves.
     pub(crate) unowned: usize,
+    pub(crate) target_shares: Vec<TargetShare>,
     /// The times of the steps of take-overs, in microseconds.
     pub(crate) take_overs: Vec<(&'static str, Distribution)>,
+}
+
+/// The part of a target that refused requests in the last minute.
+#[derive(Debug)]
+pub(crate) struct TargetShare {
+    /// What has the target: `table` or `account`.
+    pub(crate) target: &'static str,
+    pub(crate) account: String,
+    /// Empty for the target of an account.
+    pub(crate) table: String,
+    /// From 0 to 1.
+    pub(crate) share: f64,
 }
 
 /// Latency buckets on the page: the powers of two from 64 µs to 16.8 s.
@@ -179,6 +192,15 @@ fn forwarding(page: &mut Page, reading: &ForwardReading) {
 fn member(page: &mut Page, figures: &MemberFigures) {
     page.single(&d::LEASE_LEFT, figures.lease_left.as_secs_f64());
     page.single(&d::UNOWNED, figures.unowned);
+    page.family(&d::TARGET_SHARE);
+    for of in &figures.target_shares {
+        let labels = [
+            ("target", of.target),
+            ("account", &*of.account),
+            ("table", &*of.table),
+        ];
+        page.sample(d::TARGET_SHARE.name, &labels, of.share);
+    }
     page.family(&d::TAKE_OVER);
     for (step, times) in &figures.take_overs {
         let labels = [("step", *step)];
@@ -407,6 +429,12 @@ mod tests {
             member: Some(MemberFigures {
                 lease_left: Duration::from_millis(1_900),
                 unowned: 1,
+                target_shares: vec![TargetShare {
+                    target: "table",
+                    account: "acc".to_owned(),
+                    table: "People".to_owned(),
+                    share: 0.25,
+                }],
                 take_overs: vec![("open", Distribution::default())],
             }),
         };
@@ -453,6 +481,7 @@ mod tests {
             "partita_wall_clock_lag_seconds 2.5",
             "partita_busy_total{reason=\"table-target\"} 1",
             "partita_busy_total{reason=\"overloaded\"} 0",
+            "partita_target_share{target=\"table\",account=\"acc\",table=\"People\"} 0.25",
             "partita_memory_in_flight_bytes 3",
             "partita_memory_in_flight_max_bytes 8",
             "partita_response_bytes_total{operation=\"QueryEntity\"} 9",

@@ -114,20 +114,28 @@ impl LastMinute {
 
     /// The `limit` scopes with the most refusals, most refusals first.
     pub(super) fn top(&mut self, now: u64, limit: usize) -> Vec<Limited> {
-        let mut all: Vec<Limited> = Vec::new();
-        for entry in self.entries.values_mut() {
+        let all = self.all(now).into_iter();
+        let mut all: Vec<Limited> = all.map(|(_, limited)| limited).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.throttled));
+        all.truncate(limit);
+        all
+    }
+
+    /// All scopes with refusals, by their keys: at most [`ENTRIES_MAX`].
+    pub(super) fn all(&mut self, now: u64) -> Vec<(u64, Limited)> {
+        let mut all = Vec::new();
+        for ((_, key), entry) in &mut self.entries {
             entry.advance(now);
             let throttled = entry.total();
             if throttled > 0 {
                 let limited = entry.limited.clone();
-                all.push(Limited {
+                let limited = Limited {
                     throttled,
                     ..limited
-                });
+                };
+                all.push((*key, limited));
             }
         }
-        all.sort_by_key(|one| std::cmp::Reverse(one.throttled));
-        all.truncate(limit);
         all
     }
 

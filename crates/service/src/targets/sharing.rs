@@ -135,6 +135,12 @@ impl Sharing {
         rates.scaled(*shared.share.get_or_insert_with(equal))
     }
 
+    /// The share of a scope that was charged lately, in millionths.
+    pub(super) fn share_of(&self, hash: u64) -> u64 {
+        let shared = self.scopes.get(&hash).filter(|_| self.has_shares());
+        shared.and_then(|shared| shared.share).unwrap_or(WHOLE)
+    }
+
     /// Counts what a request has used, or was refused.
     pub(super) fn note(&mut self, hash: u64, cost: Cost) {
         if let Some(shared) = self.scopes.get_mut(&hash) {

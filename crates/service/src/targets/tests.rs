@@ -133,6 +133,8 @@ fn a_table_and_an_account_use_the_shares_of_a_server() {
         assert_eq!(server.admitted(9_000, "p", 300), 50);
         let limited = server.targets.limited(server.at(9_000), 9);
         assert_eq!(limited.len(), 1, "{limited:?}");
+        let shares = server.targets.limited_shares(server.at(9_000));
+        assert_eq!(shares, [(limited[0].clone(), 0.5)]);
         assert_eq!(limited[0].throttled, 200 + 230 + 293 + 290 + 295 + 250);
     }
 }

@@ -27,6 +27,9 @@ enum Kind {
     Kill,
     /// A server is asked to stop, and started again later.
     Stop,
+    /// Another release is installed on all machines. A server is asked to stop, and started with it; the others get it
+    /// when they start again.
+    Replace,
     /// The link of a server to the coordinator.
     ToCoordinator(Behaviour),
     /// The link of all servers to the coordinator.
@@ -46,11 +49,14 @@ enum Kind {
 }
 
 /// All kinds of faults; those that are listed twice are chosen more often.
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 23] = [
     Kind::Restart,
     Kind::Kill,
     Kind::Kill,
     Kind::Stop,
+    Kind::Replace,
+    Kind::Replace,
+    Kind::Replace,
     Kind::ToCoordinator(Behaviour::Cut),
     Kind::ToCoordinator(Behaviour::NoRequests),
     Kind::ToCoordinator(Behaviour::NoRequests),
@@ -185,7 +191,10 @@ impl Faults {
         self.next_at.set(next_at);
         // A server that is down, or about to be, cannot be killed or stopped again.
         let is_down = self.starts_at[victim].get().is_some();
-        let is_process = matches!(fault.kind, Kind::Restart | Kind::Kill | Kind::Stop);
+        let is_process = matches!(
+            fault.kind,
+            Kind::Restart | Kind::Kill | Kind::Stop | Kind::Replace
+        );
         if is_process && (is_down || !sim.is_host_running(self.machines[victim].name())) {
             return;
         }
@@ -196,6 +205,7 @@ impl Faults {
         );
         self.trace
             .note_at(now, "fault", &format!("begins: {name} {other} {fault:?}"));
+        drop(random);
         self.begin(sim, fault);
         self.under_way.borrow_mut().push(fault);
     }
@@ -212,7 +222,13 @@ impl Faults {
                 sim.crash(name);
                 self.starts_at[fault.victim].set(Some(fault.ends_at));
             }
-            Kind::Stop => {
+            Kind::Stop | Kind::Replace => {
+                if fault.kind == Kind::Replace {
+                    let release = victim.release.get().next(&mut self.random.borrow_mut());
+                    for machine in &self.machines {
+                        machine.release.set(release);
+                    }
+                }
                 self.starts_at[fault.victim].set(Some(fault.ends_at + Duration::from_secs(30)));
                 victim.stops.send_replace(true);
             }
@@ -242,7 +258,7 @@ impl Faults {
         match fault.kind {
             Kind::Restart | Kind::Kill | Kind::Wipe => {}
             // If it did not stop in time, it is killed.
-            Kind::Stop => {
+            Kind::Stop | Kind::Replace => {
                 sim.crash(name);
                 self.starts_at[fault.victim].set(Some(sim.elapsed()));
             }

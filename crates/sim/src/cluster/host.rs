@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
-use partita_coordinator::{MemoryRegistry, Registry, Versions};
+use partita_coordinator::{MemoryRegistry, Registry};
 use partita_rt::store_layer::Layered;
 use partita_server::config::Settings;
 use partita_server::{Environment, Server};
@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use super::operator;
 use super::registry::{Link, LinkedRegistry};
+use super::releases::Release;
 use super::scenario::{PEER_PORT, SERVERS, Scenario};
 use super::store::{FailingStore, Failures};
 use crate::settings::{self, CacheBytes};
@@ -48,6 +49,8 @@ pub(super) struct Machine {
     pub(super) has_ended: Cell<bool>,
     /// How often the process was started.
     starts: Cell<u64>,
+    /// The installed program, from the next start on.
+    pub(super) release: Cell<Release>,
     /// Whether the process is asked to stop.
     pub(super) stops: watch::Sender<bool>,
     scenario: Scenario,
@@ -77,6 +80,7 @@ impl Machine {
             directory: directory.to_owned(),
             has_ended: Cell::new(false),
             starts: Cell::new(0),
+            release: Cell::new(Release::Old),
             stops: watch::Sender::new(false),
             scenario: scenario.clone(),
             trace: trace.clone(),
@@ -99,7 +103,12 @@ impl Machine {
         let server = match self.start(start).await {
             Ok(server) => server,
             Err(error) => {
-                self.note(&format!("does not start: {error:#}"));
+                let why = format!("{error:#}");
+                self.note(&format!("does not start: {why}"));
+                // The operator reads why, and installs the new program.
+                if why.contains("supports cluster version") {
+                    self.release.set(Release::New);
+                }
                 self.has_ended.set(true);
                 return;
             }
@@ -166,7 +175,7 @@ impl Machine {
             network: Arc::new(SimulatedNetwork),
             objects: Some(store),
             registry: Some(registry),
-            versions: Versions::OWN,
+            versions: self.release.get().versions(),
         }
     }
 
@@ -194,11 +203,13 @@ fn settings(scenario: &Scenario, name: &str, directory: &Path) -> anyhow::Result
         ("garbage-age", scenario.garbage_age.to_owned()),
         ("reader", "partita".to_owned()),
     ];
+    let target = scenario.table_target.map(|target| target.to_string());
+    let target = target.map(|target| ("target-table-entities", target));
     let caches = CacheBytes {
         entities: scenario.entity_cache_bytes,
         blocks: scenario.block_cache_bytes,
     };
-    settings::with(flags, caches)
+    settings::with(flags.into_iter().chain(target), caches)
 }
 
 /// The file of the cluster key.

@@ -9,13 +9,15 @@
 //! ```
 //!
 //! The answers of an entity, and those of a group of entities that batches change, are histories that must be
-//! linearizable. Scans must return every row that nothing changes.
+//! linearizable. Scans must return every row that nothing changes. Messages are compared with the models of their queues.
+//! Servers run one of two releases, and no member may be a release that does not support the version of the cluster.
 
 mod clients;
 mod faults;
 mod host;
 mod operator;
 mod registry;
+mod releases;
 mod scenario;
 mod store;
 
@@ -129,8 +131,13 @@ fn live(scenario: &Scenario, trace: &Trace) -> anyhow::Result<Outcome> {
     }
     let load = Rc::new(Load::new(scenario, trace));
     let clients = Rc::clone(&load);
+    let registry = shared.registry.clone();
     sim.client("clients", async move {
-        clients.run().await.map_err(in_full)?;
+        let ran = tokio::select! {
+            ran = clients.run() => ran,
+            mixed = releases::watch(registry) => mixed,
+        };
+        ran.map_err(in_full)?;
         Ok(())
     });
     let faults = Faults::new(scenario, &machines, &shared.registry, trace);
@@ -153,7 +160,7 @@ fn steps(sim: &mut turmoil::Sim<'_>, load: &Load, faults: &Faults) -> turmoil::R
     while !sim.step()? {
         faults.step(sim, load.is_over());
         let waiting = sim.elapsed().saturating_sub(load.acknowledged_at());
-        if waiting > STUCK_AFTER {
+        if waiting > STUCK_AFTER && !load.is_over() {
             return Err(format!("no write was acknowledged for {STUCK_AFTER:?}").into());
         }
     }

@@ -88,10 +88,12 @@ async fn act(
         75..80 => "compact",
         80..84 => "collect",
         84..88 => "freeze",
-        88..92 => "drain",
+        88..91 => "drain",
+        91..95 => "finalize",
         _ => "undrain",
     };
     let path = match action {
+        "finalize" => "/admin/v1/version/finalize".to_owned(),
         "drain" | "undrain" => format!("/admin/v1/servers/{server}/{action}"),
         _ => {
             let range = random.usize(..ranges.len().max(1));

@@ -24,6 +24,11 @@ pub(super) struct Scenario {
     pub(super) entity_clients: u64,
     pub(super) group_clients: u64,
     pub(super) scan_clients: u64,
+    /// The number of clients of queues, and of the queues that they share.
+    pub(super) queue_clients: u64,
+    pub(super) queues: usize,
+    /// The maximum number of characters of a message's text, without its label.
+    pub(super) message_text_max: usize,
     /// The maximum pause of a client between two operations.
     pub(super) pause_max: Duration,
     /// The maximum pause of the operator of a server between two actions.
@@ -40,6 +45,8 @@ pub(super) struct Scenario {
     pub(super) entity_cache_bytes: u64,
     /// The size of each server's block cache, in bytes.
     pub(super) block_cache_bytes: u64,
+    /// The target of the table, in entities a second; `None` without targets.
+    pub(super) table_target: Option<u32>,
     /// When unused files are deleted.
     pub(super) garbage_age: &'static str,
 }
@@ -67,6 +74,10 @@ impl Scenario {
             entity_cache_bytes: one_of(&mut random, &[64 << 10, 128 << 20]),
             block_cache_bytes: one_of(&mut random, &[256 << 10, 64 << 20]),
             garbage_age: one_of(&mut random, &["30s", "10m"]),
+            queue_clients: random.u64(2..=4),
+            queues: random.usize(1..=2),
+            message_text_max: one_of(&mut random, &[10, 200, 3_900]),
+            table_target: one_of(&mut random, &[None, None, Some(300), Some(2_000)]),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::message::{Existence, Known, SKEW};
-use super::{Check, LATE, Label, QueueModel, Time};
+use super::{Check, Label, QueueModel, Time};
 
 /// An update: how long the message is hidden, and its new text.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl QueueModel {
         }
         known.is_busy = false;
         if let Some(update) = &change.update {
-            let hidden = now + LATE + update.visibility_timeout;
+            let hidden = now + self.late + update.visibility_timeout;
             known.hidden_max = known.hidden_max.max(hidden);
             known.receipt = None;
         }

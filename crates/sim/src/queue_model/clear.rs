@@ -1,7 +1,7 @@
 //! Clears of a queue.
 
 use super::message::Existence;
-use super::{LATE, QueueModel, Time};
+use super::{QueueModel, Time};
 
 /// A clear that was sent.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl QueueModel {
 
     pub(crate) fn clear_lost(&mut self, now: Time) {
         self.clears_running -= 1;
-        self.cleared_until = self.cleared_until.max(now + LATE);
+        self.cleared_until = self.cleared_until.max(now + self.late);
     }
 
     /// Whether no clear may have been executed after `since`, the time of a request before now.

@@ -1,8 +1,8 @@
 //! The model of a queue, which all its sessions share and which every answer is compared with.
 //!
 //! Requests overlap, so the model has for each message what must be, what must not be, and what may be. A request is
-//! executed at some time between its sending and its answer. A request whose answer is lost may be executed until
-//! [`LATE`] after the loss, or never.
+//! executed at some time between its sending and its answer. A request whose answer is lost may be executed until some
+//! time after the loss, or never. An answer may arrive after those of requests that were executed later.
 
 mod change;
 mod clear;
@@ -18,9 +18,6 @@ pub(crate) use self::change::Update;
 pub(crate) use self::message::Time;
 use self::message::{Existence, Known};
 pub(crate) use self::receive::{Found, Receive};
-
-/// The time after the loss of an answer within which its request is executed, if ever.
-const LATE: Duration = Duration::from_secs(2);
 
 /// The first wrong answer, as a text.
 pub(crate) type Check<T = ()> = Result<T, String>;
@@ -39,8 +36,10 @@ pub(crate) struct Put {
 }
 
 /// A queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct QueueModel {
+    /// The time after the loss of an answer within which its request is executed, if ever.
+    late: Duration,
     messages: BTreeMap<Label, Known>,
     /// Receives that wait for their answers.
     receives_running: u64,
@@ -57,6 +56,20 @@ pub(crate) struct QueueModel {
 }
 
 impl QueueModel {
+    /// An empty queue. A request whose answer is lost is executed within `late` after that, or never.
+    pub(crate) fn new(late: Duration) -> Self {
+        Self {
+            late,
+            messages: BTreeMap::new(),
+            receives_running: 0,
+            receives_begun: 0,
+            receive_lost: None,
+            hidden_until: Time::ZERO,
+            clears_running: 0,
+            cleared_until: Time::ZERO,
+        }
+    }
+
     pub(crate) fn put_sent(&mut self, put: &Put, now: Time) {
         let hidden = now + put.visibility_timeout;
         let known = Known {
@@ -101,7 +114,8 @@ impl QueueModel {
     /// The answer of a put was lost.
     pub(crate) fn put_lost(&mut self, put: &Put, now: Time) {
         if let Some(known) = self.messages.get_mut(&put.label) {
-            known.hidden_max = known.hidden_max.max(now + LATE + put.visibility_timeout);
+            let hidden = now + self.late + put.visibility_timeout;
+            known.hidden_max = known.hidden_max.max(hidden);
             known.is_moved = true;
         }
     }
@@ -137,7 +151,7 @@ impl QueueModel {
     pub(crate) fn all_visible(&self) -> Time {
         let hidden = self.messages.values().map(|known| known.hidden_max);
         let latest = hidden.max().unwrap_or_default();
-        latest.max(self.hidden_until).max(self.cleared_until) + LATE
+        latest.max(self.hidden_until).max(self.cleared_until) + self.late
     }
 
     fn set_existence(&mut self, label: Label, existence: Existence) {

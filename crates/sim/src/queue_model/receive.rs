@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::message::{Existence, SKEW};
-use super::{Check, LATE, Label, QueueModel, Time};
+use super::{Check, Label, QueueModel, Time};
 
 /// A receive that was sent.
 #[derive(Clone, Debug)]
@@ -50,6 +50,9 @@ impl QueueModel {
         self.receives_running -= 1;
         let mut last = BTreeMap::new();
         for message in found {
+            if self.is_overtaken(receive, message) {
+                continue;
+            }
             let checked = self.check_received(receive, message, &last, now);
             checked.map_err(|wrong| format!("received {:?}: {wrong}", message.label))?;
             let (producer, number) = message.label;
@@ -58,16 +61,26 @@ impl QueueModel {
         }
         self.check_complete(receive, found, now)?;
         for message in found {
-            self.hide(receive, message, now);
+            if !self.is_overtaken(receive, message) {
+                self.hide(receive, message, now);
+            }
         }
         Ok(())
+    }
+
+    /// Whether a message was received again before this answer arrived: the answer shows an earlier state, with an old
+    /// receipt.
+    fn is_overtaken(&self, receive: &Receive, found: &Found) -> bool {
+        self.messages.get(&found.label).is_some_and(|known| {
+            found.dequeue_count < known.dequeue_count && receive.sent <= known.changed
+        })
     }
 
     /// The answer of a receive that waited at most `wait` was lost.
     pub(crate) fn receive_lost(&mut self, receive: &Receive, wait: Duration, now: Time) {
         self.receives_running -= 1;
-        self.receive_lost = Some(now + LATE + wait);
-        let hidden = now + LATE + wait + receive.visibility_timeout;
+        self.receive_lost = Some(now + self.late + wait);
+        let hidden = now + self.late + wait + receive.visibility_timeout;
         self.hidden_until = self.hidden_until.max(hidden);
     }
 

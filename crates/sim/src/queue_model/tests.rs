@@ -6,13 +6,16 @@ use super::{Found, Label, Put, QueueModel, Receive, Update};
 
 const LABEL: Label = (1, 1);
 
+/// How late a request without an answer is executed, at most.
+const LATE: Duration = Duration::from_secs(2);
+
 fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
 /// A model with a put of a message, sent and acknowledged in the first second.
 fn model(number: u64, time_to_live: Option<Duration>) -> QueueModel {
-    let mut model = QueueModel::default();
+    let mut model = QueueModel::new(LATE);
     put(&mut model, number, time_to_live);
     model
 }
@@ -154,4 +157,29 @@ fn after_a_lost_answer_both_outcomes_are_possible() {
     receive(&mut model, 20, &[found(1, 1)]).unwrap();
     // Now it is certain that the message was not deleted.
     refused(model.check_empty(at(22)), "not received again");
+}
+
+#[test]
+fn an_answer_may_be_overtaken_by_that_of_a_later_receive() {
+    let mut overtaken = model(1, None);
+    let early = overtaken.receive_sent(32, at(1), at(2));
+    let late = overtaken.receive_sent(32, at(30), at(4));
+    overtaken
+        .receive_done(&late, &[found(1, 2)], at(5))
+        .unwrap();
+    let again = overtaken.receive_done(&early, &[found(1, 2)], at(6));
+    refused(again, "count");
+    let mut overtaken = model(1, None);
+    let early = overtaken.receive_sent(32, at(1), at(2));
+    let late = overtaken.receive_sent(32, at(30), at(4));
+    overtaken
+        .receive_done(&late, &[found(1, 2)], at(5))
+        .unwrap();
+    overtaken
+        .receive_done(&early, &[found(1, 1)], at(6))
+        .unwrap();
+    // The receipt of the later one is valid.
+    delete(&mut overtaken, "receipt 2", 7).unwrap();
+    // One that was sent after the answer cannot show an earlier state.
+    refused(receive(&mut overtaken, 9, &[found(1, 1)]), "deleted");
 }

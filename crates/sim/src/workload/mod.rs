@@ -9,7 +9,7 @@ pub(crate) mod connection;
 mod counters;
 pub(crate) mod protocol;
 mod query;
-mod queue;
+pub(crate) mod queue;
 mod session;
 
 use std::collections::BTreeMap;

@@ -7,13 +7,13 @@ use tokio::time::timeout;
 
 use super::super::scenario::{SERVERS, Scenario, one_of};
 use crate::client::{Answer, Client};
-use crate::scenario::TABLE_PORT;
+use crate::scenario::{QUEUE_PORT, TABLE_PORT};
 use crate::trace::Trace;
 use crate::workload::connection::Call;
 use crate::workload::protocol::signature;
 
 /// How long a client waits for an answer. A server holds a request at most 2.5 s.
-const PATIENCE: Duration = Duration::from_secs(4);
+pub(super) const PATIENCE: Duration = Duration::from_secs(4);
 
 /// The pause after a request that was not executed.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -35,6 +35,7 @@ pub(super) struct Connection {
     servers: usize,
     pub(super) random: fastrand::Rng,
     client: Option<(&'static str, Client)>,
+    port: u16,
     signature: String,
     trace: Trace,
     /// Requests that were not executed.
@@ -42,13 +43,23 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(name: &str, scenario: &Scenario, trace: &Trace) -> anyhow::Result<Self> {
+    /// A connection for requests of a service.
+    pub(super) fn new(
+        name: &str,
+        service: ServiceKind,
+        scenario: &Scenario,
+        trace: &Trace,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             name: name.to_owned(),
             servers: scenario.servers,
             random: scenario.seed.stream(&format!("client {name}")),
             client: None,
-            signature: signature(ServiceKind::Table)?,
+            port: match service {
+                ServiceKind::Queue => QUEUE_PORT,
+                _ => TABLE_PORT,
+            },
+            signature: signature(service)?,
             trace: trace.clone(),
             refused: 0,
         })
@@ -56,19 +67,28 @@ impl Connection {
 
     /// Sends a request to the server of the last one, or to another.
     pub(super) async fn send(&mut self, request: &impl Call) -> anyhow::Result<Answered> {
+        self.send_within(request, PATIENCE).await
+    }
+
+    /// As [`Self::send`], and waits so long for the answer.
+    pub(super) async fn send_within(
+        &mut self,
+        request: &impl Call,
+        patience: Duration,
+    ) -> anyhow::Result<Answered> {
         if self.random.u32(..100) < 10 {
             self.client = None;
         }
         let servers = &SERVERS[..self.servers];
         let (server, mut client) = self.client.take().unwrap_or_else(|| {
             let server = one_of(&mut self.random, servers);
-            (server, Client::impatient(server, TABLE_PORT))
+            (server, Client::impatient(server, self.port))
         });
         if !matches!(timeout(PATIENCE, client.open()).await, Ok(Ok(()))) {
             return self.refused(server, request).await;
         }
         let sending = client.send(request.sign(&self.signature)?);
-        let sent = timeout(PATIENCE, sending).await;
+        let sent = timeout(patience, sending).await;
         let Ok(Ok(answer)) = sent else {
             self.note(server, request, "no answer");
             return Ok(Answered::Unknown);

@@ -1,8 +1,10 @@
-//! The clients of a simulated cluster. They use any server, and write the histories of entities and groups.
+//! The clients of a simulated cluster. They use any server, write the histories of entities and groups, and compare
+//! messages with the models of their queues.
 
 mod connection;
 mod entity;
 mod group;
+mod queue;
 mod scan;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -13,12 +15,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 use futures::future::{LocalBoxFuture, try_join_all};
 use partita_load::history::{Outcome, Register, Value, check, stable_partition};
+use partita_wire::ServiceKind;
 
 use self::connection::{Answered, Connection};
 use super::scenario::{Scenario, up_to};
 use crate::model::{Key, RowChange, Values, Write};
 use crate::trace::Trace;
+use crate::workload::connection::Call;
 use crate::workload::protocol::TableRequest;
+use crate::workload::queue::Queues;
 
 /// The table.
 const TABLE: &str = "chaos";
@@ -41,6 +46,7 @@ pub(super) struct Load {
     began: OnceCell<Instant>,
     entities: Slots,
     groups: Slots,
+    queues: Queues,
     next_value: Cell<Value>,
     operations: Cell<u64>,
     is_over: Cell<bool>,
@@ -61,6 +67,7 @@ pub(super) struct Work {
     operations: usize,
     unknown: usize,
     scans: u64,
+    messages: u64,
     refused: u64,
 }
 
@@ -68,8 +75,8 @@ impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} operations in histories ({} unknown), {} scans, {} requests refused",
-            self.operations, self.unknown, self.scans, self.refused
+            "{} operations in histories ({} unknown), {} scans, {} messages received, {} requests refused",
+            self.operations, self.unknown, self.scans, self.messages, self.refused
         )
     }
 }
@@ -82,6 +89,7 @@ impl Load {
             began: OnceCell::new(),
             entities: Slots::new('e'),
             groups: Slots::new('g'),
+            queues: queue::models(scenario.queues),
             next_value: Cell::new(STABLE_ROWS),
             operations: Cell::new(0),
             is_over: Cell::new(false),
@@ -113,6 +121,7 @@ impl Load {
         self.entities.begin(ENTITIES, self.began());
         self.groups.begin(GROUPS, self.began());
         self.fill().await?;
+        queue::create(self).await?;
         let mut clients: Vec<LocalBoxFuture<'_, anyhow::Result<()>>> = Vec::new();
         for number in 0..self.scenario.entity_clients {
             let connection = self.connect(&format!("entities{number}"))?;
@@ -132,8 +141,12 @@ impl Load {
                 Box::pin(scan::step(load, connection))
             })));
         }
+        for number in 0..self.scenario.queue_clients {
+            clients.push(Box::pin(queue::repeat(self, number)));
+        }
         try_join_all(clients).await?;
-        self.check().await
+        self.check().await?;
+        queue::drain(self).await
     }
 
     /// Creates the table and the rows that do not change.
@@ -167,7 +180,11 @@ impl Load {
     }
 
     fn connect(&self, name: &str) -> anyhow::Result<Connection> {
-        Connection::new(name, &self.scenario, &self.trace)
+        Connection::new(name, ServiceKind::Table, &self.scenario, &self.trace)
+    }
+
+    fn connect_to_queues(&self, name: &str) -> anyhow::Result<Connection> {
+        Connection::new(name, ServiceKind::Queue, &self.scenario, &self.trace)
     }
 
     /// Takes steps until all operations are made.
@@ -176,15 +193,27 @@ impl Load {
         mut connection: Connection,
         step: impl for<'s> Fn(&'s Self, &'s mut Connection) -> LocalBoxFuture<'s, anyhow::Result<()>>,
     ) -> anyhow::Result<()> {
-        while self.operations.get() < self.scenario.operations {
-            self.operations.set(self.operations.get() + 1);
+        while self.begins_operation() {
             step(self, &mut connection).await?;
             let pause = up_to(&mut connection.random, self.scenario.pause_max);
             tokio::time::sleep(pause).await;
         }
+        self.ends(&connection);
+        Ok(())
+    }
+
+    /// Whether there is another operation to make, which the caller makes.
+    fn begins_operation(&self) -> bool {
+        let made = self.operations.get();
+        let begins = made < self.scenario.operations;
+        self.operations.set(made + u64::from(begins));
+        begins
+    }
+
+    /// All operations are made, and this client ends.
+    fn ends(&self, connection: &Connection) {
         self.is_over.set(true);
         self.work.borrow_mut().refused += connection.refused;
-        Ok(())
     }
 
     /// Repeats a request until it is answered: one that changes nothing, or may be executed twice. Returns when it was
@@ -192,7 +221,7 @@ impl Load {
     async fn until_answered(
         &self,
         connection: &mut Connection,
-        request: &TableRequest,
+        request: &impl Call,
         deadline: Instant,
     ) -> anyhow::Result<(Instant, crate::client::Answer)> {
         while Instant::now() < deadline {

@@ -3,8 +3,8 @@
 //! Every answer is compared with the [`QueueModel`] of its queue. At the end, all messages are received and deleted,
 //! and none may be missing.
 
-mod protocol;
-mod session;
+pub(crate) mod protocol;
+pub(crate) mod session;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,30 +16,53 @@ use partita_wire::ServiceKind;
 use tokio::sync::watch;
 
 use self::protocol::QueueRequest;
-use self::session::QueueSession;
+use self::session::{Asks, QueueSession, session_name};
 use super::connection::Connection;
 use super::protocol::signature;
 use super::{Plant, Progress, Work};
+use crate::client::Answer;
 use crate::queue_model::{QueueModel, Time};
 use crate::scenario::{QUEUE_PORT, Scenario};
 use crate::trace::Trace;
 
+/// The time after which a request has no answer any more, because the server was killed.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A request without an answer is executed within this time, or never.
+const LATE: Duration = Duration::from_secs(2);
+
 /// The queues of all sessions.
-type Queues = Rc<[RefCell<QueueModel>]>;
+pub(crate) type Queues = Rc<[RefCell<QueueModel>]>;
 
 /// The name of a queue.
-fn queue_name(queue: usize) -> String {
+pub(crate) fn queue_name(queue: usize) -> String {
     format!("queue-{queue}")
 }
 
 /// The virtual time.
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
 fn connection(name: &str, trace: &Trace) -> anyhow::Result<Connection> {
     let signature = signature(ServiceKind::Queue)?;
     Ok(Connection::new(name, QUEUE_PORT, signature, trace))
+}
+
+impl Asks for Connection {
+    /// Now and then, cuts the connection before the answer.
+    async fn ask(
+        &mut self,
+        request: &QueueRequest,
+        wait: Duration,
+        random: &mut fastrand::Rng,
+    ) -> anyhow::Result<Option<Answer>> {
+        let limit = match random.u32(..30) {
+            0 => Duration::from_millis(random.u64(1..40)),
+            _ => PATIENCE + wait,
+        };
+        self.send_within(request, limit).await
+    }
 }
 
 /// Creates the queues, runs all sessions, and empties the queues.
@@ -59,11 +82,18 @@ pub(super) async fn run(
             .await?;
         answer.expect(201).context("creating a queue")?;
     }
-    let queues: Queues = (0..scenario.queues).map(|_| RefCell::default()).collect();
+    let queues: Queues = (0..scenario.queues)
+        .map(|_| RefCell::new(QueueModel::new(LATE)))
+        .collect();
     let sessions = (0..scenario.queue_sessions).map(|number| {
         let plant = plant.filter(|_| number == 0);
-        let session = QueueSession::new(scenario, number, Rc::clone(&queues), trace, plant);
-        async move { session?.work(progress).await }
+        let queues = Rc::clone(&queues);
+        async move {
+            let connection = connection(&session_name(number), trace)?;
+            let (seed, text_max) = (scenario.seed, scenario.message_text_max);
+            let session = QueueSession::new(seed, text_max, number, queues, connection);
+            work(session.with_plant(plant), scenario, progress).await
+        }
     });
     let mut work = Work::default();
     for done in try_join_all(sessions).await? {
@@ -74,6 +104,26 @@ pub(super) async fn run(
         drained.with_context(|| format!("emptying queue {queue}"))?;
     }
     work.add(&owner.work);
+    Ok(work)
+}
+
+/// Performs a session's share of the operations.
+async fn work(
+    mut session: QueueSession<Connection>,
+    scenario: &Scenario,
+    progress: &watch::Sender<Progress>,
+) -> anyhow::Result<Work> {
+    let share = scenario.queue_operations.div_ceil(scenario.queue_sessions);
+    for _ in 0..share {
+        session.operation().await?;
+        session.connection.work.operations += 1;
+        progress.send_modify(|progress| progress.operations += 1);
+        let pause = session.random.u64(..=scenario.queue_pause_max);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+    let mut work = session.connection.work;
+    work.messages += session.messages;
+    work.refused += session.refused;
     Ok(work)
 }
 

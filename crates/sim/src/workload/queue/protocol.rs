@@ -16,7 +16,7 @@ use crate::queue_model::{Found, Label, Put, Receive, Update};
 
 /// A request before it is signed.
 #[derive(Clone, Debug)]
-pub(super) struct QueueRequest {
+pub(crate) struct QueueRequest {
     method: &'static str,
     /// The path, without the account.
     path: String,
@@ -38,11 +38,11 @@ impl QueueRequest {
         }
     }
 
-    pub(super) fn create(queue: &str) -> Self {
+    pub(crate) fn create(queue: &str) -> Self {
         Self::new("PUT", format!("/{queue}"), String::new())
     }
 
-    pub(super) fn put(queue: &str, put: &Put) -> anyhow::Result<Self> {
+    pub(crate) fn put(queue: &str, put: &Put) -> anyhow::Result<Self> {
         let hidden = put.visibility_timeout.as_secs();
         let mut query = format!("visibilitytimeout={hidden}&");
         match put.time_to_live {
@@ -54,7 +54,7 @@ impl QueueRequest {
         Ok(request)
     }
 
-    pub(super) fn receive(queue: &str, receive: &Receive, wait: Duration) -> Self {
+    pub(crate) fn receive(queue: &str, receive: &Receive, wait: Duration) -> Self {
         let (count, hidden) = (receive.count, receive.visibility_timeout.as_secs());
         let query = format!("numofmessages={count}&visibilitytimeout={hidden}&");
         let mut request = Self::new("GET", format!("/{queue}/messages"), query);
@@ -62,25 +62,25 @@ impl QueueRequest {
         request
     }
 
-    pub(super) fn peek(queue: &str, count: usize) -> Self {
+    pub(crate) fn peek(queue: &str, count: usize) -> Self {
         let query = format!("peekonly=true&numofmessages={count}&");
         Self::new("GET", format!("/{queue}/messages"), query)
     }
 
-    pub(super) fn count(queue: &str) -> Self {
+    pub(crate) fn count(queue: &str) -> Self {
         Self::new("GET", format!("/{queue}"), "comp=metadata&".to_owned())
     }
 
-    pub(super) fn clear(queue: &str) -> Self {
+    pub(crate) fn clear(queue: &str) -> Self {
         Self::new("DELETE", format!("/{queue}/messages"), String::new())
     }
 
-    pub(super) fn delete(queue: &str, id: &str, receipt: &str) -> Self {
+    pub(crate) fn delete(queue: &str, id: &str, receipt: &str) -> Self {
         let query = format!("popreceipt={}&", escaped(receipt));
         Self::new("DELETE", format!("/{queue}/messages/{id}"), query)
     }
 
-    pub(super) fn update(
+    pub(crate) fn update(
         queue: &str,
         id: &str,
         receipt: &str,
@@ -137,7 +137,7 @@ impl Call for QueueRequest {
 }
 
 /// The text of a message: its label, its version, and random characters.
-pub(super) fn text(label: Label, version: u64, filler: &str) -> String {
+pub(crate) fn text(label: Label, version: u64, filler: &str) -> String {
     format!("{} {} {version} {filler}", label.0, label.1)
 }
 
@@ -148,7 +148,7 @@ fn label(text: &str) -> Option<Label> {
 }
 
 /// The messages of an answer.
-pub(super) fn messages(answer: &Answer) -> anyhow::Result<Vec<ReceivedMessage>> {
+pub(crate) fn messages(answer: &Answer) -> anyhow::Result<Vec<ReceivedMessage>> {
     let messages = read_messages(&answer.body);
     messages.map_err(|failure| anyhow!("{failure:?}: {}", answer.text()))
 }
@@ -157,7 +157,7 @@ pub(super) fn messages(answer: &Answer) -> anyhow::Result<Vec<ReceivedMessage>> 
 ///
 /// # Errors
 /// It is not answered with 200, or returns more.
-pub(super) fn found(answer: &Answer, count: usize) -> anyhow::Result<Vec<Found>> {
+pub(crate) fn found(answer: &Answer, count: usize) -> anyhow::Result<Vec<Found>> {
     answer.expect(200)?;
     let found = |message: ReceivedMessage| {
         let text = message.text.context("a message without a text")?;

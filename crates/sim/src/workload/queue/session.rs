@@ -4,19 +4,13 @@ use std::cell::RefMut;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use tokio::sync::watch;
 
 use super::protocol::{self, QueueRequest};
-use super::{Queues, connection, now, queue_name};
+use super::{Queues, now, queue_name};
 use crate::client::Answer;
 use crate::queue_model::{Label, Put, QueueModel, Update};
-use crate::scenario::Scenario;
-use crate::trace::Trace;
-use crate::workload::connection::Connection;
-use crate::workload::{Plant, Progress, Work};
-
-/// The time after which a request has no answer any more, because the server was killed.
-const PATIENCE: Duration = Duration::from_secs(40);
+use crate::seed::Seed;
+use crate::workload::Plant;
 
 /// The number of receipts that a session keeps for changes, and of old ones that must be refused.
 const RECEIPTS_MAX: usize = 64;
@@ -32,13 +26,28 @@ struct Held {
     receipt: String,
 }
 
+/// How a session reaches the server, or the servers.
+pub(crate) trait Asks {
+    /// Sends a request that may take `wait` longer than others. `None`: it may have been executed, may still be, or never.
+    ///
+    /// # Errors
+    /// A wrong answer.
+    async fn ask(
+        &mut self,
+        request: &QueueRequest,
+        wait: Duration,
+        random: &mut fastrand::Rng,
+    ) -> anyhow::Result<Option<Answer>>;
+}
+
 /// A client of the queues.
-pub(super) struct QueueSession {
-    scenario: Scenario,
+pub(crate) struct QueueSession<C> {
     number: u64,
-    connection: Connection,
-    random: fastrand::Rng,
+    pub(crate) connection: C,
+    pub(crate) random: fastrand::Rng,
     queues: Queues,
+    /// The maximum number of characters of a message's text, without its label.
+    text_max: usize,
     /// The share of puts among its operations, in percent.
     puts_percent: u32,
     /// The number of its messages and texts so far.
@@ -48,50 +57,55 @@ pub(super) struct QueueSession {
     /// Messages with a receipt that was used or not kept.
     old: Vec<Held>,
     plant: Option<Plant>,
+    /// Messages received.
+    pub(crate) messages: u64,
+    /// Receipts that were refused as expected.
+    pub(crate) refused: u64,
 }
 
-impl QueueSession {
-    pub(super) fn new(
-        scenario: &Scenario,
+/// The name of a session's connection and stream of random numbers.
+pub(crate) fn session_name(number: u64) -> String {
+    format!("queue-session-{number}")
+}
+
+impl<C: Asks> QueueSession<C> {
+    /// A session with this number, which no other session of the queues has.
+    pub(crate) fn new(
+        seed: Seed,
+        text_max: usize,
         number: u64,
         queues: Queues,
-        trace: &Trace,
-        plant: Option<Plant>,
-    ) -> anyhow::Result<Self> {
-        let name = format!("queue-session-{number}");
-        let mut random = scenario.seed.stream(&name);
-        Ok(Self {
-            scenario: scenario.clone(),
+        connection: C,
+    ) -> Self {
+        let mut random = seed.stream(&session_name(number));
+        Self {
             number,
-            connection: connection(&name, trace)?,
+            connection,
             puts_percent: random.u32(10..50),
             random,
             queues,
-            plant,
+            text_max,
+            plant: None,
             texts: 0,
             held: Vec::new(),
             old: Vec::new(),
-        })
-    }
-
-    /// Performs this session's share of the operations.
-    pub(super) async fn work(mut self, progress: &watch::Sender<Progress>) -> anyhow::Result<Work> {
-        let share = self
-            .scenario
-            .queue_operations
-            .div_ceil(self.scenario.queue_sessions);
-        for _ in 0..share {
-            self.operation().await?;
-            self.connection.work.operations += 1;
-            progress.send_modify(|progress| progress.operations += 1);
-            let pause = self.random.u64(..=self.scenario.queue_pause_max);
-            tokio::time::sleep(Duration::from_millis(pause)).await;
+            messages: 0,
+            refused: 0,
         }
-        Ok(self.connection.work)
     }
 
-    async fn operation(&mut self) -> anyhow::Result<()> {
-        let queue = self.random.usize(..self.scenario.queues);
+    /// The session, which causes this fault.
+    pub(super) fn with_plant(mut self, plant: Option<Plant>) -> Self {
+        self.plant = plant;
+        self
+    }
+
+    /// Makes one operation.
+    ///
+    /// # Errors
+    /// A wrong answer.
+    pub(crate) async fn operation(&mut self) -> anyhow::Result<()> {
+        let queue = self.random.usize(..self.queues.len());
         if self.random.u32(..100) < self.puts_percent {
             return self.put(queue).await;
         }
@@ -143,7 +157,7 @@ impl QueueSession {
         if let Some(Plant::LostMessage) = self.plant.take_if(|_| put.time_to_live.is_none()) {
             // The planted fault: deletes the message, but not in the model.
             let request = QueueRequest::delete(&queue_name(queue), &message.id, receipt);
-            self.connection.send(&request).await?;
+            while self.send(&request, Duration::ZERO).await?.is_none() {}
         }
         if self.random.u32(..4) == 0 {
             self.hold(queue, label, &message.id, receipt);
@@ -172,7 +186,7 @@ impl QueueSession {
         let found = protocol::found(&answer, count)?;
         let checked = self.model(queue).receive_done(&receive, &found, now());
         checked.map_err(|wrong| anyhow!(wrong))?;
-        self.connection.work.messages += found.len() as u64;
+        self.messages += found.len() as u64;
         for message in found {
             let receipt = message.receipt.unwrap_or_default();
             self.hold(queue, message.label, &message.id, &receipt);
@@ -238,7 +252,7 @@ impl QueueSession {
                 answer.status,
                 answer.text()
             );
-            self.connection.work.refused += 1;
+            self.refused += 1;
             self.model(queue).change_refused(&change, now())
         };
         checked.map_err(|wrong| anyhow!(wrong))
@@ -279,17 +293,12 @@ impl QueueSession {
         Ok(())
     }
 
-    /// Sends a request; now and then, cuts the connection before the answer to a request that may take `wait`.
     async fn send(
         &mut self,
         request: &QueueRequest,
         wait: Duration,
     ) -> anyhow::Result<Option<Answer>> {
-        let limit = match self.random.u32(..30) {
-            0 => Duration::from_millis(self.random.u64(1..40)),
-            _ => PATIENCE + wait,
-        };
-        self.connection.send_within(request, limit).await
+        self.connection.ask(request, wait, &mut self.random).await
     }
 
     fn hold(&mut self, queue: usize, label: Label, id: &str, receipt: &str) {
@@ -319,7 +328,7 @@ impl QueueSession {
 
     fn a_text(&mut self, label: Label) -> String {
         self.texts += 1;
-        let length = self.random.usize(..=self.scenario.message_text_max);
+        let length = self.random.usize(..=self.text_max);
         let word = format!("{:08x}<&\"é>\r\n ", self.random.u32(..));
         let filler: String = word.chars().cycle().take(length).collect();
         protocol::text(label, self.texts, &filler)
