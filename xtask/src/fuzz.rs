@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// Time for each target, seconds
     #[arg(long, default_value_t = 5)]
     seconds: u64,
+    /// Only build them
+    #[arg(long)]
+    no_run: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -50,6 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         &arguments.targets
     };
     let programs = build(&root)?;
+    if arguments.no_run {
+        return Ok(());
+    }
     let mut failed = Vec::new();
     for group in chosen.chunks(PARALLEL) {
         let running = group
