@@ -9,7 +9,9 @@ use partita_coordinator::{
 };
 use partita_rt::Tasks;
 
-use crate::members::{LOG, LONG, RANGE, absent, assign, elected, join, served, when, when_elected};
+use crate::members::{
+    LOG, LONG, RANGE, absent, assign, elected, have_survived, join, served, when, when_elected,
+};
 use crate::process::{Etcd, answers, registry};
 
 async fn put(registry: &dyn Registry, key: &str) -> Result<(), RegistryError> {
@@ -43,14 +45,7 @@ async fn members_survive_a_kill_of_etcd() {
     assert!(closed <= a.timing().open_for());
     etcd.restart();
     answers(&registry).await;
-    assert!(a.gate().opened(LONG).await, "the life goes on");
-    assert!(term.confirm().await.unwrap());
-    a.release(&tenure).await.unwrap();
-    let released = when(&routes, |table| {
-        let key = table.ranges().get(&RANGE);
-        key.is_some_and(|key| key.record.owner().is_none())
-    });
-    released.await;
+    have_survived(&a, &term, &tenure, &routes).await;
 }
 
 /// Writes while etcd is killed and restarted: each is there, or was reported as failed or unknown.

@@ -88,3 +88,15 @@ pub(crate) async fn when_elected(routes: &Routes, term: &Term) {
     };
     when(routes, elected).await;
 }
+
+/// The life, the term and the tenure have survived.
+pub(crate) async fn have_survived(a: &Member, term: &Term, tenure: &Tenure, routes: &Routes) {
+    assert!(a.gate().opened(LONG).await, "the life goes on");
+    assert!(term.confirm().await.unwrap());
+    a.release(tenure).await.unwrap();
+    let released = when(routes, |table| {
+        let key = table.ranges().get(&RANGE);
+        key.is_some_and(|key| key.record.owner().is_none())
+    });
+    released.await;
+}

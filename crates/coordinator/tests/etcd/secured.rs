@@ -8,7 +8,7 @@ use partita_coordinator::{EtcdConfig, EtcdRegistry, Registry as _, RegistryError
 use partita_rt::Tasks;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::members::{LONG, RANGE, elected, join, served, when, when_elected};
+use crate::members::{elected, have_survived, join, served, when, when_elected};
 use crate::process::{Etcd, answers, registry};
 
 /// Writes a certificate and its key, signed by the authority, for this host.
@@ -126,14 +126,7 @@ async fn lives_survive_the_leader_of_etcd() {
     let leader = etcds.iter().position(is_leader).expect("there is a leader");
     etcds[leader].kill();
     answers(&registry).await;
-    assert!(a.gate().opened(LONG).await, "the life goes on");
-    assert!(term.confirm().await.unwrap());
-    a.release(&tenure).await.unwrap();
-    let released = when(&routes, |table| {
-        let key = table.ranges().get(&RANGE);
-        key.is_some_and(|key| key.record.owner().is_none())
-    });
-    released.await;
+    have_survived(&a, &term, &tenure, &routes).await;
 }
 
 fn is_leader(etcd: &Etcd) -> bool {

@@ -159,22 +159,21 @@ fn after_a_lost_answer_both_outcomes_are_possible() {
     refused(model.check_empty(at(22)), "not received again");
 }
 
+/// A model with one message, and a receive whose answer comes after that of a later receive.
+fn overtaken_receive() -> (QueueModel, Receive) {
+    let mut model = model(1, None);
+    let early = model.receive_sent(32, at(1), at(2));
+    let late = model.receive_sent(32, at(30), at(4));
+    model.receive_done(&late, &[found(1, 2)], at(5)).unwrap();
+    (model, early)
+}
+
 #[test]
 fn an_answer_may_be_overtaken_by_that_of_a_later_receive() {
-    let mut overtaken = model(1, None);
-    let early = overtaken.receive_sent(32, at(1), at(2));
-    let late = overtaken.receive_sent(32, at(30), at(4));
-    overtaken
-        .receive_done(&late, &[found(1, 2)], at(5))
-        .unwrap();
+    let (mut overtaken, early) = overtaken_receive();
     let again = overtaken.receive_done(&early, &[found(1, 2)], at(6));
     refused(again, "count");
-    let mut overtaken = model(1, None);
-    let early = overtaken.receive_sent(32, at(1), at(2));
-    let late = overtaken.receive_sent(32, at(30), at(4));
-    overtaken
-        .receive_done(&late, &[found(1, 2)], at(5))
-        .unwrap();
+    let (mut overtaken, early) = overtaken_receive();
     overtaken
         .receive_done(&early, &[found(1, 1)], at(6))
         .unwrap();
