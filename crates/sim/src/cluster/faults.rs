@@ -27,7 +27,8 @@ enum Kind {
     Kill,
     /// A server is asked to stop, and started again later.
     Stop,
-    /// A server is asked to stop, and another release of its program is started.
+    /// Another release is installed on all machines. A server is asked to stop, and started with it; the others get it
+    /// when they start again.
     Replace,
     /// The link of a server to the coordinator.
     ToCoordinator(Behaviour),
@@ -224,7 +225,9 @@ impl Faults {
             Kind::Stop | Kind::Replace => {
                 if fault.kind == Kind::Replace {
                     let release = victim.release.get().next(&mut self.random.borrow_mut());
-                    victim.release.set(release);
+                    for machine in &self.machines {
+                        machine.release.set(release);
+                    }
                 }
                 self.starts_at[fault.victim].set(Some(fault.ends_at + Duration::from_secs(30)));
                 victim.stops.send_replace(true);

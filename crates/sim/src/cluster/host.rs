@@ -114,6 +114,10 @@ impl Machine {
             }
         };
         self.note("serves");
+        if start == 0 {
+            // A rolling upgrade: whatever ends this process, the new program is started next.
+            self.release.set(Release::New);
+        }
         let mut stops = self.stops.subscribe();
         let random = self.stream("operator", start);
         let operating = operator::operate(

@@ -84,12 +84,12 @@ async fn act(
         0..30 if ranges.len() < RANGES_MAX => "split",
         0..45 => "merge",
         45..65 => "move",
-        65..75 => "flush",
-        75..80 => "compact",
-        80..84 => "collect",
-        84..88 => "freeze",
-        88..92 => "drain",
-        92..94 => "finalize",
+        65..72 => "flush",
+        72..76 => "compact",
+        76..79 => "collect",
+        79..82 => "freeze",
+        82..85 => "drain",
+        85..95 => "finalize",
         _ => "undrain",
     };
     let path = match action {
