@@ -73,7 +73,7 @@ fn check_cell(tree: &Tree, cell: &str) -> Vec<String> {
         if follows.starts_with(':') {
             place = folder(tree, name);
             if place.is_none() {
-                findings.push(format!("there is no crate and no folder {name}"));
+                findings.push(format!("neither a crate nor a folder has the name {name}"));
             }
             continue;
         }
@@ -169,7 +169,10 @@ mod tests {
             ("`wal`: `an_heir`", "crates/wal has no test an_heir"),
             ("`sim`: `Link`", "crates/sim has no test Link"),
             ("`wal`: `eirs.rs`", "crates/wal has no test eirs.rs"),
-            ("`gone`: `a`", "there is no crate and no folder gone"),
+            (
+                "`gone`: `a`",
+                "neither a crate nor a folder has the name gone",
+            ),
             ("`an_heir_reads`", "an_heir_reads: no place before it"),
             ("`wal`: its tests", "a row without a test"),
         ] {
