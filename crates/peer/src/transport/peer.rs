@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
+use h2::client::ResponseFuture;
+use h2::{RecvStream, SendStream};
+use http::Response;
 use parking_lot::Mutex;
 use partita_rt::Tasks;
 use partita_rt::net::Network;
@@ -15,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::connect::connect;
 use super::connect_error::Target;
 use super::framing::{frames, read_head};
-use super::link::Link;
+use super::link::{InFlight, Link};
 use super::{Address, Body, ConnectError, NotProcessed, SendError, Settings};
 use crate::key::ServerName;
 
@@ -119,11 +122,40 @@ impl Peer {
             let sent = stream.send_data(frame, rest.peek().is_none());
             sent.map_err(SendError::of_stream)?;
         }
-        let answer = response.await.map_err(SendError::of_stream)?;
-        let mut stream = answer.into_body();
-        let (head, first) = read_head(&mut stream, inner.pool.settings.head_bytes_max).await?;
-        let body = Body::new(first, stream, Some(place));
-        Ok(Answer { head, body })
+        inner.read_answer(response.await, place).await
+    }
+
+    /// Sends a request that waits for something at the peer, which takes the end of its empty body as the order to wait
+    /// no longer: that is sent when `ended` completes. Otherwise like [`Self::send`]. A future that is dropped could
+    /// lose the answer to a request that has just found what it waited for.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub async fn send_waiting(
+        &self,
+        class: Class,
+        head: &[u8],
+        ended: impl Future<Output = ()>,
+    ) -> Result<Answer, SendError> {
+        let inner = &self.inner;
+        let (place, mut response, mut stream) = inner.open(class).await?;
+        for frame in frames(head, Vec::new()) {
+            stream
+                .send_data(frame, false)
+                .map_err(SendError::of_stream)?;
+        }
+        let answered = tokio::select! {
+            biased;
+            answered = &mut response => Some(answered),
+            () = ended => None,
+        };
+        // An error means that the peer or the connection has ended the stream: the answer says so.
+        let _ = stream.send_data(Bytes::new(), true);
+        let answered = match answered {
+            Some(answered) => answered,
+            None => response.await,
+        };
+        inner.read_answer(answered, place).await
     }
 }
 
@@ -146,13 +178,21 @@ pub(super) fn budget(bytes_max: usize) -> Arc<Semaphore> {
 }
 
 /// What opening a stream returns.
-type Opened = (
-    super::link::InFlight,
-    h2::client::ResponseFuture,
-    h2::SendStream<Bytes>,
-);
+type Opened = (InFlight, ResponseFuture, SendStream<Bytes>);
 
 impl Inner {
+    /// Reads the head of an answer. The request keeps its place until the body ends.
+    async fn read_answer(
+        &self,
+        answered: Result<Response<RecvStream>, h2::Error>,
+        place: InFlight,
+    ) -> Result<Answer, SendError> {
+        let mut stream = answered.map_err(SendError::of_stream)?.into_body();
+        let (head, first) = read_head(&mut stream, self.pool.settings.head_bytes_max).await?;
+        let body = Body::new(first, stream, Some(place));
+        Ok(Answer { head, body })
+    }
+
     /// Opens a stream, on a new connection if the present one has closed meanwhile.
     async fn open(&self, class: Class) -> Result<Opened, NotProcessed> {
         let bulk = self.slots.len() - 1;

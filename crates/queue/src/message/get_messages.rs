@@ -30,8 +30,9 @@ impl Service {
         Ok(received.messages)
     }
 
-    /// Like [`Self::get_messages`], but waits at most `wait` for a message if none is visible. It also waits for the
-    /// messages that come after the queue was cleared.
+    /// Like [`Self::get_messages`], but waits at most `wait`, and not after `ended` completes, for a message if none is
+    /// visible. It looks once more before it returns none. It also waits for the messages that come after the queue was
+    /// cleared.
     ///
     /// # Errors
     /// Those of [`Self::get_messages`]; [`Error::QueueNotFound`] if the queue is deleted meanwhile.
@@ -41,8 +42,10 @@ impl Service {
         count: usize,
         visibility_timeout: Duration,
         wait: Duration,
+        ended: impl Future<Output = ()>,
     ) -> Result<Vec<Message>, Error> {
-        let deadline = Instant::now() + wait;
+        let mut deadline = Instant::now() + wait;
+        let mut ended = pin!(ended);
         let mut queue = Arc::new(queue.clone());
         loop {
             let open = self.open_queue(&queue);
@@ -64,7 +67,11 @@ impl Service {
             }
             let hidden = received.next_visible.map(|span| now + span);
             let until = hidden.unwrap_or(deadline).min(deadline);
-            self.wait(&queue, arrival, until).await?;
+            tokio::select! {
+                biased;
+                waited = self.wait(&queue, arrival, until) => waited?,
+                () = &mut ended => deadline = now,
+            }
         }
     }
 

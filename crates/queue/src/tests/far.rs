@@ -10,6 +10,7 @@ use partita_rt::{Clock, Tasks, TokioClock};
 use partita_service::testing::{FarFault, TestRange, TestServers};
 use partita_service::{BusyReason, RowWalk};
 use std::cell::Cell;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -193,7 +194,9 @@ async fn a_waiting_receive_learns_of_a_clear_on_another_server() {
     let servers = Servers::new().await;
     let queue = servers.queue().await;
     let hour = 3600 * SECOND;
-    let get = servers.other.get_messages_within(&queue, 1, hour, hour);
+    let get = servers
+        .other
+        .get_messages_within(&queue, 1, hour, hour, pending());
     let change = async {
         sleep(10 * SECOND).await;
         servers.clear().await;
@@ -212,7 +215,7 @@ async fn a_receive_waits_while_the_catalog_is_in_transit() {
     let queue = servers.queue().await;
     let get = servers
         .other
-        .get_messages_within(&queue, 1, SECOND, 60 * SECOND);
+        .get_messages_within(&queue, 1, SECOND, 60 * SECOND, pending());
     let outage = async {
         sleep(5 * SECOND).await;
         servers.network.set_fault(Some(FarFault::Unreachable));
@@ -228,7 +231,9 @@ async fn a_receive_waits_while_the_catalog_is_in_transit() {
 async fn a_waiting_receive_learns_of_a_deletion_on_another_server() {
     let servers = Servers::new().await;
     let (queue, hour) = (servers.queue().await, 3600 * SECOND);
-    let get = servers.other.get_messages_within(&queue, 1, hour, hour);
+    let get = servers
+        .other
+        .get_messages_within(&queue, 1, hour, hour, pending());
     let delete = async {
         sleep(10 * SECOND).await;
         servers

@@ -3,6 +3,7 @@
 use super::{Rig, SECOND, texts, to_ref};
 use crate::{Error, MessageRef};
 use partita_service::{MemoryBudget, Reserved};
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -226,6 +227,7 @@ async fn concurrent_consumers_share_the_messages() {
                         1,
                         3600 * SECOND,
                         3600 * SECOND,
+                        pending(),
                     );
                     for message in get.await.unwrap() {
                         rig.delete(&message).await.unwrap();
@@ -253,7 +255,9 @@ async fn concurrent_consumers_share_the_messages() {
 async fn a_waiting_receive_ends_without_a_message_at_its_deadline() {
     let rig = Rig::new().await;
     let wait = Duration::from_millis(1);
-    let get = rig.service.get_messages_within(&rig.queue, 1, SECOND, wait);
+    let get = rig
+        .service
+        .get_messages_within(&rig.queue, 1, SECOND, wait, pending());
     assert!(get.await.unwrap().is_empty());
 }
 

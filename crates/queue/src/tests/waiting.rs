@@ -2,7 +2,7 @@
 
 use super::{Rig, SECOND, account, name, texts};
 use crate::PutMessage;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
@@ -29,7 +29,9 @@ async fn a_receive_that_is_dropped_early_hides_nothing() {
 async fn wait(rig: &Rig) -> (Vec<String>, Duration) {
     let began = Instant::now();
     let hour = 3600 * SECOND;
-    let get = rig.service.get_messages_within(&rig.queue, 1, hour, hour);
+    let get = rig
+        .service
+        .get_messages_within(&rig.queue, 1, hour, hour, pending());
     let got = get.await.unwrap();
     let texts = texts(&got).into_iter().map(str::to_owned).collect();
     (texts, began.elapsed())
@@ -107,7 +109,9 @@ async fn a_waiting_receive_goes_on_after_a_clear() {
 async fn a_waiting_receive_ends_with_its_queue() {
     let rig = Rig::new().await;
     let (began, hour) = (Instant::now(), 3600 * SECOND);
-    let get = rig.service.get_messages_within(&rig.queue, 1, hour, hour);
+    let get = rig
+        .service
+        .get_messages_within(&rig.queue, 1, hour, hour, pending());
     let delete = async {
         pass(&rig, 1).await;
         let deleted = rig.service.delete_queue(&account(), &name("work")).await;
@@ -116,6 +120,31 @@ async fn a_waiting_receive_ends_with_its_queue() {
     let (got, ()) = tokio::join!(get, delete);
     assert!(matches!(got, Err(crate::Error::QueueNotFound)), "{got:?}");
     assert_eq!(began.elapsed().as_secs(), 1);
+}
+
+/// A receive whose wait is ended has all that is visible at that time, and nothing that it takes is lost.
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_ended_returns_what_it_has_taken() {
+    let rig = Rig::new().await;
+    let hour = 3600 * SECOND;
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let ended = async { ended.await.unwrap() };
+    let get = rig
+        .service
+        .get_messages_within(&rig.queue, 1, hour, hour, ended);
+    let mut get = pin!(get);
+    assert!(poll_once(get.as_mut()).await.is_pending());
+    rig.put("a").await;
+    // It takes the message, and is then told to end.
+    assert!(poll_once(get.as_mut()).await.is_pending());
+    end.send(()).unwrap();
+    assert_eq!(texts(&get.await.unwrap()), ["a"]);
+
+    let now = std::future::ready(());
+    let get = rig
+        .service
+        .get_messages_within(&rig.queue, 1, hour, hour, now);
+    assert!(get.await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

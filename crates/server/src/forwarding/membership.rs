@@ -248,8 +248,11 @@ impl Membership {
             time_left: left,
             ..outgoing.request.clone()
         };
-        let (head, body) = (request.encode(), outgoing.body.clone());
-        let answer = peer.send(outgoing.class, &head, body).await;
+        let (head, class) = (request.encode(), outgoing.class);
+        let answer = match &outgoing.wait_end {
+            None => peer.send(class, &head, outgoing.body.clone()).await,
+            Some(shutdown) => peer.send_waiting(class, &head, shutdown.requested()).await,
+        };
         let answer = answer.map_err(|error| {
             tracing::debug!(peer = %peer.name(), %error, "a request was not answered by its owner");
             match error {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use partita_peer::forward::ForwardedRequest;
 use partita_peer::policy::Kind;
 use partita_peer::{Answer, Class};
+use partita_rt::Shutdown;
 
 use super::Hosted;
 
@@ -21,6 +22,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) body: Bytes,
     /// When the request's time is over.
     pub(crate) deadline: Instant,
+    /// For a request without a body that waits for data at its owner: the shutdown that ends its wait.
+    pub(crate) wait_end: Option<Shutdown>,
 }
 
 /// What became of a request.

@@ -20,6 +20,7 @@ use partita_peer::forward::{
 };
 use partita_peer::policy::Kind;
 use partita_peer::{Answer, Class};
+use partita_rt::Shutdown;
 use partita_service::{Account, BusyReason};
 use partita_wire::{Access, AccountKeys, ErrorCode, Rights, ServiceOperation as _, Target};
 use std::borrow::Cow;
@@ -48,6 +49,7 @@ struct Content<'a> {
     class: Class,
     grant: Grant<'a>,
     body: Bytes,
+    wait_end: Option<Shutdown>,
 }
 
 /// Forwards a request. `None` if this server has the data: the request is attached to it.
@@ -77,22 +79,9 @@ pub(super) async fn request<'r, E: Exchange<'r>>(
         class: if is_bulk { Class::Bulk } else { Class::Small },
         grant: grant_of(rights).ok_or(ErrorCode::InternalError)?,
         body,
+        wait_end: call.wait_end(request),
     };
-    let ended_wait = call.ended_wait(request);
-    let answer = {
-        let mut sending = Box::pin(send(call, membership, content, stage));
-        match ended_wait {
-            None => sending.await?,
-            Some((shutdown, empty)) => tokio::select! {
-                biased;
-                answer = &mut sending => answer?,
-                // Dropping the request ends the wait at the owner. Messages that it has just taken stay hidden for a
-                // while, as if their client had disconnected.
-                () = shutdown.requested() => return Ok(Some(empty)),
-            },
-        }
-    };
-    match answer {
+    match Box::pin(send(call, membership, content, stage)).await? {
         Some(answer) => passed_on(call, answer).map(Some),
         None => Ok(None),
     }
@@ -113,6 +102,7 @@ pub(super) async fn preflight<'r, E: Exchange<'r>>(
         class: Class::Small,
         grant: Grant::Anonymous,
         body: Bytes::new(),
+        wait_end: None,
     };
     if attach(call, membership, &content.key) {
         return Ok(None);
@@ -139,6 +129,7 @@ pub(super) async fn resolve<'r, E: Exchange<'r>>(
         class: Class::Small,
         grant: Grant::Unresolved,
         body: Bytes::new(),
+        wait_end: None,
     };
     if !attach(call, membership, &content.key)
         && let Some(answer) = Box::pin(send(call, membership, content, stage)).await?
@@ -216,6 +207,7 @@ async fn send<'r, E: Exchange<'r>>(
             class: content.class,
             body: content.body,
             deadline: stage.deadline,
+            wait_end: content.wait_end,
         };
         membership.forward(&outgoing, &mut stage.is_executing).await
     };

@@ -124,9 +124,9 @@ pub(super) trait Exchange<'r>: Send + Sync + Sized {
     /// Whether the body or the answer may be large.
     fn is_bulk(request: &AuthorizedFor<'r, Self>) -> bool;
 
-    /// The reply to a request that waits for data at another server, once this server shuts down. `None` for a request
+    /// The shutdown of this server, for a request without a body that waits for data until then. `None` for a request
     /// that does not wait.
-    fn ended_wait(&self, _: &AuthorizedFor<'r, Self>) -> Option<(Shutdown, Reply)> {
+    fn wait_end(&self, _: &AuthorizedFor<'r, Self>) -> Option<Shutdown> {
         None
     }
 

@@ -25,7 +25,9 @@ use partita_peer::forward::{Access, ForwardedAnswer, ForwardedRequest, Grant, Se
 use partita_peer::{self as peer, Handler, Received, Refuse, rows};
 use partita_service::{Busy, MemoryBudget, Reserved, UNCOUNTED_BYTES};
 use partita_wire::{ErrorCode, Method, Rights};
+use std::convert::Infallible;
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// The most bytes of a request of the manager: a version of the map.
 const MANAGER_BYTES_MAX: usize = 64 << 20;
@@ -204,12 +206,28 @@ async fn handle<'r, E: Exchange<'r>>(
     let access = rights_of(&request.access.grant).and_then(partita_wire::Access::from_rights);
     let access = access.ok_or(ErrorCode::InternalError)?;
     let mut authorized = call.authorize(target, method, account, access)?;
+    if call.wait_end(&authorized).is_some() {
+        let ended = Arc::<Notify>::default();
+        call.head_mut().sender_ended_wait = Some(Arc::clone(&ended));
+        return tokio::select! {
+            executed = execute(call, account, &authorized, stage) => executed.map(Executed::Reply),
+            never = notify_at_end(body, &ended) => match never {},
+        };
+    }
     let bytes_max = front.parts.limits.body_bytes_max;
     let bytes = read_body(body, memory, &front.parts.memory, bytes_max).await?;
     stage.bytes_in = bytes.len() as u64;
     authorized.body = bytes;
     let executed: Outcome = execute(call, account, &authorized, stage).await;
     executed.map(Executed::Reply)
+}
+
+/// Notifies of the end of a body, which its front leaves open as long as the request may wait.
+async fn notify_at_end(mut body: peer::Body, ended: &Notify) -> Infallible {
+    // After an error no one reads the answer, and the request is dropped.
+    while let Ok(Some(_)) = body.frame().await {}
+    ended.notify_one();
+    std::future::pending().await
 }
 
 /// The whole body, which its front has limited and checked.

@@ -16,6 +16,7 @@ use partita_wire::{Caller, ErrorCode, Failure, Occurrence, Query, Target, Versio
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// The maximum length of a client request id in bytes; longer ones are not returned (protocol: 1,024 characters).
 const CLIENT_REQUEST_ID_BYTES_MAX: usize = 1024;
@@ -59,6 +60,8 @@ pub(super) struct RequestHead<'r> {
     pub(super) owner_asked: Option<OwnerAsked>,
     /// The rest of the time limit that another server has; `None` for a request of a client.
     pub(super) time_left: Option<Duration>,
+    /// For a forwarded request that waits for data: notified when the server that sent it wants the answer at once.
+    pub(super) sender_ended_wait: Option<Arc<Notify>>,
     /// The value of `x-ms-version` in the answer: the request's version, from the header or the query.
     pub(super) version_text: Option<HeaderValue>,
 }
@@ -80,6 +83,7 @@ impl<'r> RequestHead<'r> {
             hosted: None,
             owner_asked: None,
             time_left: None,
+            sender_ended_wait: None,
             version_text: None,
         }
     }

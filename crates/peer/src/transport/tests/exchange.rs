@@ -68,6 +68,19 @@ async fn a_request_that_is_given_up_is_dropped_by_the_peer() {
     );
 }
 
+/// A request that waits is answered by what it waited for, or after it was told to wait no longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_request_is_told_to_end() {
+    let pair = Pair::start(patient()).await;
+    let peer = pair.peer();
+    let never = std::future::pending();
+    let found = peer.send_waiting(Class::Bulk, b"first", never).await;
+    assert_eq!(found.unwrap().head, "a sent first");
+    let seen = pair.handler.wait_for(b"ended");
+    let ended = peer.send_waiting(Class::Bulk, b"ended", seen).await;
+    assert_eq!(ended.unwrap().head, "a sent ended");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_shuts_down_closes_with_its_last_request() {
     let pair = Pair::start(patient()).await;

@@ -44,7 +44,8 @@ fn identity(key: &ClusterKey, server: &str, clock: Arc<dyn Clock>) -> Arc<Identi
 }
 
 /// Answers with the request. Words of the head change that:
-/// - `panic` panics; `refuse` refuses; `wait` answers when the test allows it; `page` answers with a MiB in pieces.
+/// - `panic` panics; `refuse` refuses; `wait` answers when the test allows it; `page` answers with a MiB in pieces;
+///   `first` does not wait for the end of the body.
 #[derive(Debug, Default)]
 struct TestHandler {
     /// How often the handler has seen each head.
@@ -124,7 +125,10 @@ impl Handler for TestHandler {
         if head.starts_with(b"wait") {
             self.may_answer.0.acquire().await.unwrap().forget();
         }
-        let body = request.body.collect(64 << 20).await;
+        let body = match head.starts_with(b"first") {
+            true => Ok(Bytes::new()),
+            false => request.body.collect(64 << 20).await,
+        };
         running.0 = None;
         if head.starts_with(b"refuse") {
             return Err(Refuse);

@@ -78,6 +78,7 @@ fn outgoing(body: Bytes) -> Outgoing<'static> {
         },
         body,
         deadline: Instant::now() + Duration::from_secs(30),
+        wait_end: None,
     }
 }
 

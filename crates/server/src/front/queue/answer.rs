@@ -4,7 +4,7 @@ use super::super::protocol::{Exchange, Protocol};
 use super::super::reply::Reply;
 use super::super::request_head::RequestHead;
 use super::call::{AuthorizedRequest, Call, QueueRequest};
-use super::{Outcome, QueueFront, Refused, authenticate, get_messages, message};
+use super::{Outcome, QueueFront, Refused, authenticate, get_messages};
 use crate::front::Front;
 use crate::metrics;
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use partita_queue::{Error, Service};
 use partita_rt::Shutdown;
 use partita_service::{Account, AccountProperties};
 use partita_wire::queue::{
-    Access, MESSAGE_BODY_BYTES_MAX, MessageView, Operation, QueueRules, QueueSas, Resource,
+    Access, MESSAGE_BODY_BYTES_MAX, Operation, QueueRules, QueueSas, Resource,
 };
 use partita_wire::{AccountKeys, Failure, Method, ServiceKind, SharedKey, Target, VerifiedSas};
 
@@ -153,12 +153,9 @@ impl<'r> Exchange<'r> for Call<'r> {
         )
     }
 
-    fn ended_wait(&self, request: &AuthorizedRequest<'r>) -> Option<(Shutdown, Reply)> {
+    fn wait_end(&self, request: &AuthorizedRequest<'r>) -> Option<Shutdown> {
         let waits = request.operation == Operation::GetMessages && get_messages::waits(self);
-        waits.then(|| {
-            let empty = message::reply(self, StatusCode::OK, MessageView::Get, &[]);
-            (self.front.shutdown.clone(), empty)
-        })
+        waits.then(|| self.front.shutdown.clone())
     }
 
     async fn run(&self, request: &AuthorizedRequest<'r>) -> Outcome {

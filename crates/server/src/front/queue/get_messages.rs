@@ -42,7 +42,7 @@ async fn get(
     Ok(service.get_messages(queue, count, timeout).await?)
 }
 
-/// Waits for a message until the time is over or the server shuts down.
+/// Waits for a message until the time is over, or until this server or the one that forwarded the request shuts down.
 async fn get_within(
     call: &Call<'_>,
     queue: &Queue,
@@ -51,16 +51,24 @@ async fn get_within(
 ) -> Result<Vec<Message>, Refused> {
     let service = call.service()?;
     let (count, timeout) = (parameters.count, parameters.visibility_timeout);
-    tokio::select! {
-        biased;
-        messages = service.get_messages_within(queue, count, timeout, wait) => Ok(messages?),
-        () = call.front.shutdown.requested() => Ok(Vec::new()),
-    }
+    let ended = async {
+        match &call.head.sender_ended_wait {
+            None => call.front.shutdown.requested().await,
+            Some(sender_ended_wait) => tokio::select! {
+                () = call.front.shutdown.requested() => {}
+                () = sender_ended_wait.notified() => {}
+            },
+        }
+    };
+    let messages = service.get_messages_within(queue, count, timeout, wait, ended);
+    Ok(messages.await?)
 }
 
-/// Whether the request asks to wait.
+/// Whether the request may wait. Only the header decides, so that the server that forwards a request and the one that
+/// executes it agree.
 pub(super) fn waits(call: &Call<'_>) -> bool {
-    wait(call).is_ok_and(|wait| !wait.is_zero())
+    let headers = &call.head.parts.headers;
+    headers.contains_key(&X_PARTITA_WAIT_SECONDS)
 }
 
 /// How long the request waits, by its header and within its time limit.
