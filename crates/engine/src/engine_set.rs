@@ -52,6 +52,15 @@ pub trait EngineSet: Send + Sync + 'static {
         None
     }
 
+    /// Begins a new log for this process, which has no open range: for a process whose log others may seal from now on,
+    /// because they have taken over its ranges or count it as dead.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; [`ChangeError::State`] names an open range. The log stays the same.
+    async fn renew_log(&self) -> Result<(), ChangeError> {
+        Err(ChangeError::Store(Arc::new(NotShared)))
+    }
+
     /// The logs of the store that may have records which are not in the files of the databases: all that were not
     /// collected, sealed or not, in ascending order. The own log is one of them.
     ///

@@ -138,6 +138,22 @@ impl EngineSet for SlateEngineSet {
         self.core.context.home.shared()?.log()
     }
 
+    async fn renew_log(&self) -> Result<(), ChangeError> {
+        let shared = self.shared()?;
+        let renewing = async {
+            let _changes = self.core.lock_all_changes().await;
+            if let Some(open) = self.core.open_ranges().first() {
+                return Err(ChangeError::State(open.range));
+            }
+            let old = self.core.wal().ok_or(ChangeError::Unavailable)?;
+            let wal = shared.begin_another().await.map_err(store_error)?;
+            old.wal.poison();
+            *self.core.wal.write() = Some(WalAdapter::new(wal));
+            Ok(())
+        };
+        within_store_deadline(renewing).await
+    }
+
     async fn uncollected_logs(&self) -> Result<Vec<LogNumber>, ChangeError> {
         let shared = self.shared()?;
         within_store_deadline(shared.uncollected().map_err(store_error)).await

@@ -21,6 +21,7 @@ use partita_coordinator::{
     Election, JoinError, LogNumber, Member, MemberParts, Registry, Role, Routes, ServerInfo,
     StateDir, Table, Term, VersionRefused,
 };
+use partita_engine::ChangeError;
 use partita_rt::{Clock, Shutdown, Tasks};
 use tokio::sync::watch;
 
@@ -125,7 +126,29 @@ impl Process {
                 let _ = member.close().await;
                 return ended;
             }
+            tokio::select! {
+                renewed = self.renew_log() => if let Err(why) = renewed {
+                    return Some(why);
+                },
+                () = shutdown.requested() => return None,
+            }
         }
+    }
+
+    /// Begins the log of the next life. The servers that take over what the last life held, or may have held, seal its log
+    /// when they do so, which may be later.
+    ///
+    /// # Errors
+    /// A range is open after all, or the store was closed.
+    async fn renew_log(&self) -> Result<(), Arc<str>> {
+        while let Err(error) = self.hosting.opening.renew_log().await {
+            if matches!(error, ChangeError::State(_) | ChangeError::Unavailable) {
+                return Err(format!("cannot begin a new log: {error}").into());
+            }
+            tracing::warn!(error = %error_chain(&error), "cannot begin a new log; retrying");
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
     }
 
     /// Joins the cluster, as soon as the registry answers and no other process has the name.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use partita_cluster::{Cluster, RangeSpec, SharedParts, TargetLoad, TargetScope};
-use partita_engine::{EngineSet, LogNumber};
+use partita_engine::{ChangeError, EngineSet, LogNumber};
 use partita_rt::{Clock, Tasks};
 use partita_service::{FarRows, MemoryBudget, Storage, Targets};
 use partita_table::{Service, ServiceSettings};
@@ -151,6 +151,17 @@ impl Opening {
     /// The log of this process, if other processes use the store at the same time.
     pub(crate) fn log(&self) -> Option<LogNumber> {
         self.cluster()?.engines().log()
+    }
+
+    /// Begins a new log for this process, which serves no range.
+    ///
+    /// # Errors
+    /// See [`ChangeError`].
+    pub(crate) async fn renew_log(&self) -> Result<(), ChangeError> {
+        match self.cluster().map(|cluster| cluster.engines()) {
+            Some(engines) if engines.log().is_some() => engines.renew_log().await,
+            _ => Ok(()),
+        }
     }
 
     /// Completes when another server has taken over the open store, and says which. Cancel safe.

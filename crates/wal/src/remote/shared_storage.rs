@@ -29,7 +29,7 @@ const LOGS_AT_ONCE: usize = 4;
 /// The WAL of one process of a cluster.
 ///
 /// It is opened once, which begins a log and inherits nothing. After a failure it does not open again: other processes
-/// take over the ranges, and the process is started again.
+/// take over the ranges, and the process is started again. A process without ranges can begin another log.
 pub struct SharedStorage {
     logs: RemoteLogs,
     options: Options,
@@ -144,6 +144,10 @@ impl WalStorage for SharedStorage {
 impl SharedLogs for SharedStorage {
     fn log(&self) -> Option<Life> {
         *self.own.lock()
+    }
+
+    fn begin_another(&self) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
+        self.begin().boxed()
     }
 
     fn uncollected(&self) -> BoxFuture<'_, Result<Vec<Life>, OpenWalError>> {

@@ -50,14 +50,17 @@ pub(super) struct WalAdapter {
 impl WalAdapter {
     /// Opens the WAL, which keeps the records of each range until its database is opened.
     pub(super) async fn open(home: &Home, resume: Resume) -> Result<Self, OpenError> {
-        let wal = home.wal.open(resume).await?;
-        Ok(Self {
+        Ok(Self::new(home.wal.open(resume).await?))
+    }
+
+    pub(super) fn new(wal: Arc<dyn Wal>) -> Self {
+        Self {
             barrier: Arc::new(GroupBarrier::new(Arc::clone(&wal))),
             wal,
             pace: Arc::default(),
             released: Arc::default(),
             maintenance: Arc::default(),
-        })
+        }
     }
 
     /// The parts that let the database of `range` write to this WAL and replay its records. `is_known`: the range was

@@ -62,6 +62,31 @@ async fn a_process_keeps_its_other_ranges_when_it_hands_one_over() {
     expect(&*kept, &[("k", "1"), ("l", "2")]).await;
 }
 
+/// A process that has handed its ranges over, and whose log was sealed because it was taken for dead, goes on with a new log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_without_ranges_begins_a_new_log() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let here = one.take(RANGE, &[]).await;
+    commit(&*here, put("a", "1")).await.unwrap();
+    let refused = one.renew_log().await;
+    assert!(matches!(refused, Err(ChangeError::State(RANGE))));
+    one.hand_over(RANGE).await.unwrap();
+    one.renew_log().await.unwrap();
+    let there = two.take(RANGE, &[one.log]).await;
+    commit(&*there, put("b", "2")).await.unwrap();
+    two.hand_over(RANGE).await.unwrap();
+
+    let here = one.take(RANGE, &[]).await;
+    commit(&*here, put("c", "3")).await.unwrap();
+    let renewed = one.set.log().unwrap();
+    assert!(renewed > two.log, "{renewed:?}");
+    drop(one);
+    let heir = cluster.start().await;
+    let engine = heir.take(RANGE, &[renewed]).await;
+    expect(&*engine, &[("a", "1"), ("b", "2"), ("c", "3")]).await;
+}
+
 /// The range is closed, and the next owner replays the log, which ends the process that could not flush.
 #[tokio::test(flavor = "current_thread")]
 async fn a_range_that_cannot_be_flushed_needs_the_log() {
