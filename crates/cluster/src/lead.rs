@@ -8,7 +8,7 @@ use crate::driver::{Driver, DriverParts};
 use crate::error::StartError;
 use crate::host::Host;
 use crate::maintenance;
-use crate::map::MapRecord;
+use crate::map::{MapRecord, RangeSpec};
 use futures::future::BoxFuture;
 use partita_rt::Tasks;
 use std::sync::Arc;
@@ -80,6 +80,17 @@ impl Lead {
     #[must_use]
     pub fn record(&self) -> MapRecord {
         self.driver.record()
+    }
+
+    /// The ranges that may be assigned to a server: not those of a change that is not decided yet.
+    #[must_use]
+    pub fn assignable(&self) -> Vec<RangeSpec> {
+        self.driver.assignable()
+    }
+
+    /// Waits until ranges of a change may be assigned again, after this call. Cancel safe.
+    pub fn decided(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.driver.decided()
     }
 
     /// Gives the balancer the observations of the ranges of all processes, in key order.

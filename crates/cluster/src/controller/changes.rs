@@ -177,6 +177,7 @@ impl State {
     pub(super) fn change(&mut self, job: JobId, change: RangeChange) {
         let mut decision = self.record.decide(&specs(&change));
         decision.writer = self.term;
+        self.undecided.clone_from(&change.old);
         let task = Task::Change(change.clone(), decision.clone());
         self.run_holding(job, Phase::Changing { change, decision }, task);
     }
@@ -191,13 +192,17 @@ impl State {
         match result {
             Ok(transit) => {
                 self.record = decision;
+                self.undecided.clear();
                 self.out.push(Action::Announce);
                 self.finish(job, Ok(outcome(change.record, transit)));
             }
             Err(ChangeFailed { why, leftover }) => {
                 let (databases, then) = (change.record.created(), Then::Refuse(why));
                 match leftover {
-                    Leftover::Closed => self.remove_new(job, databases, then),
+                    Leftover::Closed => {
+                        self.undecided.clear();
+                        self.remove_new(job, databases, then);
+                    }
                     Leftover::Unfinished => self.save_rollback(job, databases, then),
                 }
             }

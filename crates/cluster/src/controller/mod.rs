@@ -20,6 +20,7 @@
 //! - only the holder of the change lock saves a record, so versions have no gaps and no conflicts;
 //! - record N+1 is stored before a change creates anything, and record N+2 decides it: the host stores it with the new
 //!   ranges, or the controller stores it as rolled back. The first stored record N+2 wins;
+//! - the ranges of a change are not assigned to another host before it is decided;
 //! - a database is deleted only while the change lock is held, so that no clone can start to need its files, and only
 //!   if no record lists it as served;
 //! - opening ranges does not wait for the change lock, only for the decision of an interrupted change.
@@ -45,10 +46,11 @@ pub(crate) use pins::ROUNDS_BETWEEN;
 
 use crate::balance::Balancer;
 use crate::error::ChangeRefused;
-use crate::map::{MapError, MapRecord};
+use crate::map::{MapError, MapRecord, RangeSpec};
 use balancing::Balancing;
 use change_lock::ChangeLock;
 use deletion::Round;
+use partita_range::RangeId;
 use phase::{AfterSave, Exclusive, Phase};
 use pins::PinRounds;
 use std::collections::BTreeMap;
@@ -73,6 +75,8 @@ pub(crate) struct State {
     term: Option<u64>,
     /// The newest version of the map that is known to be stored; before the start, the first version of a new store.
     record: MapRecord,
+    /// The ranges of a change that may be decided either way: its host carries it out, or its outcome is not known.
+    undecided: Vec<RangeId>,
     lock: ChangeLock,
     /// Running deletion rounds.
     rounds: BTreeMap<JobId, Round>,
@@ -89,6 +93,7 @@ impl State {
             ranges_max,
             term: None,
             record: MapRecord::first(),
+            undecided: Vec::new(),
             lock: ChangeLock::default(),
             rounds: BTreeMap::new(),
             pins: PinRounds::default(),
@@ -109,6 +114,18 @@ impl State {
     /// The newest version of the map that is known to be stored.
     pub(crate) fn record(&self) -> &MapRecord {
         &self.record
+    }
+
+    /// The ranges that may be assigned to a server: all but those of a change that is not decided yet. Its host may decide
+    /// it although another server has taken the ranges over, and then the rows that this one writes are in no range.
+    pub(crate) fn assignable(&self) -> impl Iterator<Item = RangeSpec> {
+        let ranges = self.record.specs();
+        ranges.filter(|range| !self.undecided.contains(&range.id))
+    }
+
+    /// Whether a change is not decided yet.
+    pub(crate) fn is_undecided(&self) -> bool {
+        !self.undecided.is_empty()
     }
 
     /// Sets the balancer, which decides at each later report.

@@ -29,6 +29,9 @@ impl State {
     }
 
     pub(super) fn rolled_back(&mut self, job: JobId, then: Then, result: Result<(), MapError>) {
+        if result.is_ok() {
+            self.undecided.clear();
+        }
         match (then, result) {
             (Then::Refuse(why), _) => self.finish(job, Err(why)),
             (Then::Change(change), Ok(())) => self.flush(job, change),

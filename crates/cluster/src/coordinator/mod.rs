@@ -21,6 +21,7 @@ mod local;
 mod servers;
 pub(crate) mod shapes;
 
+use crate::error::ChangeRefused;
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use partita_range::RangeId;
@@ -71,6 +72,16 @@ pub trait Coordinator: Send + Sync + 'static {
     /// # Errors
     /// [`CoordinatorError`]; the next call makes up for it.
     async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError>;
+
+    /// The controller has excluded ranges from assignment, because a change of them begins. Returns when no assignment of
+    /// them is under way any more.
+    ///
+    /// # Errors
+    /// One of them has no living owner, or the registry failed: the change must not begin.
+    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+        let _ = ranges;
+        Ok(())
+    }
 
     /// Assigns ranges to the host. Earlier assignments of these ranges become invalid.
     ///

@@ -11,7 +11,7 @@ use crate::coordinator::Coordinator;
 use crate::display_key::DisplayKey;
 use crate::error::{ChangeRefused, StartError};
 use crate::host::Host;
-use crate::map::{MapRecord, MapStore};
+use crate::map::{MapRecord, MapStore, RangeSpec};
 use crate::pins::PinRecords;
 use futures::FutureExt;
 use parking_lot::Mutex;
@@ -46,6 +46,8 @@ pub(crate) struct Driver {
     /// Whether another process has stored a version of the map that this one wanted to store. In a cluster, this term is
     /// over then: the state is not that of the newest version.
     conflict: watch::Sender<bool>,
+    /// Notified when the ranges of a change may be assigned again.
+    decided: watch::Sender<()>,
     /// The caller that waits for the start.
     starting: Mutex<Option<oneshot::Sender<Result<(), StartError>>>>,
 }
@@ -90,6 +92,7 @@ impl Driver {
             last_job: AtomicU64::new(JobId::START.0),
             waiting: Mutex::default(),
             conflict: watch::Sender::new(false),
+            decided: watch::Sender::default(),
             starting: Mutex::default(),
         })
     }
@@ -108,6 +111,20 @@ impl Driver {
     /// The newest stored version of the map.
     pub(crate) fn record(&self) -> MapRecord {
         self.state.lock().record().clone()
+    }
+
+    /// See [`State::assignable`].
+    pub(crate) fn assignable(&self) -> Vec<RangeSpec> {
+        self.state.lock().assignable().collect()
+    }
+
+    /// Waits until ranges of a change may be assigned again, after this call. Cancel safe.
+    pub(crate) fn decided(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut decided = self.decided.subscribe();
+        async move {
+            // Fails only when the driver is gone.
+            let _ = decided.changed().await;
+        }
     }
 
     /// Accesses the state outside of events.
@@ -141,7 +158,15 @@ impl Driver {
 
     /// Feeds an event to the controller, and starts the resulting actions.
     pub(crate) fn feed(self: &Arc<Self>, event: Event) {
-        let actions = step(&mut self.state.lock(), event);
+        let (actions, is_decided) = {
+            let state = &mut self.state.lock();
+            let was_undecided = state.is_undecided();
+            let actions = step(state, event);
+            (actions, was_undecided && !state.is_undecided())
+        };
+        if is_decided {
+            self.decided.send_replace(());
+        }
         for action in actions {
             self.begin(action);
         }

@@ -4,12 +4,13 @@ use super::Driver;
 use crate::balance::BalanceAction;
 use crate::controller::{ChangeRequest, Event, Removed, Request, SaveReason, Task, TaskResult};
 use crate::error::{ChangeRefused, HostError, StartError};
-use crate::host::RangeAction;
+use crate::host::{ChangeFailed, Leftover, RangeAction, RangeChange};
 use crate::map::{MapError, MapRecord, RangeSpec, save_and_confirm};
 use crate::pins::PinRecordsError;
 use partita_engine::{ChangeError, Removal};
 use partita_range::RangeId;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Task {
     /// The name for logs.
@@ -43,7 +44,7 @@ impl Driver {
             }
             Task::Flush(ranges) => TaskResult::Flushed(self.flush(&ranges).await),
             Task::Change(change, decision) => {
-                TaskResult::Changed(parts.host.change(&change, &decision).await)
+                TaskResult::Changed(self.change(&change, &decision).await)
             }
             Task::Freeze(range, time) => {
                 let frozen = parts.host.act(range, RangeAction::Freeze(time)).await;
@@ -82,6 +83,19 @@ impl Driver {
             }
         };
         Some(result)
+    }
+
+    async fn change(
+        &self,
+        change: &RangeChange,
+        decision: &MapRecord,
+    ) -> Result<Duration, ChangeFailed> {
+        let begun = self.parts.coordinator.begin_change(&change.old).await;
+        begun.map_err(|why| ChangeFailed {
+            why,
+            leftover: Leftover::Closed,
+        })?;
+        self.parts.host.change(change, decision).await
     }
 
     /// Brings the ranges of a merge together, and counts what keeps their databases.

@@ -1,8 +1,9 @@
 //! The coordinator of the elected manager of a cluster, which assigns ranges to servers.
 
-use super::hosts::Hosts;
+use super::hosts::{Hosts, unserved};
 use super::placement::Placement;
 use crate::coordinator::{Assignment, Coordinator, CoordinatorError, has_living_owner, shapes};
+use crate::error::ChangeRefused;
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -81,7 +82,7 @@ impl ManagerCoordinator {
         Ok(())
     }
 
-    /// One attempt to assign those of `ranges`, all ranges of the map, that have no living owner. Returns how many still have none.
+    /// One attempt to assign those of `ranges` that have no living owner. Returns how many still have none.
     async fn try_assign(&self, ranges: &[RangeSpec]) -> Result<usize, TermError> {
         let table = self.term.table().await?;
         let homeless: Vec<&RangeSpec> = ranges
@@ -157,17 +158,21 @@ impl ManagerCoordinator {
         Some(logs.into_iter().collect())
     }
 
-    /// Assigns those of `ranges`, all ranges of the map, that have no living owner, as far as there are servers for them.
+    /// Assigns those of `ranges` that have no living owner, as far as there are servers for them. `ranges` returns all that
+    /// may be assigned; each attempt asks it anew, so that a change of ranges can begin between two.
     ///
     /// # Errors
     /// [`CoordinatorError`]: the term is over.
     pub(crate) async fn assign_homeless(
         &self,
-        ranges: &[RangeSpec],
+        ranges: impl Fn() -> Vec<RangeSpec> + Send + Sync,
     ) -> Result<(), CoordinatorError> {
-        let _turn = self.turn().await;
         loop {
-            match self.try_assign(ranges).await {
+            let attempt = {
+                let _turn = self.turn().await;
+                self.try_assign(&ranges()).await
+            };
+            match attempt {
                 Ok(0) => return Ok(()),
                 // No server takes ranges.
                 Ok(_) => return self.sleep(PAUSE).await,
@@ -232,16 +237,37 @@ impl Coordinator for ManagerCoordinator {
     }
 
     async fn announce(&self, map: &MapRecord) -> Result<(), CoordinatorError> {
-        let _turn = self.turn().await;
-        while let Err(error) = self.try_announce(map).await {
-            self.wait_after(error).await?;
+        loop {
+            let attempt = {
+                let _turn = self.turn().await;
+                self.try_announce(map).await
+            };
+            match attempt {
+                Ok(()) => return Ok(()),
+                Err(error) => self.wait_after(error).await?,
+            }
         }
-        Ok(())
+    }
+
+    /// After a turn, no assignment is under way that was decided before. From then on the owner of a range stays the same
+    /// until the change is decided, unless it hands the range over: only this term could assign it to another.
+    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+        let table = {
+            let _turn = self.turn().await;
+            self.term.table().await.map_err(ChangeRefused::failed)?
+        };
+        if let Some(range) = ranges
+            .iter()
+            .find(|range| !has_living_owner(&table, **range))
+        {
+            return Err(unserved(*range));
+        }
+        self.hosts.until_seen(&table, ranges).await
     }
 
     /// Assigns the ranges that have no living owner. Their hosts learn it from the registry: returns no assignment.
     async fn assign(&self, ranges: &[RangeSpec]) -> Result<Vec<Assignment>, CoordinatorError> {
-        self.assign_homeless(ranges).await?;
+        self.assign_homeless(|| ranges.to_vec()).await?;
         Ok(Vec::new())
     }
 

@@ -3,7 +3,7 @@
 use super::link::{HostLink, LinkError};
 use super::placement::Placement;
 use crate::balance::Observed;
-use crate::coordinator::{Assignment, registry_id, serving_owner, takes_ranges};
+use crate::coordinator::{Assignment, has_living_owner, registry_id, serving_owner, takes_ranges};
 use crate::error::{ChangeRefused, HostError};
 use crate::host::{ChangeFailed, Host, Leftover, RangeAction, RangeChange, ServedFiles};
 use crate::map::MapRecord;
@@ -85,6 +85,31 @@ impl Hosts {
         owner.ok_or_else(|| unserved(range))
     }
 
+    /// Waits until the copy of the keys that this process has is not behind `read`, for these ranges.
+    ///
+    /// # Errors
+    /// It takes too long.
+    pub(super) async fn until_seen(
+        &self,
+        read: &Table,
+        ranges: &[RangeId],
+    ) -> Result<(), ChangeRefused> {
+        let revision = |table: &Table, range: &RangeId| {
+            let key = table.ranges().get(&registry_id(*range));
+            key.map(|key| key.revision)
+        };
+        let is_seen = |table: &Table| {
+            let mut ranges = ranges.iter();
+            ranges.all(|range| revision(table, range) >= revision(read, range))
+        };
+        match self.routes.wait_for(PATIENCE, is_seen).await {
+            Some(_) => Ok(()),
+            None => Err(ChangeRefused::Failed(
+                "the changes of the registry arrive too late".into(),
+            )),
+        }
+    }
+
     /// The databases of this process, which can release the pins of all.
     pub(super) fn own_engines(&self) -> &Arc<dyn EngineSet> {
         self.own.cluster().engines()
@@ -101,6 +126,26 @@ impl Hosts {
             false => self.link.ask(server, request).await?,
         };
         serde_json::from_slice(&answer).map_err(|error| LinkError::Unknown(error.to_string()))
+    }
+
+    /// Asks the owner of `ranges` until its lease has ended. After that it may still do what it was asked.
+    async fn ask_alive(
+        &self,
+        owner: &str,
+        ranges: &[RangeId],
+        request: &HostRequest,
+    ) -> Result<HostAnswer, LinkError> {
+        let is_dead = |table: &Table| {
+            let mut ranges = ranges.iter();
+            !ranges.all(|range| has_living_owner(table, *range))
+        };
+        tokio::select! {
+            biased;
+            answer = self.ask(owner, request) => answer,
+            Some(_) = self.routes.wait_for(Duration::MAX, is_dead) => {
+                Err(LinkError::Unknown("its lease has ended".into()))
+            }
+        }
     }
 
     /// Asks about the state of a server.
@@ -286,7 +331,7 @@ impl Host for Hosts {
             new: change.new.iter().map(|new| (&new.spec).into()).collect(),
             decision: Box::new(decision.clone()),
         };
-        let (why, is_closed) = match self.ask(&owner, &request).await {
+        let (why, is_closed) = match self.ask_alive(&owner, &change.old, &request).await {
             Ok(HostAnswer::Changed { transit_us }) => return Ok(Duration::from_micros(transit_us)),
             Ok(HostAnswer::ChangeFailed { why, is_closed }) => (why.into(), is_closed),
             Ok(HostAnswer::Refused { why }) => (why.into(), true),
@@ -379,7 +424,8 @@ impl Host for Hosts {
     }
 }
 
-fn unserved(range: RangeId) -> ChangeRefused {
+/// No server serves the range.
+pub(super) fn unserved(range: RangeId) -> ChangeRefused {
     ChangeRefused::Failed(format!("no server serves range {range} now").into())
 }
 

@@ -180,11 +180,12 @@ impl Manager {
             is_due
         };
         loop {
-            let changed = self.routes.changed();
-            let ranges: Vec<RangeSpec> = lead.record().specs().collect();
-            if let Err(error) = self.coordinator.assign_homeless(&ranges).await {
+            let (changed, decided) = (self.routes.changed(), lead.decided());
+            let assigned = self.coordinator.assign_homeless(|| lead.assignable()).await;
+            if let Err(error) = assigned {
                 return error;
             }
+            let ranges: Vec<RangeSpec> = lead.record().specs().collect();
             // A store that stands still must not delay assignments.
             let table = self.routes.current();
             let _ = tokio::time::timeout(TICK, self.upgrade.tick(&table)).await;
@@ -201,6 +202,7 @@ impl Manager {
             }
             tokio::select! {
                 () = changed => {}
+                () = decided => {}
                 () = tokio::time::sleep(TICK) => {}
             }
         }

@@ -29,14 +29,8 @@ impl RangeServer {
     async fn answer_request(self: Arc<Self>, request: HostRequest) -> HostAnswer {
         let host = &self.cluster.host;
         match request {
-            HostRequest::Survey { ranges } => match host.survey(&ids(ranges)).await {
-                Ok(counts) => HostAnswer::Counts { counts },
-                Err(why) => HostAnswer::Refused { why: why.into() },
-            },
-            HostRequest::SplitKey { range } => match host.split_key(RangeId(range)).await {
-                Ok(key) => HostAnswer::Key(KeyAnswer { key }),
-                Err(why) => HostAnswer::Refused { why: why.into() },
-            },
+            HostRequest::Survey { ranges } => self.survey(&ids(ranges)).await,
+            HostRequest::SplitKey { range } => self.split_key(RangeId(range)).await,
             HostRequest::Change {
                 record,
                 new,
@@ -101,6 +95,24 @@ impl RangeServer {
         HostAnswer::Loads {
             loads: loads.into_iter().map(Into::into).collect(),
             demands: targets.map(|targets| targets.demands(self.cluster.clock.monotonic())),
+        }
+    }
+
+    async fn survey(&self, ranges: &[RangeId]) -> HostAnswer {
+        for range in ranges {
+            self.serve_soon(*range).await;
+        }
+        match self.cluster.host.survey(ranges).await {
+            Ok(counts) => HostAnswer::Counts { counts },
+            Err(why) => HostAnswer::Refused { why: why.into() },
+        }
+    }
+
+    async fn split_key(&self, range: RangeId) -> HostAnswer {
+        self.serve_soon(range).await;
+        match self.cluster.host.split_key(range).await {
+            Ok(key) => HostAnswer::Key(KeyAnswer { key }),
+            Err(why) => HostAnswer::Refused { why: why.into() },
         }
     }
 

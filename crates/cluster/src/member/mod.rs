@@ -117,7 +117,8 @@ impl RangeServer {
         Ok(())
     }
 
-    /// Waits until this process serves a range, for at most [`SERVED_WAIT`].
+    /// Waits until this process serves a range, for at most [`SERVED_WAIT`] and not after its life. The registry, and with
+    /// it the manager, knows of a range that is taken over a moment before it is served.
     async fn serve_soon(&self, range: RangeId) {
         let served = async {
             loop {
@@ -128,7 +129,11 @@ impl RangeServer {
                 changed.await;
             }
         };
-        let _ = tokio::time::timeout(SERVED_WAIT, served).await;
+        let shutdown = self.tasks.shutdown();
+        tokio::select! {
+            _ = tokio::time::timeout(SERVED_WAIT, served) => {}
+            () = shutdown.requested() => {}
+        }
     }
 
     /// The tenure of a range that this process serves, as the registry has it.

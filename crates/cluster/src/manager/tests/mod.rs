@@ -1,5 +1,6 @@
 //! Pins of the ranges of several servers: they show one instant, and a failure leaves neither pins nor waiting writes.
 
+mod changes;
 mod targets;
 mod upgrade;
 mod world;

@@ -5,15 +5,17 @@ use crate::coordinator::shapes;
 use crate::host::Host;
 use crate::manager::hosts::Hosts;
 use crate::manager::placement::Placement as ChosenServers;
-use crate::manager::{HostLink, LinkError};
+use crate::manager::{HostLink, LinkError, Manager, ManagerParts};
 use crate::map::{Epoch, MapStore, RangeSpec};
 use crate::member::RangeServer;
 use crate::member::messages::HostRequest;
 use crate::placement::PlacementSettings;
 use crate::targets::{TargetDemand, TargetLoad, TargetShare};
 use crate::test_world::{Disk, partition};
+use crate::version_store::VersionStore;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use object_store::ObjectStore;
 use parking_lot::Mutex;
 use partita_coordinator::{
     Election, LogNumber, Member, MemberParts, MemoryRegistry, Placement, Routes, Seen, ServerInfo,
@@ -139,6 +141,15 @@ pub(super) struct Server {
 impl World {
     /// Starts the servers, and waits until each serves its range.
     pub(super) async fn start() -> Arc<Self> {
+        let world = Self::without_ranges().await;
+        for (at, range) in RANGES.iter().enumerate() {
+            world.assign(*range, at).await;
+        }
+        Arc::new(world)
+    }
+
+    /// Starts the servers.
+    pub(super) async fn without_ranges() -> Self {
         let (disk, directory) = (Disk::default(), tempfile::tempdir().unwrap());
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::with_rate(1.0));
         let registry = Arc::new(MemoryRegistry::new(Arc::clone(&clock)));
@@ -190,7 +201,7 @@ impl World {
             link.clone(),
             Arc::new(placement),
         );
-        let world = Self {
+        Self {
             disk,
             hosts: Arc::new(hosts),
             servers,
@@ -198,24 +209,44 @@ impl World {
             routes,
             term,
             _directory: directory,
-        };
-        for (at, range) in RANGES.iter().enumerate() {
-            world.assign(*range, at).await;
         }
-        Arc::new(world)
+    }
+
+    /// A manager of the first server, in a new term.
+    pub(super) async fn manager(&self) -> Arc<Manager> {
+        let Server { ranges, member, .. } = &self.servers[0];
+        self.term.end().await.unwrap();
+        let Ok(Election::Elected(term)) = member.stand().await else {
+            panic!("no other server stands");
+        };
+        let parts = ManagerParts {
+            server: Arc::clone(ranges),
+            member: Arc::clone(member),
+            routes: self.routes.clone(),
+            link: Arc::clone(&self.link) as Arc<dyn HostLink>,
+            clock: Arc::new(TokioClock::with_rate(1.0)),
+            versions: VersionStore::new(Arc::clone(&self.disk.objects) as Arc<dyn ObjectStore>),
+            finalize_after: LONG,
+        };
+        Manager::new(parts, term)
     }
 
     /// Assigns a range that is new or released to a server, and waits until it is served.
     pub(super) async fn assign(&self, range: RangeId, server: usize) {
+        self.assign_to(&spec(range), server).await;
+    }
+
+    /// As [`Self::assign`], for a range with these keys.
+    pub(super) async fn assign_to(&self, spec: &RangeSpec, server: usize) {
         let (id, owner) = (
-            shapes::id(range),
+            shapes::id(spec.id),
             self.servers[server].member.owner().clone(),
         );
         let table = self.term.table().await.unwrap();
         let seen = match table.ranges().get(&id) {
             Some(stored) => Seen::Key(stored.clone()),
             None => Seen::Absent {
-                shape: shapes::shape(&spec(range)),
+                shape: shapes::shape(spec),
                 logs: Vec::new(),
             },
         };

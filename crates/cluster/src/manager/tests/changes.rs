@@ -1,0 +1,107 @@
+//! Changes of ranges whose server dies meanwhile.
+
+use super::world::{Fate, World};
+use crate::manager::Manager;
+use crate::map::{MapRecord, save_and_confirm};
+use crate::member::messages::HostRequest;
+use crate::test_world::{key, partition, put};
+use futures::FutureExt;
+use partita_coordinator::{self as registry, Table};
+use partita_engine::EngineSet;
+use partita_range::RangeId;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// The only range of a new store, and those that its split creates.
+const WHOLE: RangeId = RangeId(1);
+const PARTS: [RangeId; 2] = [RangeId(2), RangeId(3)];
+
+fn owner(table: &Table, range: RangeId) -> Option<String> {
+    let key = table.ranges().get(&registry::RangeId(range.0))?;
+    Some(key.record.owner()?.name.clone())
+}
+
+/// The server of a range, as soon as it serves.
+async fn server(world: &World, range: RangeId, accept: impl Fn(&str) -> bool) -> usize {
+    let serving = |table: &Table| {
+        let key = table.ranges().get(&registry::RangeId(range.0))?;
+        let owner = &key.record.owner()?.name;
+        (key.record.is_served_by(owner) && accept(owner)).then(|| owner.clone())
+    };
+    let is_served = |table: &Table| serving(table).is_some();
+    let table = world.routes.wait_for(LONG, is_served).await.unwrap();
+    let name = serving(&table).unwrap();
+    let number: usize = name.strip_prefix("server-").unwrap().parse().unwrap();
+    number - 1
+}
+
+fn run(manager: &Arc<Manager>) -> impl Future<Output = ()> + use<> {
+    let running = Arc::clone(manager);
+    async move { running.run().await.unwrap() }
+}
+
+/// A server decides a split, and its lease ends before the manager knows. If the old range were assigned to another server, that
+/// one would take over its rows, and the new ranges would lack them.
+#[tokio::test(start_paused = true)]
+async fn a_range_is_not_assigned_while_its_split_is_undecided() {
+    let world = World::without_ranges().await;
+    let map = MapRecord::first();
+    save_and_confirm(&*world.disk.map, &map).await.unwrap();
+    world.assign_to(&map.spec(WHOLE).unwrap(), 1).await;
+    let manager = world.manager().await;
+    let splitting = async {
+        put(&world.servers[1].cluster, 5, "left").await.unwrap();
+        put(&world.servers[1].cluster, 15, "right").await.unwrap();
+        world.choose(|_, request| {
+            let fate = match request {
+                HostRequest::Change { .. } => Fate::AnsweredLate(LONG),
+                _ => Fate::Answered,
+            };
+            async move { fate }.boxed()
+        });
+        let cluster = &world.servers[0].cluster;
+        while cluster.record().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut split = pin!(cluster.split(WHOLE, Some(partition(10))));
+        let decided = async {
+            while world.servers[1].cluster.map().find(PARTS[0]).is_none() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            split = &mut split => panic!("the manager knows of it: {split:?}"),
+            () = decided => {}
+        }
+        world.leave(1).await;
+        world.servers[1].cluster.local_host().stop_serving();
+        for part in PARTS {
+            world.disk.engines.hand_over(part).await.unwrap();
+        }
+        split.await.unwrap_err();
+    };
+    // The version of the map that undoes the split conflicts with that of the server.
+    tokio::join!(run(&manager), splitting);
+    let table = world.routes.current();
+    assert_eq!(owner(&table, WHOLE).as_deref(), Some("server-2"));
+
+    manager.give_up().await.unwrap();
+    let next = world.manager().await;
+    let reading = async {
+        for (range, number, value) in [(PARTS[0], 5, "left"), (PARTS[1], 15, "right")] {
+            let at = server(&world, range, |name| name != "server-2").await;
+            let cluster = &world.servers[at].cluster;
+            let key = key(number);
+            let route = cluster.map().route(&key).unwrap();
+            let found = route.range.engine().get(&key).await.unwrap();
+            assert_eq!(found.as_deref(), Some(value.as_bytes()));
+        }
+    };
+    tokio::select! {
+        () = run(&next) => panic!("the term is not over"),
+        () = reading => {}
+    }
+}
