@@ -1,24 +1,16 @@
 //! The logs of a store that several processes use at the same time, each with a WAL of its own.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
 use crate::remote::Life;
-use crate::{OpenWalError, RangeId, Record, Wal};
+use crate::{OpenWalError, RangeId, Record};
 
 /// The logs of all processes of a store, as one of these processes sees them. A *log* is the WAL of one process.
 pub trait SharedLogs: Send + Sync {
     /// The log of this process; `None` before it is opened.
     fn log(&self) -> Option<Life>;
-
-    /// Begins another log for this process, and returns its WAL. From then on the present log is one of the others. The
-    /// caller adds nothing more to its WAL, and no range needs its records.
-    ///
-    /// # Errors
-    /// See [`OpenWalError`]. The present log stays the own one.
-    fn begin_another(&self) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
 
     /// The logs that may have records which are not in the files of the databases, sealed or not, in ascending order:
     /// all that were not collected. The own log is one of them.

@@ -23,6 +23,16 @@ pub trait WalStorage: Send + Sync + 'static {
     /// See [`OpenWalError`].
     fn open(&self, resume: Resume) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>>;
 
+    /// Begins another log for this process, in a storage that several processes use, and returns its WAL. From then on the
+    /// present log is that of another process. The caller adds nothing more to its WAL, and no range needs its records.
+    ///
+    /// # Errors
+    /// See [`OpenWalError`]; also if this process uses the storage alone. The present log stays the own one.
+    fn begin_another(&self) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
+        let refused = io::Error::from(io::ErrorKind::Unsupported);
+        Box::pin(std::future::ready(Err(refused.into())))
+    }
+
     /// Bytes of the groups that were appended to this storage, with their headers and padding, by every WAL that this
     /// process opened on it. Does not count the preparation of empty segments.
     fn written_bytes(&self) -> u64;
@@ -104,6 +114,16 @@ pub trait Wal: Send + Sync + 'static {
     /// blocks the thread instead of suspending the caller. Not cancel safe: a group whose append was dropped may be
     /// durable or not.
     fn append_group(&self) -> WalFuture<'_, Result<(), AppendError>>;
+
+    /// Makes sure that no other process has sealed the log, which may go unnoticed while nothing is appended. Appends a group
+    /// without records, unless the last group is recent. A log that no other process can seal needs nothing. Not cancel
+    /// safe.
+    ///
+    /// # Errors
+    /// The WAL is poisoned: the log is sealed, or the store failed.
+    fn prove(&self) -> BoxFuture<'_, Result<(), AppendError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// The last record of `range` that was appended or recovered.
     fn last_of(&self, range: RangeId) -> Option<WalId>;

@@ -21,7 +21,6 @@ mod local;
 mod servers;
 pub(crate) mod shapes;
 
-use crate::error::ChangeRefused;
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use partita_range::RangeId;
@@ -48,6 +47,9 @@ pub enum CoordinatorError {
     /// This process does not manage the ranges any more: its lease ended, or another process was elected.
     #[error("this server is not the manager of the cluster any more: {0}")]
     NotManager(String),
+    /// A range has no living owner, or the registry does not answer.
+    #[error("the ranges cannot be changed now: {0}")]
+    NotNow(String),
     /// The keys of the registry are not those that a manager leaves behind, or this version cannot read them.
     #[error("the registry of the cluster is damaged: {0}")]
     Damaged(String),
@@ -77,8 +79,8 @@ pub trait Coordinator: Send + Sync + 'static {
     /// them is under way any more.
     ///
     /// # Errors
-    /// One of them has no living owner, or the registry failed: the change must not begin.
-    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+    /// [`CoordinatorError::NotNow`]: the change must not begin.
+    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), CoordinatorError> {
         let _ = ranges;
         Ok(())
     }

@@ -92,7 +92,7 @@ impl Driver {
     ) -> Result<Duration, ChangeFailed> {
         let begun = self.parts.coordinator.begin_change(&change.old).await;
         begun.map_err(|why| ChangeFailed {
-            why,
+            why: ChangeRefused::failed(why),
             leftover: Leftover::Closed,
         })?;
         self.parts.host.change(change, decision).await

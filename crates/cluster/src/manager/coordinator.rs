@@ -1,9 +1,8 @@
 //! The coordinator of the elected manager of a cluster, which assigns ranges to servers.
 
-use super::hosts::{Hosts, unserved};
+use super::hosts::Hosts;
 use super::placement::Placement;
 use crate::coordinator::{Assignment, Coordinator, CoordinatorError, has_living_owner, shapes};
-use crate::error::ChangeRefused;
 use crate::map::{MapRecord, RangeSpec};
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -251,18 +250,23 @@ impl Coordinator for ManagerCoordinator {
 
     /// After a turn, no assignment is under way that was decided before. From then on the owner of a range stays the same
     /// until the change is decided, unless it hands the range over: only this term could assign it to another.
-    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), ChangeRefused> {
+    async fn begin_change(&self, ranges: &[RangeId]) -> Result<(), CoordinatorError> {
         let table = {
             let _turn = self.turn().await;
-            self.term.table().await.map_err(ChangeRefused::failed)?
+            let read = self.term.table().await;
+            read.map_err(|error| CoordinatorError::NotNow(error.to_string()))?
         };
-        if let Some(range) = ranges
+        let mut homeless = ranges
             .iter()
-            .find(|range| !has_living_owner(&table, **range))
-        {
-            return Err(unserved(*range));
+            .filter(|range| !has_living_owner(&table, **range));
+        if let Some(range) = homeless.next() {
+            let why = format!("range {range} has no server");
+            return Err(CoordinatorError::NotNow(why));
         }
-        self.hosts.until_seen(&table, ranges).await
+        match self.hosts.has_seen(&table, ranges).await {
+            true => Ok(()),
+            false => Err(CoordinatorError::NotNow("the registry is slow".to_owned())),
+        }
     }
 
     /// Assigns the ranges that have no living owner. Their hosts learn it from the registry: returns no assignment.

@@ -85,15 +85,9 @@ impl Hosts {
         owner.ok_or_else(|| unserved(range))
     }
 
-    /// Waits until the copy of the keys that this process has is not behind `read`, for these ranges.
-    ///
-    /// # Errors
-    /// It takes too long.
-    pub(super) async fn until_seen(
-        &self,
-        read: &Table,
-        ranges: &[RangeId],
-    ) -> Result<(), ChangeRefused> {
+    /// Waits until the copy of the keys that this process has is not behind `read`, for these ranges. Returns `false` if it
+    /// takes too long.
+    pub(super) async fn has_seen(&self, read: &Table, ranges: &[RangeId]) -> bool {
         let revision = |table: &Table, range: &RangeId| {
             let key = table.ranges().get(&registry_id(*range));
             key.map(|key| key.revision)
@@ -102,12 +96,7 @@ impl Hosts {
             let mut ranges = ranges.iter();
             ranges.all(|range| revision(table, range) >= revision(read, range))
         };
-        match self.routes.wait_for(PATIENCE, is_seen).await {
-            Some(_) => Ok(()),
-            None => Err(ChangeRefused::Failed(
-                "the changes of the registry arrive too late".into(),
-            )),
-        }
+        self.routes.wait_for(PATIENCE, is_seen).await.is_some()
     }
 
     /// The databases of this process, which can release the pins of all.
@@ -424,8 +413,7 @@ impl Host for Hosts {
     }
 }
 
-/// No server serves the range.
-pub(super) fn unserved(range: RangeId) -> ChangeRefused {
+fn unserved(range: RangeId) -> ChangeRefused {
     ChangeRefused::Failed(format!("no server serves range {range} now").into())
 }
 

@@ -4,10 +4,11 @@ use super::{RangeServer, spec};
 use crate::coordinator::CoordinatorError;
 use crate::error::HostError;
 use partita_coordinator::{self as registry, Assignment, OwnershipError, RangeState, Table};
-use partita_engine::LogNumber;
+use partita_engine::{LogNumber, OpenError};
 use partita_range::RangeId;
 use partita_rt::Shutdown;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// How often a range is tried to be opened before it is given back, so that another server tries it.
@@ -72,6 +73,13 @@ impl RangeServer {
                 }
                 Err(HostError::NotActivated(error)) => {
                     return tracing::info!(%range, %error, "a range was not activated");
+                }
+                Err(HostError::Open {
+                    source: OpenError::Fenced(why),
+                    ..
+                }) => {
+                    self.log_is_sealed.store(true, Ordering::Relaxed);
+                    return self.fail(why);
                 }
                 Err(error) => {
                     let error = crate::error_chain(&error);

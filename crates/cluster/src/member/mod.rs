@@ -28,6 +28,7 @@ use partita_rt::Tasks;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -53,6 +54,8 @@ pub struct RangeServer {
     holding: Holding,
     /// Why this process cannot go on.
     failed: watch::Sender<Option<Arc<str>>>,
+    /// Whether a take-over found that the log of this process takes no more writes.
+    log_is_sealed: AtomicBool,
 }
 
 impl fmt::Debug for RangeServer {
@@ -78,6 +81,7 @@ impl RangeServer {
             opening: Mutex::default(),
             holding: Holding::default(),
             failed: watch::Sender::new(None),
+            log_is_sealed: AtomicBool::new(false),
         });
         let following = Arc::clone(&server).follow(tasks.shutdown());
         tasks.spawn("take over assigned ranges", following);
@@ -96,6 +100,16 @@ impl RangeServer {
         let why = failed.wait_for(Option::is_some).await;
         let why = why.ok().and_then(|why| why.clone());
         why.expect("the sender lives as long as the server")
+    }
+
+    /// Whether this process has no range, and can get some only in another life: its lease or its log has ended. Waits at
+    /// most `patience` for ranges that it is taking over.
+    pub async fn can_begin_anew(&self, patience: Duration) -> bool {
+        let log_is_sealed = self.log_is_sealed.load(Ordering::Relaxed);
+        if log_is_sealed {
+            self.tasks.drain(patience).await;
+        }
+        (log_is_sealed || self.member.gate().is_over()) && self.cluster.host.holds().is_empty()
     }
 
     /// Hands a range over and releases it, so that it can be assigned to another server. Not cancel safe.
@@ -156,12 +170,6 @@ impl RangeServer {
                 return;
             }
         }
-    }
-
-    /// Whether this process serves no range, and is not about to.
-    #[must_use]
-    pub fn holds_nothing(&self) -> bool {
-        self.cluster.host.holds().is_empty()
     }
 
     /// Hands all ranges over, if other servers take ranges, for a server that stops.

@@ -139,14 +139,15 @@ impl EngineSet for SlateEngineSet {
     }
 
     async fn renew_log(&self) -> Result<(), ChangeError> {
-        let shared = self.shared()?;
+        self.shared()?;
         let renewing = async {
             let _changes = self.core.lock_all_changes().await;
             if let Some(open) = self.core.open_ranges().first() {
                 return Err(ChangeError::State(open.range));
             }
             let old = self.core.wal().ok_or(ChangeError::Unavailable)?;
-            let wal = shared.begin_another().await.map_err(store_error)?;
+            let storage = &self.core.context.home.wal;
+            let wal = storage.begin_another().await.map_err(store_error)?;
             old.wal.poison();
             *self.core.wal.write() = Some(WalAdapter::new(wal));
             Ok(())

@@ -47,18 +47,26 @@ impl SlateEngineSet {
         let shared = self.core.context.home.shared();
         let shared = shared.ok_or_else(|| OpenError::Store(Arc::new(NotShared)))?;
         let opening = Opening::begin(&self.core, range)?;
-        // Before the database is opened: its last owner writes no record after the seal.
-        let records = shared.records_of(range, logs).await?;
-        #[cfg(feature = "planted-bugs")]
-        let records = match crate::planted::is_active("cluster-no-replay") {
-            true => Default::default(),
-            false => records,
+        let preparing = async {
+            // Before the database is opened: its last owner writes no record after the seal.
+            let records = shared.records_of(range, logs).await?;
+            #[cfg(feature = "planted-bugs")]
+            let records = match crate::planted::is_active("cluster-no-replay") {
+                true => Default::default(),
+                false => records,
+            };
+            // The owner of the range may change until the database is opened. If another process opens it first, this
+            // fails.
+            let stored = Stored::read(&self.core.context, range).await?;
+            match is_assigned.await {
+                true => Ok((records, stored)),
+                false => Err(OpenError::NotAssigned(range)),
+            }
         };
-        // The owner of the range may change until the database is opened. If another process opens it first, this fails.
-        let stored = Stored::read(&self.core.context, range).await?;
-        if !is_assigned.await {
-            return Err(OpenError::NotAssigned(range));
-        }
+        // Both to their ends: a log whose group was dropped takes no more.
+        let (prepared, proved) = tokio::join!(preparing, self.prove_log());
+        proved?;
+        let (records, stored) = prepared?;
         let _change = self.core.lock_change().await;
         let count = records.len();
         let engine = self
@@ -66,6 +74,17 @@ impl SlateEngineSet {
             .await?;
         tracing::info!(%range, ?logs, records = count, "took over a range");
         Ok(engine)
+    }
+
+    /// A server that looked for logs of dead processes, before this process was a member of the cluster, has perhaps sealed its
+    /// log: better noticed now than by the first write.
+    async fn prove_log(&self) -> Result<(), OpenError> {
+        let wal = self.core.wal().ok_or(OpenError::Unavailable)?;
+        wal.wal.prove().await.map_err(|error| {
+            OpenError::Fenced(
+                format!("the log of this process takes no more writes: {error}").into(),
+            )
+        })
     }
 
     /// Opens the database under the change lock, which the caller holds.

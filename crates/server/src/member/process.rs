@@ -5,7 +5,7 @@
 //!  join ─▶ take over, serve, hand over ─▶ lease over, or the log sealed ─▶ ended
 //!   ▲        │ beside it: wait while another is manager ─▶ stand ─▶ manage ─▶ term over ─┐
 //!   │        │              ▲────────────────────────────────────────────────────────────┘
-//!   └────────┘ lease over, without a range
+//!   └────────┘ lease over, or the log sealed, without a range
 //! ```
 //!
 //! A process opens the store once. When it loses ranges, its life has ended, and the process must be started again.
@@ -40,7 +40,7 @@ const TERM_PAUSE: Duration = Duration::from_secs(2);
 /// Longer than any table is waited for: the wait begins anew.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Time to close a store that another server may have taken over.
+/// Time to close a store that another server may have taken over, or to end what is being taken over.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a life in a cluster needs.
@@ -121,9 +121,12 @@ impl Process {
             };
             self.parts.gate.begin(member.gate().clone());
             let ended = self.be_member(&member, &shutdown).await;
-            if ended.is_some() || shutdown.is_requested() {
+            let is_last = ended.is_some() || shutdown.is_requested();
+            if is_last || !member.gate().is_over() {
                 // If it fails, the lease expires by itself.
                 let _ = member.close().await;
+            }
+            if is_last {
                 return ended;
             }
             tokio::select! {
@@ -251,7 +254,7 @@ impl Process {
         membership.set_manager(None);
         membership.set_range_server(None);
         tasks.shut_down();
-        if member.gate().is_over() && server.holds_nothing() {
+        if server.can_begin_anew(CLOSE_PATIENCE).await {
             tracing::warn!(%why, "joining the cluster again");
             return None;
         }

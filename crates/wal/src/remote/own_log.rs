@@ -14,6 +14,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{Either, select};
 use object_store::PutPayload;
@@ -28,6 +29,9 @@ use super::requests::{CreateError, Created, Requests};
 use super::segments::Segments;
 use crate::AppendError;
 use crate::retention::Retention;
+
+/// How long an acknowledged group proves that the log is not sealed, for a caller that can bear to be wrong.
+const PROVED_FOR: Duration = Duration::from_secs(1);
 
 /// The own log.
 pub(super) struct OwnLog {
@@ -51,6 +55,8 @@ struct State {
     /// When the last PUT began, and when the last group with records was acknowledged.
     last_put: Option<Instant>,
     last_append: Instant,
+    /// When a group was last acknowledged, with records or without.
+    acknowledged: Option<Instant>,
 }
 
 /// Closes the log unless the PUT ended well: a dropped append leaves an unknown outcome.
@@ -84,6 +90,7 @@ impl OwnLog {
                 deleted_below: 0,
                 last_put: None,
                 last_append: Instant::now(),
+                acknowledged: None,
             }),
         }
     }
@@ -132,6 +139,16 @@ impl OwnLog {
         Ok(bytes)
     }
 
+    /// Makes sure that the log is not sealed, by a group without records unless the last group is recent.
+    pub(super) async fn prove(&self) -> Result<(), AppendError> {
+        let acknowledged = self.state.lock().acknowledged;
+        let is_recent = |at: Instant| at.elapsed() < PROVED_FOR;
+        if !self.is_closed() && acknowledged.is_some_and(is_recent) {
+            return Ok(());
+        }
+        self.send(PendingGroup::new(self.life)).await.map(drop)
+    }
+
     async fn send(&self, mut group: PendingGroup) -> Result<u64, AppendError> {
         let mut guard = CloseOnDrop(Some(self));
         let permit = self.sending.acquire().await;
@@ -160,6 +177,7 @@ impl OwnLog {
         }
         state.segments.add(bytes, ids.into_iter());
         state.acknowledged_floor = position.floor;
+        state.acknowledged = Some(Instant::now());
         guard.0 = None;
         Ok(bytes)
     }

@@ -164,6 +164,10 @@ impl Wal for RemoteWal {
         Either::Right(self.append().boxed())
     }
 
+    fn prove(&self) -> BoxFuture<'_, Result<(), AppendError>> {
+        self.log.prove().boxed()
+    }
+
     fn last_of(&self, range: RangeId) -> Option<WalId> {
         self.log
             .with_retention(|retention, _| retention.last_of(range))

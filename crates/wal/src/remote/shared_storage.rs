@@ -132,6 +132,10 @@ impl WalStorage for SharedStorage {
         .boxed()
     }
 
+    fn begin_another(&self) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
+        self.begin().boxed()
+    }
+
     fn written_bytes(&self) -> u64 {
         self.shared.written_bytes.load(Ordering::Relaxed)
     }
@@ -144,10 +148,6 @@ impl WalStorage for SharedStorage {
 impl SharedLogs for SharedStorage {
     fn log(&self) -> Option<Life> {
         *self.own.lock()
-    }
-
-    fn begin_another(&self) -> BoxFuture<'_, Result<Arc<dyn Wal>, OpenWalError>> {
-        self.begin().boxed()
     }
 
     fn uncollected(&self) -> BoxFuture<'_, Result<Vec<Life>, OpenWalError>> {

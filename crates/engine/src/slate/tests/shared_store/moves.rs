@@ -87,6 +87,20 @@ async fn a_process_without_ranges_begins_a_new_log() {
     expect(&*engine, &[("a", "1"), ("b", "2"), ("c", "3")]).await;
 }
 
+/// A log that was sealed while it had no writes is noticed before a range is opened, not by its first write.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_whose_log_is_sealed_takes_no_range_over() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    two.seal_logs(&[one.log]).await.unwrap();
+    let refused = one.take_over(RANGE, &[], assigned()).await;
+    assert!(matches!(refused, Err(OpenError::Fenced(_))));
+    one.renew_log().await.unwrap();
+    let engine = one.take(RANGE, &[]).await;
+    commit(&*engine, put("a", "1")).await.unwrap();
+    expect(&*engine, &[("a", "1")]).await;
+}
+
 /// The range is closed, and the next owner replays the log, which ends the process that could not flush.
 #[tokio::test(flavor = "current_thread")]
 async fn a_range_that_cannot_be_flushed_needs_the_log() {
