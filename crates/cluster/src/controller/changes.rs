@@ -193,6 +193,7 @@ impl State {
             Ok(transit) => {
                 self.record = decision;
                 self.undecided.clear();
+                self.unannounced.extend(change.record.created());
                 self.out.push(Action::Announce);
                 self.finish(job, Ok(outcome(change.record, transit)));
             }

@@ -77,6 +77,8 @@ pub(crate) struct State {
     record: MapRecord,
     /// The ranges of a change that may be decided either way: its host carries it out, or its outcome is not known.
     undecided: Vec<RangeId>,
+    /// The ranges that a change has created, and whose keys the registry may not have yet.
+    unannounced: Vec<RangeId>,
     lock: ChangeLock,
     /// Running deletion rounds.
     rounds: BTreeMap<JobId, Round>,
@@ -94,6 +96,7 @@ impl State {
             term: None,
             record: MapRecord::first(),
             undecided: Vec::new(),
+            unannounced: Vec::new(),
             lock: ChangeLock::default(),
             rounds: BTreeMap::new(),
             pins: PinRounds::default(),
@@ -116,11 +119,20 @@ impl State {
         &self.record
     }
 
-    /// The ranges that may be assigned to a server: all but those of a change that is not decided yet. Its host may decide
-    /// it although another server has taken the ranges over, and then the rows that this one writes are in no range.
+    /// The ranges that may be assigned to a server. Not those of a change that is not decided yet: its host may decide it
+    /// although another server has taken the ranges over, and then the rows that this one writes are in no range. And not
+    /// those that are not announced yet: without a key, they would count as ranges of a registry that was wiped.
     pub(crate) fn assignable(&self) -> impl Iterator<Item = RangeSpec> {
+        let is_excluded = |id| self.undecided.contains(&id) || self.unannounced.contains(&id);
         let ranges = self.record.specs();
-        ranges.filter(|range| !self.undecided.contains(&range.id))
+        ranges.filter(move |range| !is_excluded(range.id))
+    }
+
+    /// Notes that the registry has the keys of a version of the map, or of a later one.
+    pub(crate) fn announced(&mut self, map: &MapRecord) {
+        let newest = &self.record;
+        self.unannounced
+            .retain(|range| map.spec(*range).is_none() && newest.spec(*range).is_some());
     }
 
     /// Whether a change is not decided yet.

@@ -164,6 +164,7 @@ impl Driver {
             let actions = step(state, event);
             (actions, was_undecided && !state.is_undecided())
         };
+        // New ranges may be assigned later, once they are announced.
         if is_decided {
             self.decided.send_replace(());
         }

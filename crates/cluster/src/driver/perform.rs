@@ -200,8 +200,15 @@ impl Driver {
 
     /// The change is already decided and its ranges are served, so a failure is only logged.
     pub(super) async fn announce(&self) {
-        if let Err(error) = self.parts.coordinator.announce(&self.record()).await {
-            tracing::error!(%error, "cannot announce the ranges that a change created");
+        let map = self.record();
+        match self.parts.coordinator.announce(&map).await {
+            Ok(()) => {
+                self.with_state(|state| state.announced(&map));
+                self.decided.send_replace(());
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot announce the ranges that a change created");
+            }
         }
     }
 
