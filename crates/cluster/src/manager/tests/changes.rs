@@ -38,6 +38,16 @@ async fn server(world: &World, range: RangeId, accept: impl Fn(&str) -> bool) ->
     number - 1
 }
 
+/// Waits in virtual time until something is true, for at most [`LONG`].
+async fn until(is_true: impl Fn() -> bool) {
+    let polling = async {
+        while !is_true() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(LONG, polling).await.unwrap();
+}
+
 fn run(manager: &Arc<Manager>) -> impl Future<Output = ()> + use<> {
     let running = Arc::clone(manager);
     async move { running.run().await.unwrap() }
@@ -63,15 +73,9 @@ async fn a_range_is_not_assigned_while_its_split_is_undecided() {
             async move { fate }.boxed()
         });
         let cluster = &world.servers[0].cluster;
-        while cluster.record().is_none() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until(|| cluster.record().is_some()).await;
         let mut split = pin!(cluster.split(WHOLE, Some(partition(10))));
-        let decided = async {
-            while world.servers[1].cluster.map().find(PARTS[0]).is_none() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
+        let decided = until(|| world.servers[1].cluster.map().find(PARTS[0]).is_some());
         tokio::select! {
             split = &mut split => panic!("the manager knows of it: {split:?}"),
             () = decided => {}
