@@ -3,6 +3,7 @@
 mod client;
 mod probe;
 mod remote;
+mod suffixes;
 
 use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;

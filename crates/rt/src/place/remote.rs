@@ -20,6 +20,8 @@ use url::Url;
 
 use super::PlaceError;
 use super::client::Client;
+use super::suffixes::Suffixes;
+use crate::store_layer::Layered;
 
 const AWS_CREDENTIALS: &str = "credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; or AWS_WEB_IDENTITY_TOKEN_FILE and \
      AWS_ROLE_ARN; or, for the role of a machine, AWS_METADATA_ENDPOINT=http://169.254.169.254";
@@ -67,6 +69,7 @@ pub(super) fn open(
                 None => builder,
             };
             let store = builder.build().map_err(unreachable)?;
+            let store = Layered(Suffixes(Arc::new(store)));
             Ok(Arc::new(PrefixStore::new(store, prefix)))
         }
         _ => Err(PlaceError::NoSuchStore(url.to_string())),
