@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use partita_rt::store_layer::Layered;
@@ -16,6 +17,7 @@ use super::data_files::{CountedFiles, DataFiles};
 use super::disk_cache::CachedFiles;
 use super::home::Home;
 use super::manifest_store::ManifestStore;
+use super::polls::{OwnWrites, PolledStore, Polls};
 use super::read::{Files, KeptFiles, ReadCache};
 use super::settings::Reads;
 use super::space::SpaceCounts;
@@ -45,6 +47,8 @@ pub(super) struct Context {
     pub(super) space_counts: SpaceCounts,
     /// The number of reads that both readers answered.
     pub(super) comparisons: ComparisonCounts,
+    /// What open databases need not ask the store for.
+    pub(super) polls: Arc<Polls>,
     /// The ranges that were opened or cloned in this process, and not handed over to another one.
     pub(super) known: Mutex<BTreeSet<RangeId>>,
 }
@@ -71,6 +75,8 @@ impl Context {
         let counted = CountedFiles::new(home.store, Arc::clone(&data_files));
         home.store = Arc::new(Layered(counted));
         home.store = Arc::new(Layered(ManifestStore::new(home.store)));
+        let polls = Arc::new(Polls::new(Arc::clone(&home.clock)));
+        home.store = Arc::new(Layered(OwnWrites::new(home.store, Arc::clone(&polls))));
         home.store = Arc::new(Layered(KeptFiles::new(home.store, Arc::clone(&files))));
         Self {
             clock: Arc::new(StoreClock::new(Arc::clone(&home.clock))),
@@ -83,6 +89,7 @@ impl Context {
             files,
             data_files,
             settings,
+            polls,
             known: Mutex::default(),
         }
     }
@@ -91,5 +98,29 @@ impl Context {
     pub(super) fn store_of(&self, range: RangeId) -> Arc<dyn ObjectStore> {
         let (store, damage) = (Arc::clone(&self.home.store), Arc::clone(&self.damage));
         Arc::new(Layered(CheckedStore::new(store, damage, range)))
+    }
+
+    /// The store for the database of `range` while it is open. Where another process may open it at any moment, each look for
+    /// a manifest reads the store.
+    pub(super) fn store_of_open(&self, range: RangeId) -> Arc<dyn ObjectStore> {
+        let age = match self.home.is_exclusive() {
+            true => self.settings.foreign_age(),
+            false => Duration::ZERO,
+        };
+        self.polled_store(range, age)
+    }
+
+    /// The store for the compactor of an open database. Looks of the database itself count as its own.
+    pub(super) fn store_of_compactor(&self, range: RangeId) -> Arc<dyn ObjectStore> {
+        self.polled_store(range, self.settings.foreign_age())
+    }
+
+    fn polled_store(&self, range: RangeId, manifest_age: Duration) -> Arc<dyn ObjectStore> {
+        Arc::new(Layered(PolledStore {
+            store: self.store_of(range),
+            polls: Arc::clone(&self.polls),
+            manifest_age,
+            compactions_age: self.settings.foreign_age(),
+        }))
     }
 }

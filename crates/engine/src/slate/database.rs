@@ -18,6 +18,7 @@ use super::context::Context;
 use super::detach::DetachRequest;
 use super::names::database_path;
 use super::newest_manifest::newest_manifest;
+use super::polls::Polled;
 use super::read::Reader;
 use super::settings::{FILTER_BITS, LEVEL0_COUNT_MAX, compaction, level0_max, slatedb_settings};
 use super::space::Space;
@@ -48,8 +49,11 @@ impl Replayed {
             Self::AfterStart => (None, false),
             Self::AfterFailure => (None, true),
             Self::TakenOver(records) => {
-                let has_records = !records.is_empty();
-                (Some(records), has_records)
+                let must_flush = !records.is_empty();
+                #[cfg(feature = "planted-bugs")]
+                let must_flush =
+                    must_flush && !crate::planted::is_active("cluster-serves-unflushed");
+                (Some(records), must_flush)
             }
         }
     }
@@ -77,6 +81,8 @@ pub(super) struct Database {
     pub(super) reader: Arc<Reader>,
     /// What [`Database::stored_up_to`] last returned.
     stored_up_to: Mutex<WalId>,
+    /// Until the database is closed.
+    polled: Mutex<Option<Polled>>,
     /// Keeps the reader at the newest manifest.
     _following: Option<AbortOnDrop<()>>,
 }
@@ -115,12 +121,13 @@ impl Database {
         let epoch = stored.filter(|_| taken_over.is_some());
         let epoch = epoch.map(|manifest| manifest.writer_epoch());
         let level0_max = level0_max(level0, must_flush);
-        let store = || context.store_of(range);
-        let compactor = CompactorBuilder::new(database_path(range), store())
+        let polled = context.polls.begin(database_path(range));
+        let compactor_store = context.store_of_compactor(range);
+        let compactor = CompactorBuilder::new(database_path(range), compactor_store)
             .with_runtime(runtimes.store.clone())
             .with_options(compaction(&context.settings))
             .with_scheduler_supplier(Arc::new(detach.clone()));
-        let building = Db::builder(database_path(range), store())
+        let building = Db::builder(database_path(range), context.store_of_open(range))
             .with_settings(slatedb_settings(context.settings.garbage_age, level0_max))
             .with_system_clock(Arc::clone(&context.clock) as _)
             .with_sst_block_size(SstBlockSize::Block16Kib)
@@ -157,6 +164,7 @@ impl Database {
             space,
             reader,
             stored_up_to: Mutex::default(),
+            polled: Mutex::new(Some(polled)),
             _following: following,
         };
         context.known.lock().insert(range);
@@ -223,6 +231,7 @@ impl Database {
     /// Closes the database without a flush, to keep the shutdown short: the next start replays its WAL records.
     pub(super) async fn close(&self) {
         let (options, range) = (CloseOptions::default().with_flush_type(None), self.range);
+        drop(self.polled.lock().take());
         let closing = self.db.close_with_options(options);
         match tokio::time::timeout(FLUSH_DEADLINE, closing).await {
             Ok(Ok(())) => {}

@@ -104,6 +104,12 @@ impl Home {
         self.wal.shared_logs()
     }
 
+    /// Whether this process answers nothing from a database that another process has opened: no other can open one in its
+    /// directory, and in a cluster a lease holds answers back.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.directory.is_some() || self.shared().is_some()
+    }
+
     fn with_wal_options(data: Arc<DataDir>, options: Options) -> Self {
         Self {
             store: data.store(),

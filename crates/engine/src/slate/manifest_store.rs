@@ -77,29 +77,27 @@ struct Pending {
 
 /// An object that gets a seal: a manifest or a state of compactions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Sealed {
+pub(super) struct Sealed {
     /// The folder of the database.
-    folder: String,
-    kind: Kind,
-    number: u64,
+    pub(super) folder: String,
+    pub(super) kind: Kind,
+    pub(super) number: u64,
 }
 
+/// What has a seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
+    /// A manifest.
     Manifest,
+    /// A state of compactions.
     Compactions,
 }
 
 impl Sealed {
     /// Parses `…range-N/manifest/00000000000000000042.manifest` and the same for compactions.
-    fn parse(path: &Path) -> Option<Self> {
+    pub(super) fn parse(path: &Path) -> Option<Self> {
         let (folder, file) = path.as_ref().rsplit_once('/')?;
-        let (folder, kind) = folder.rsplit_once('/')?;
-        let kind = match kind {
-            "manifest" => Kind::Manifest,
-            "compactions" => Kind::Compactions,
-            _ => return None,
-        };
+        let (folder, kind) = Kind::of_folder(folder)?;
         let (number, suffix) = file.split_once('.')?;
         let is_known = suffix == kind.name() && folder.contains(DATABASE_PREFIX);
         let number = number.parse().ok()?;
@@ -152,6 +150,17 @@ fn database(folder: &str) -> &str {
 }
 
 impl Kind {
+    /// The folder of the database, and what is in `folder` of it.
+    pub(super) fn of_folder(folder: &str) -> Option<(&str, Self)> {
+        let (database, name) = folder.rsplit_once('/')?;
+        let kind = match name {
+            "manifest" => Self::Manifest,
+            "compactions" => Self::Compactions,
+            _ => return None,
+        };
+        Some((database, kind))
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Manifest => "manifest",

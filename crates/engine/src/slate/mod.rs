@@ -52,6 +52,7 @@ mod newest_manifest;
 mod open_range;
 mod opening;
 mod pin;
+mod polls;
 mod read;
 mod removal;
 mod retirement;

@@ -24,6 +24,9 @@ pub struct Settings {
     /// The age at which replaced manifests are deleted. Data files are deleted at [`Settings::data_age`], removed databases
     /// at three minutes if that is earlier.
     pub garbage_age: Duration,
+    /// How often each database looks for replaced files to delete. Each look lists its files, which may cost money. Requests
+    /// for garbage collection do not wait for it.
+    pub garbage_interval: Duration,
     /// The largest range in bytes that is detached by one compaction, which takes a second or two. A larger range
     /// compacts level 0 first, so that level 0 does not fill up during the compaction.
     pub detach_at_once_bytes: u64,
@@ -43,6 +46,11 @@ impl Settings {
             Reads::Own => self.garbage_age.min(DATA_AGE),
             Reads::SlateDb | Reads::Compared => self.garbage_age,
         }
+    }
+
+    /// How old what is known of the writes of other processes may be.
+    pub(super) fn foreign_age(&self) -> Duration {
+        FOREIGN_AGE.min(self.garbage_age / 4)
     }
 }
 
@@ -101,6 +109,7 @@ impl Default for Settings {
             batch_bytes_max: BATCH_BYTES_MAX,
             group_bytes_max: 4 << 20,
             garbage_age: Duration::from_secs(300),
+            garbage_interval: Duration::from_secs(30),
             detach_at_once_bytes: 128 << 20,
             compaction_poll: Duration::from_secs(1),
             space: SpaceSettings::default(),
@@ -122,8 +131,12 @@ pub(super) const FILTER_BITS: u32 = 14;
 /// SlateDB's limit on unflushed rows in memory. The limit on the WAL is normally reached earlier.
 const UNFLUSHED_BYTES_MAX: usize = 192 << 20;
 
-/// How often a database looks for a newer manifest in the store; more often if the garbage age is short.
+/// How often a database looks for a newer manifest; more often if the garbage age is short.
 const MANIFEST_POLL: Duration = Duration::from_secs(5);
+
+/// How old what is known of the writes of other processes to an open database may be; less if the garbage age is short. Few
+/// of the looks above need a request ([`super::polls`]).
+const FOREIGN_AGE: Duration = Duration::from_secs(60);
 
 /// The number of level 0 files at which a flush waits for a compaction. At full load four files a second are added, while
 /// a compaction takes up to five seconds, with one or two until it begins and until its result is used. Filters let reads
@@ -227,32 +240,25 @@ pub(super) fn compaction(settings: &Settings) -> CompactorOptions {
 
 /// How a database collects garbage.
 pub(super) fn garbage_collection(settings: &Settings) -> GarbageCollectorOptions {
-    let age = settings.garbage_age;
+    let collect = |min_age| GarbageCollectorDirectoryOptions {
+        interval: Some(settings.garbage_interval),
+        min_age,
+        dry_run: false,
+    };
     GarbageCollectorOptions {
-        manifest_options: Some(collect(age)),
+        manifest_options: Some(collect(settings.garbage_age)),
         // SlateDB collects no garbage of the WAL: Partita's WAL removes its own segments.
         wal_options: None,
         wal_fence_options: None,
         compacted_options: Some(collect(settings.data_age())),
-        compactions_options: Some(collect(age)),
+        compactions_options: Some(collect(settings.garbage_age)),
         // Lets a clone detach from its sources once it reads none of their files.
         detach_options: Some(GarbageCollectorScheduleOptions {
-            interval: Some(GARBAGE_INTERVAL),
+            interval: Some(settings.garbage_interval),
         }),
         // A directory does not support conditional overwrites, so if SlateDB used boundary files, garbage collection
-        // would never delete a file.
+        // would never delete a file. [`super::polls`] relies on it.
         boundary_files_enabled: false,
         ..GarbageCollectorOptions::default()
-    }
-}
-
-/// How often each database collects garbage.
-pub(super) const GARBAGE_INTERVAL: Duration = Duration::from_secs(30);
-
-fn collect(age: Duration) -> GarbageCollectorDirectoryOptions {
-    GarbageCollectorDirectoryOptions {
-        interval: Some(GARBAGE_INTERVAL),
-        min_age: age,
-        dry_run: false,
     }
 }

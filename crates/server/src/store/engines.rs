@@ -27,6 +27,10 @@ use crate::open_files;
 /// this time, half of those that it may have.
 const COMPACTION_POLL: Duration = Duration::from_secs(5);
 
+/// How often a database in an object store looks for replaced files to delete. Each look is some 30 requests. After a
+/// compaction, files are deleted earlier, on request.
+const GARBAGE_INTERVAL: Duration = Duration::from_secs(600);
+
 /// Whether other processes use the store at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
@@ -85,6 +89,10 @@ impl Engines {
             compaction_poll: match remote {
                 Some(_) => COMPACTION_POLL,
                 None => usual.compaction_poll,
+            },
+            garbage_interval: match remote {
+                Some(_) => GARBAGE_INTERVAL,
+                None => usual.garbage_interval,
             },
             ..usual
         };

@@ -9,7 +9,6 @@ use partita_rt::{DataDir, ShiftedClock};
 use super::counts::Counts;
 use super::*;
 use crate::conformance::{FIRST, commit, rows};
-use crate::slate::settings::GARBAGE_INTERVAL;
 use crate::slate::{Home, Settings, SlateEngineSet, SpaceSettings, admin};
 use crate::{Batch, Collected, Engine, EngineSet, KeyRange, WriteError};
 
@@ -338,6 +337,6 @@ fn the_space_returns_within_six_minutes() {
     let settings = Settings::default();
     let rest = settings.space.rest + 2 * PERIOD;
     let compaction = Duration::from_secs(120);
-    let garbage = settings.data_age() + GARBAGE_INTERVAL;
+    let garbage = settings.data_age() + settings.garbage_interval;
     assert!(2 * rest + compaction + garbage <= Duration::from_secs(360));
 }
