@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use partita_bench::project;
 
 /// The planted bugs, by the names of their fail points; `docs/reliability.md` describes them.
-const BUGS: [&str; 24] = [
+const BUGS: [&str; 26] = [
     "ack-before-durable",
     "etag-outside-lock",
     "token-off-by-one",
@@ -34,6 +34,8 @@ const BUGS: [&str; 24] = [
     "cluster-repeats-write",
     "cluster-no-replay",
     "cluster-finalizes-early",
+    "cluster-serves-unflushed",
+    "cluster-no-seal",
 ];
 
 /// How the names of the bugs of clusters begin.

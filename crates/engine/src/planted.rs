@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use fail::{FailScenario, fail_point};
 use parking_lot::Mutex;
 use partita_rt::Tasks;
+pub use partita_wal::planted::is_active;
 
 use crate::pipeline::{Intake, Queued};
 use crate::{
@@ -24,15 +24,6 @@ use crate::{
 
 /// How long `read-not-durable` shows a batch to reads before it submits the batch to the engine.
 const READABLE_EARLY: Duration = Duration::from_millis(10);
-
-/// Whether `FAILPOINTS` activates this bug.
-pub fn is_active(bug: &str) -> bool {
-    static SETUP: Once = Once::new();
-    // Dropping the scenario would deactivate the bugs.
-    SETUP.call_once(|| std::mem::forget(FailScenario::setup()));
-    fail_point!(bug, |_| true);
-    false
-}
 
 /// Plants the bugs of an engine. `end` is the first key after its range.
 pub fn plant(engine: Arc<dyn Engine>, end: Option<Bytes>) -> Arc<dyn Engine> {

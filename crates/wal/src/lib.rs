@@ -31,6 +31,8 @@ pub mod conformance;
 pub mod local;
 #[cfg(any(test, feature = "conformance"))]
 pub mod memory;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
 pub mod remote;
 
 pub use error::{AppendError, OpenWalError, RoomError};

@@ -6,6 +6,7 @@
 //! | place | means |
 //! | --- | --- |
 //! | `harness` | the faults of `cargo harness cluster` |
+//! | `bugs` | the planted bugs of `cargo harness bugs` |
 //! | with a slash | a folder |
 //! | another | the crate with this name |
 //!
@@ -14,7 +15,7 @@
 //! | with a dot | a file whose path ends so |
 //! | with a capital at its beginning | a variant of an enum, such as a fault of the simulation or a rule of the model |
 //! | another | a function |
-//! | of the `harness` | a fault whose name begins so |
+//! | of the `harness` or of `bugs` | a fault or a bug whose name begins so |
 
 use super::Finding;
 use super::tree::{File, Tree};
@@ -26,6 +27,9 @@ const HEADER_END: &str = "| Tests |";
 
 /// The names of the faults of `cargo harness cluster`.
 const FAULTS: &str = "harness/src/cluster/faults.rs";
+
+/// The names of the planted bugs.
+const BUGS: &str = "harness/src/bugs.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let Some(document) = tree.get(FILE) else {
@@ -96,6 +100,7 @@ fn check_cell(tree: &Tree, cell: &str) -> Vec<String> {
 fn folder(tree: &Tree, place: &str) -> Option<String> {
     let folder = match place {
         "harness" => FAULTS.to_owned(),
+        "bugs" => BUGS.to_owned(),
         _ if place.contains('/') => place.to_owned(),
         _ => format!("crates/{place}"),
     };
@@ -109,7 +114,7 @@ fn has(tree: &Tree, place: &str, test: &str) -> bool {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let mut files = tree.files().filter(is_there);
-    if place == FAULTS {
+    if place == FAULTS || place == BUGS {
         return files.any(|file| file.text.contains(&format!("\"{test}")));
     }
     if test.contains('.') {
@@ -148,6 +153,7 @@ mod tests {
                 "enum Kind {\n    Kill,\n    To(Link),\n}",
             ),
             (FAULTS, "Self::Stop => \"stop etcd\""),
+            (BUGS, "[\n    \"no-seal\",\n]"),
         ]);
         super::super::texts(check(&tree))
     }
@@ -157,7 +163,7 @@ mod tests {
         for tests in [
             "`wal`: `an_heir_reads`, as a text says: `a/heirs.rs`",
             "`crates/wal/src/a`: `an_heir_reads`. `sim`: `Kill`, `To`",
-            "`harness`: `stop`, `stop etcd`",
+            "`harness`: `stop`, `stop etcd`. `bugs`: `no-seal`",
         ] {
             assert_eq!(texts(tests), [] as [&str; 0], "{tests}");
         }
@@ -180,6 +186,8 @@ mod tests {
         }
         let kill = format!("{FAULTS} has no test etcd");
         assert_eq!(texts("`harness`: `etcd`"), [kill]);
+        let seal = format!("{BUGS} has no test seal");
+        assert_eq!(texts("`bugs`: `seal`"), [seal]);
     }
 
     #[test]

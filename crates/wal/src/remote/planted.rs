@@ -1,5 +1,5 @@
 //! Bugs that tests plant: each drops one rule of the log, to show that the tests find it. Without tests nothing is
-//! dropped. `docs/design/0007-cluster-model.md` has the rules.
+//! dropped, except by the feature `planted-bugs`. `docs/design/0007-cluster-model.md` has the rules.
 
 /// A rule of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,14 @@ pub(super) fn keeps(rule: Rule) -> bool {
     DROPPED.get() != Some(rule)
 }
 
+/// Whether the rule holds: unless the planted bug `cluster-no-seal` drops it.
+#[cfg(all(not(test), feature = "planted-bugs"))]
+pub(super) fn keeps(rule: Rule) -> bool {
+    rule != Rule::SealedBeforeReplay || !crate::planted::is_active("cluster-no-seal")
+}
+
 /// Whether the rule holds: always.
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "planted-bugs")))]
 pub(super) const fn keeps(_: Rule) -> bool {
     true
 }
