@@ -62,7 +62,7 @@ settings! {
             "Keep all data in an object store instead of a directory: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, or file:///DIR";
         LOG_STORE = "store.log", "log-store", One("URL"), "",
             "Another object store, a faster one, for the write-ahead log; without it, the log is in --store";
-        LOG_GAP = "store.log-gap", "log-gap", One("TIME"), "10ms",
+        LOG_GAP = "store.log-gap", "log-gap", One("TIME"), "5ms",
             "Least time between the starts of two writes to the log of --store: a longer gap costs fewer requests, and each write takes longer";
         DISK_CACHE = "store.disk-cache", "disk-cache", One("DIR"), "",
             "Keep what is often read from the files of --store in this directory, too, which no other process uses";

@@ -127,10 +127,7 @@ mod tests {
         let store = object_store(&[("store", url)]);
         assert_eq!(store, object_store(&[("location", url)]));
         assert_eq!(store.files.url(), url);
-        assert_eq!(
-            (store.log, store.log_gap),
-            (None, Duration::from_millis(10))
-        );
+        assert_eq!((store.log, store.log_gap), (None, Duration::from_millis(5)));
 
         assert_eq!(store.disk_cache, None);
 

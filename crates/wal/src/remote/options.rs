@@ -28,10 +28,10 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// At most 160 MiB and about 500 objects at a take-over.
+    /// At most 160 MiB and about 1,000 objects at a take-over.
     fn default() -> Self {
         Self {
-            gap: Duration::from_millis(10),
+            gap: Duration::from_millis(5),
             flush_after_bytes: 16 << 20,
             flush_after_age: Duration::from_secs(5),
             live_bytes_max: 160 << 20,
