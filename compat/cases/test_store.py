@@ -29,22 +29,24 @@ def start(store):
 
 
 def read(server):
-    """The row keys of the table, and the value of one row."""
+    """The keys of all rows of the table, and the value of one row."""
     table = Table(Endpoint(server.url), "kept")
-    return table.rows(), table.properties("p", "007")
+    return table.keys(), table.properties("p0", "007")
 
 
 def test_rows_are_read_from_the_files_of_the_store(store):
     server, admin = start(store)
     table = Table(Endpoint(server.url), "kept")
     table.create()
-    keys = [f"{number:03}" for number in range(ROWS)]
-    for number, key in enumerate(keys):
-        table.add("p", key, {"N": number})
-    for action in ("flush", "compact"):
+    # Two partitions, so that there is a key to split at.
+    keys = [(f"p{number * 2 // ROWS}", f"{number:03}") for number in range(ROWS)]
+    for number, (partition, row) in enumerate(keys):
+        table.add(partition, row, {"N": number})
+    for action in ("flush", "split", "compact"):
         for number in admin.ranges():
             assert admin.act(number, action) is None
         assert read(server) == (keys, {"N": "7"}), action
+    assert len(admin.ranges()) == 2
     server.kill()
     server, admin = start(store)
     assert read(server) == (keys, {"N": "7"})
