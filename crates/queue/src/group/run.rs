@@ -171,9 +171,10 @@ impl OpenQueue {
             drop(locked);
         } else {
             let row = state.next_header();
-            let mut batch = changes.into_batch();
+            let batch = changes.into_batch();
             #[cfg(feature = "planted-bugs")]
-            let mut batch = crate::planted::batch(batch);
+            let batch = crate::planted::batch(batch);
+            let mut batch = batch;
             batch.put(self.space.header(), row);
             let started = shared.storage.clock.monotonic();
             // After an error the state is dropped: it contains changes that may not be stored.
