@@ -7,8 +7,8 @@ use partita_rt::{Clock, Tasks};
 
 use crate::lease::{Gate, Timing, keep};
 use crate::record::{
-    Expulsion, Life, LogNumber, Owner, RecordError, ServerInfo, ServerRecord, VERSION,
-    VersionRecord, decode, encode, expelled_key, server_key,
+    Expulsion, Life, Owner, RecordError, ServerInfo, ServerRecord, VERSION, VersionRecord, decode,
+    encode, expelled_key, server_key,
 };
 use crate::registry::{
     Compare, Operation, Outcome, Registry, RegistryError, Revision, Transaction,
@@ -71,8 +71,8 @@ pub struct Member {
     pub(crate) registry: Arc<dyn Registry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) owner: Owner,
-    /// The log of this process, if it has one.
-    pub(crate) log: Option<LogNumber>,
+    /// What the server said about itself when it joined.
+    pub(crate) info: ServerInfo,
     timing: Timing,
     gate: Gate,
     /// Only [`Self::end`] takes it.
@@ -106,12 +106,7 @@ impl Member {
         let (life, timing) = (Life(granted.lease), Timing { ttl: granted.ttl });
         // Before the server's key exists: its successor must find the life that has the key.
         state_dir.begin(life)?;
-        let log = info.log;
-        let record = ServerRecord {
-            life,
-            lease_ms: u64::try_from(timing.ttl.as_millis()).unwrap_or(u64::MAX),
-            info,
-        };
+        let record = record(life, timing, info.clone());
         register(&*registry, &name, &record, version).await?;
         gate.answered(sent, timing);
         let keeping = keep(
@@ -126,7 +121,7 @@ impl Member {
             registry,
             clock,
             owner: Owner { name, life },
-            log,
+            info,
             timing,
             gate,
             state_dir: Some(state_dir),
@@ -151,16 +146,17 @@ impl Member {
         self.timing
     }
 
-    /// Changes what the server says about itself, for example that it is draining.
+    /// Says that the server takes no more ranges, or takes them again. What else it says about itself stays as it was when it
+    /// joined. A copy of the registry's keys may be older than this life, and name the log of an earlier one.
     ///
     /// # Errors
     /// [`RegistryError`]; [`RegistryError::LeaseEnded`] if the life is over.
-    pub async fn describe(&self, info: ServerInfo) -> Result<(), RegistryError> {
-        let record = ServerRecord {
-            life: self.owner.life,
-            lease_ms: u64::try_from(self.timing.ttl.as_millis()).unwrap_or(u64::MAX),
-            info,
+    pub async fn set_draining(&self, draining: bool) -> Result<(), RegistryError> {
+        let info = ServerInfo {
+            draining,
+            ..self.info.clone()
         };
+        let record = record(self.owner.life, self.timing, info);
         let transaction = Transaction {
             compares: vec![self.alive()],
             changes: vec![put_server(&self.owner.name, &record)],
@@ -248,6 +244,15 @@ impl Drop for Member {
     fn drop(&mut self) {
         // The lock of the state directory is released, which says that the life is over.
         self.gate.end();
+    }
+}
+
+/// What the registry has of a life.
+fn record(life: Life, timing: Timing, info: ServerInfo) -> ServerRecord {
+    ServerRecord {
+        life,
+        lease_ms: u64::try_from(timing.ttl.as_millis()).unwrap_or(u64::MAX),
+        info,
     }
 }
 

@@ -91,7 +91,7 @@ impl Member {
                 owner: self.owner.clone(),
                 assigned: Some(assignment.revision.0),
             },
-            logs: self.log.into_iter().collect(),
+            logs: self.info.log.into_iter().collect(),
         };
         let tenure = |revision| Tenure {
             range,

@@ -20,7 +20,7 @@ use futures::StreamExt;
 use holding::Holding;
 use parking_lot::Mutex;
 use partita_coordinator::{
-    self as registry, Member, OwnershipError, RangeState, RegistryError, Routes, ServerInfo, Tenure,
+    self as registry, Member, OwnershipError, RangeState, RegistryError, Routes, Tenure,
 };
 use partita_heat::Bounds;
 use partita_range::RangeId;
@@ -199,15 +199,7 @@ impl RangeServer {
     /// # Errors
     /// [`RegistryError`].
     pub async fn set_draining(&self, draining: bool) -> Result<(), RegistryError> {
-        let table = self.routes.current();
-        let Some(server) = table.servers().get(&self.member.owner().name) else {
-            return Err(RegistryError::LeaseEnded);
-        };
-        let info = ServerInfo {
-            draining,
-            ..server.record.info.clone()
-        };
-        self.member.describe(info).await
+        self.member.set_draining(draining).await
     }
 
     fn fail(&self, why: Arc<str>) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use partita_coordinator::{JoinError, Registry as _, ServerInfo};
+use partita_coordinator::{JoinError, Registry as _, ServerInfo, ServerRecord};
 use tokio::time::Instant;
 
 use crate::world::{LONG, TTL, World};
@@ -12,16 +12,32 @@ async fn a_member_is_listed_and_its_gate_is_open() {
     let world = World::new();
     let a = world.join("a").await;
     assert!(a.member.gate().is_open());
-    let draining = ServerInfo {
-        draining: true,
-        ..ServerInfo::default()
-    };
-    a.member.describe(draining).await.unwrap();
     let table = world.table().await;
     assert!(table.is_alive("a", a.life()));
-    let server = &table.servers()["a"].record;
-    assert!(server.info.draining);
-    assert_eq!(server.lease_ms, 2000);
+    let joined = &table.servers()["a"].record;
+    assert_eq!(joined.lease_ms, 2000);
+}
+
+/// Otherwise its log would be taken for that of a dead process.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_drains_still_names_its_log() {
+    let world = World::new();
+    let a = world.join("a").await;
+    let joined = world.table().await.servers()["a"].record.clone();
+    assert_eq!(joined.info.log, Some(a.log));
+    for draining in [true, false] {
+        a.member.set_draining(draining).await.unwrap();
+        let table = world.table().await;
+        let expected = ServerInfo {
+            draining,
+            ..joined.info.clone()
+        };
+        let expected = ServerRecord {
+            info: expected,
+            ..joined.clone()
+        };
+        assert_eq!(table.servers()["a"].record, expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,6 +196,6 @@ async fn a_life_that_is_over_describes_nothing() {
     let world = World::new();
     let a = world.join("a").await;
     world.memory.revoke(a.life().0).await.unwrap();
-    assert!(a.member.describe(ServerInfo::default()).await.is_err());
+    assert!(a.member.set_draining(true).await.is_err());
     assert!(world.table().await.servers().is_empty());
 }
