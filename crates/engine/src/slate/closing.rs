@@ -1,5 +1,8 @@
 //! Closing the database of a range, while the others stay open.
 
+use std::sync::Arc;
+
+use partita_rt::Tasks;
 use partita_wal::WalId;
 
 use super::commit::RangeIntake;
@@ -7,10 +10,10 @@ use super::core::Core;
 use super::database::Database;
 use super::open_range::OpenRange;
 use super::{FLUSH_DEADLINE, store_error};
-use crate::ChangeError;
+use crate::{ChangeError, RangeId};
 
 /// Closes a range that accepts no more batches: finishes those that were submitted, flushes the database, releases its
-/// WAL records, and closes it. So the range can be opened again, here or in another process, and pins no WAL segments.
+/// WAL records, and closes it. So the range can be opened again, and pins no WAL segments.
 ///
 /// # Errors
 /// Not all rows are in files. The range is closed anyway, and its rows are in the WAL.
@@ -21,19 +24,89 @@ pub(super) async fn close_range(
 ) -> Result<(), ChangeError> {
     intake.drain().await;
     let _change = core.lock_change().await;
-    let flushed = match open.take_database() {
-        Some(database) => {
-            // The commit loop may be writing a batch that was submitted after the first drain.
-            intake.drain().await;
-            let flushed = flush(core, &database).await;
-            database.close().await;
-            flushed
-        }
-        None => Err(ChangeError::Unavailable),
-    };
-    core.open_ranges.write().remove(&open.range);
-    core.context.damage.clear(open.range);
+    let (database, flushed) = empty(core, open, intake).await;
+    if let Some(database) = database {
+        database.close().await;
+    }
+    forget(core, open.range);
     flushed
+}
+
+/// Like [`close_range`], for a range whose next owner is another process: clients wait until it has opened the database, so
+/// it need not wait until this process has stopped compacting, which takes some requests to the store. The next owner locks
+/// this process out in any case.
+///
+/// # Errors
+/// Like [`close_range`].
+pub(super) async fn hand_over_range(
+    core: &Arc<Core>,
+    tasks: &Tasks,
+    open: &OpenRange,
+    intake: &RangeIntake,
+) -> Result<(), ChangeError> {
+    intake.drain().await;
+    let _change = core.lock_change().await;
+    let (database, flushed) = empty(core, open, intake).await;
+    if let Some(database) = database {
+        let closing = Closing::begin(core, open.range);
+        tasks.spawn("closing a range that was handed over", async move {
+            let _change = closing.core.lock_change().await;
+            database.close().await;
+        });
+    }
+    forget(core, open.range);
+    flushed
+}
+
+/// Waits until no database of the range is being closed.
+pub(super) async fn await_closed(core: &Core, range: RangeId) {
+    let mut closing = core.closing.subscribe();
+    // Its sender lives as long as the core.
+    let _ = closing.wait_for(|closing| !closing.contains(&range)).await;
+}
+
+/// A range whose database is being closed after it was handed over.
+struct Closing {
+    core: Arc<Core>,
+    range: RangeId,
+}
+
+impl Closing {
+    fn begin(core: &Arc<Core>, range: RangeId) -> Self {
+        core.closing.send_modify(|closing| {
+            closing.insert(range);
+        });
+        let core = Arc::clone(core);
+        Self { core, range }
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.core.closing.send_modify(|closing| {
+            closing.remove(&self.range);
+        });
+    }
+}
+
+/// Takes the database of a range away, when all its rows are in files. The caller holds the change lock.
+async fn empty(
+    core: &Core,
+    open: &OpenRange,
+    intake: &RangeIntake,
+) -> (Option<Arc<Database>>, Result<(), ChangeError>) {
+    let Some(database) = open.take_database() else {
+        return (None, Err(ChangeError::Unavailable));
+    };
+    // The commit loop may be writing a batch that was submitted after the first drain.
+    intake.drain().await;
+    let flushed = flush(core, &database).await;
+    (Some(database), flushed)
+}
+
+fn forget(core: &Core, range: RangeId) {
+    core.open_ranges.write().remove(&range);
+    core.context.damage.clear(range);
 }
 
 /// Flushes the database and releases its WAL records.

@@ -39,6 +39,8 @@ pub(super) struct Core {
     changes_max: u32,
     /// Ranges that are being opened.
     pub(super) opening: Mutex<BTreeSet<RangeId>>,
+    /// Ranges that were handed over, and whose databases are being closed.
+    pub(super) closing: watch::Sender<BTreeSet<RangeId>>,
     /// Wakes the supervisor: a database failed.
     pub(super) failed: Notify,
     /// Who has taken over the store, or why this process of a cluster serves nothing more.
@@ -61,6 +63,7 @@ impl Core {
             change_lock: Semaphore::new(changes_max as usize),
             changes_max,
             opening: Mutex::default(),
+            closing: watch::Sender::default(),
             failed: Notify::new(),
             fenced: watch::Sender::new(None),
         })

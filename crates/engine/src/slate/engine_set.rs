@@ -181,7 +181,7 @@ impl EngineSet for SlateEngineSet {
             return Err(ChangeError::State(range));
         }
         let intake = RangeIntake::new(Arc::clone(&self.commits.queue), Arc::clone(&open));
-        closing::close_range(&self.core, &open, &intake).await?;
+        closing::hand_over_range(&self.core, &self.tasks, &open, &intake).await?;
         self.core.context.known.lock().remove(&range);
         Ok(())
     }

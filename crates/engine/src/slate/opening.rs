@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use super::SlateEngineSet;
+use super::closing;
 use super::commit::RangeIntake;
 use super::core::Core;
 use super::database::{Database, Replayed, Stored};
@@ -48,6 +49,7 @@ impl SlateEngineSet {
         let shared = shared.ok_or_else(|| OpenError::Store(Arc::new(NotShared)))?;
         let opening = Opening::begin(&self.core, range)?;
         let preparing = async {
+            closing::await_closed(&self.core, range).await;
             // Before the database is opened: its last owner writes no record after the seal.
             let records = shared.records_of(range, logs).await?;
             #[cfg(feature = "planted-bugs")]
