@@ -63,7 +63,7 @@ impl Identity {
         roots.add(trusted.der().clone()).map_err(invalid)?;
         let issuer = Issuer::new(params, key.pair);
         let pair = KeyPair::generate()?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(super::tls::provider());
         let now = clock.now();
         let current = Current {
             issued: now,

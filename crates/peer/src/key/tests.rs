@@ -1,5 +1,9 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+
+use partita_rt::SystemClock;
+use rustls::CipherSuite;
 
 use super::*;
 
@@ -95,6 +99,35 @@ fn no_text_shows_the_key() {
         format!("{key:?}"),
         format!("ClusterKey({})", key.fingerprint())
     );
+}
+
+/// Runs the handshake between two servers of a cluster in memory.
+#[test]
+fn peers_encrypt_with_aes_128() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("cluster.key");
+    ClusterKey::create().unwrap().write(&path).unwrap();
+    let identity = |name| {
+        let key = ClusterKey::read(&path).unwrap();
+        Identity::issue(key, ServerName::new(name).unwrap(), Arc::new(SystemClock)).unwrap()
+    };
+    let (front, owner) = (identity("front"), identity("owner"));
+    let config = front.client_config(owner.name().clone()).unwrap();
+    let unused = "owner".try_into().unwrap();
+    let mut client = rustls::ClientConnection::new(config, unused).unwrap();
+    let mut server = rustls::ServerConnection::new(owner.server_config().unwrap()).unwrap();
+    while client.is_handshaking() || server.is_handshaking() {
+        let mut bytes = Vec::new();
+        client.write_tls(&mut bytes).unwrap();
+        server.read_tls(&mut bytes.as_slice()).unwrap();
+        server.process_new_packets().unwrap();
+        bytes.clear();
+        server.write_tls(&mut bytes).unwrap();
+        client.read_tls(&mut bytes.as_slice()).unwrap();
+        client.process_new_packets().unwrap();
+    }
+    let suite = client.negotiated_cipher_suite().unwrap().suite();
+    assert_eq!(suite, CipherSuite::TLS13_AES_128_GCM_SHA256);
 }
 
 #[test]
