@@ -5,8 +5,7 @@ use std::sync::Arc;
 use partita_rt::Clock;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor};
-use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::time_provider::TimeProvider;
 use rustls::version::TLS13;
@@ -21,16 +20,6 @@ use super::{Identity, KeyError, ServerName};
 
 /// The protocol inside of TLS.
 const ALPN: &[u8] = b"h2";
-
-/// The cryptography between peers. Long answers cost mostly encryption, of which AES with 128 bits takes three quarters of
-/// the time that rustls' first choice takes, AES with 256 bits.
-pub(super) fn provider() -> CryptoProvider {
-    let first = TLS13_AES_128_GCM_SHA256;
-    let mut provider = ring::default_provider();
-    provider.cipher_suites.retain(|suite| *suite != first);
-    provider.cipher_suites.insert(0, first);
-    provider
-}
 
 /// A server with the cluster key has another name than expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
