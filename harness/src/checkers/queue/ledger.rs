@@ -1,24 +1,19 @@
 //! What the workers know about each message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::protocol::Received;
 
-/// Whether a request has happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Happened {
-    No,
-    /// It was sent, and its outcome is unknown.
-    Maybe,
-    /// It was acknowledged at this time.
-    Yes(Instant),
-}
-
 #[derive(Debug)]
 struct Known {
-    put: Happened,
-    deleted: Happened,
+    /// Whether the put was acknowledged; otherwise its outcome is unknown.
+    is_put: bool,
+    /// When a deletion was acknowledged.
+    deleted: Option<Instant>,
+    /// The deletions that were sent, and whose outcomes are unknown, by the received times of their receipts. Two consumers may
+    /// delete a message: that one is refused says nothing of the other.
+    deleting: BTreeSet<u64>,
     /// The greatest number of received times that was seen.
     dequeues: u64,
     /// A time before which the message is hidden, if that is known.
@@ -53,8 +48,9 @@ impl Ledger {
     /// A put is about to be sent.
     pub(super) fn putting(&mut self, text: &str) {
         let known = Known {
-            put: Happened::Maybe,
-            deleted: Happened::No,
+            is_put: false,
+            deleted: None,
+            deleting: BTreeSet::new(),
             dequeues: 0,
             hidden_until: None,
         };
@@ -65,7 +61,7 @@ impl Ledger {
     /// A put was acknowledged.
     pub(super) fn put(&mut self, text: &str) {
         if let Some(known) = self.messages.get_mut(text) {
-            known.put = Happened::Yes(Instant::now());
+            known.is_put = true;
         }
     }
 
@@ -89,7 +85,7 @@ impl Ledger {
         let Some(known) = self.messages.get_mut(&message.text) else {
             return Err(format!("received a message that was not put: {message:?}"));
         };
-        if let Happened::Yes(deleted) = known.deleted
+        if let Some(deleted) = known.deleted
             && deleted < sent
         {
             return Err(format!("received a deleted message: {message:?}"));
@@ -109,8 +105,9 @@ impl Ledger {
         }
         known.dequeues = message.dequeues;
         known.hidden_until = Some(sent + hidden);
-        // A deletion in doubt did not happen.
-        known.deleted = Happened::No;
+        // A deletion with an earlier receipt did not happen, and will not.
+        known.deleted = None;
+        known.deleting.retain(|of| *of >= message.dequeues);
         Ok(())
     }
 
@@ -141,29 +138,27 @@ impl Ledger {
         })
     }
 
-    /// A deletion is about to be sent.
-    pub(super) fn deleting(&mut self, text: &str) {
-        self.set_deleted(text, Happened::Maybe);
+    /// A deletion of a received message is about to be sent.
+    pub(super) fn deleting(&mut self, message: &Received) {
+        if let Some(known) = self.messages.get_mut(&message.text) {
+            known.deleting.insert(message.dequeues);
+        }
     }
 
     /// A deletion was acknowledged.
     pub(super) fn deleted(&mut self, text: &str) {
-        self.set_deleted(text, Happened::Yes(Instant::now()));
+        if let Some(known) = self.messages.get_mut(text)
+            && known.deleted.is_none()
+        {
+            known.deleted = Some(Instant::now());
+            self.backlog -= 1;
+        }
     }
 
     /// A deletion was refused and not executed.
-    pub(super) fn not_deleted(&mut self, text: &str) {
-        self.set_deleted(text, Happened::No);
-    }
-
-    fn set_deleted(&mut self, text: &str, happened: Happened) {
-        if let Some(known) = self.messages.get_mut(text)
-            && !matches!(known.deleted, Happened::Yes(_))
-        {
-            known.deleted = happened;
-            if matches!(happened, Happened::Yes(_)) {
-                self.backlog -= 1;
-            }
+    pub(super) fn not_deleted(&mut self, message: &Received) {
+        if let Some(known) = self.messages.get_mut(&message.text) {
+            known.deleting.remove(&message.dequeues);
         }
     }
 
@@ -182,7 +177,7 @@ impl Ledger {
 
     fn existing(&self) -> impl Iterator<Item = &str> {
         let must_exist =
-            |known: &Known| matches!(known.put, Happened::Yes(_)) && known.deleted == Happened::No;
+            |known: &Known| known.is_put && known.deleted.is_none() && known.deleting.is_empty();
         let messages = self.messages.iter();
         messages
             .filter(move |(_, known)| must_exist(known))
@@ -216,13 +211,25 @@ mod tests {
     fn a_message_must_be_there_until_its_deletion_was_sent() {
         let mut ledger = ledger();
         assert_eq!((ledger.least_count(), ledger.missing()), (1, vec!["m"]));
-        ledger.deleting("m");
+        ledger.deleting(&message(1));
         assert_eq!(ledger.least_count(), 0);
-        ledger.not_deleted("m");
+        ledger.not_deleted(&message(1));
         assert_eq!(ledger.least_count(), 1);
         ledger.deleted("m");
         let late = ledger.received(&message(1), Instant::now(), HOUR);
         assert!(late.unwrap_err().contains("deleted"));
+    }
+
+    /// The server was killed before it answered the first deletion, and had refused the second one, which came later.
+    #[test]
+    fn a_refused_deletion_says_nothing_of_another_one() {
+        let mut ledger = ledger();
+        ledger.deleting(&message(2));
+        ledger.deleting(&message(1));
+        ledger.not_deleted(&message(1));
+        assert_eq!(ledger.least_count(), 0);
+        ledger.received(&message(3), Instant::now(), HOUR).unwrap();
+        assert_eq!(ledger.least_count(), 1);
     }
 
     #[test]

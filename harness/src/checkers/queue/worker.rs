@@ -193,7 +193,7 @@ impl Worker {
                 return Ok(fault);
             }
         }
-        lock(ledger).deleting(&message.text);
+        lock(ledger).deleting(message);
         let answer = connection.delete(message)?;
         let mut ledger = lock(ledger);
         match answer.status {
@@ -201,9 +201,9 @@ impl Worker {
                 self.acknowledged += 1;
                 ledger.deleted(&message.text);
             }
-            503 => ledger.not_deleted(&message.text),
+            503 => ledger.not_deleted(message),
             404 if !ledger.must_be_valid(message, Instant::now()) => {
-                ledger.not_deleted(&message.text);
+                ledger.not_deleted(message);
             }
             status => {
                 return Ok(Some(format!(
