@@ -2,11 +2,13 @@
 //! changes.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 use partita_bench::project;
+use tempfile::NamedTempFile;
 
 /// `EIO`: the device failed.
 pub(crate) const EIO: i32 = 5;
@@ -146,15 +148,51 @@ impl Preload {
                 fault.operations, fault.errno, fault.permille, fault.part
             );
         }
-        let new = self.control.with_extension("new");
-        std::fs::write(&new, text).context("writing the control file")?;
-        // A rename, so that each call of the program reads one whole version.
-        std::fs::rename(&new, &self.control).context("replacing the control file")
+        // A rename, so that each call of the program reads one whole version. Each version is written under a name of
+        // its own, because two faults can end at the same time.
+        let folder = self
+            .control
+            .parent()
+            .context("the control file has no folder")?;
+        let mut new = NamedTempFile::new_in(folder).context("creating the control file")?;
+        new.write_all(text.as_bytes())
+            .context("writing the control file")?;
+        new.persist(&self.control)
+            .context("replacing the control file")?;
+        Ok(())
     }
 
     /// Number of calls that the library has made fail.
     pub(crate) fn hits(&self) -> u64 {
         let hits = std::fs::read_to_string(self.control.with_extension("hits"));
         hits.map_or(0, |hits| hits.lines().count() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_may_replace_the_control_file_at_the_same_time() {
+        let scratch = tempfile::tempdir().unwrap();
+        let preload = Preload {
+            library: PathBuf::new(),
+            root: PathBuf::new(),
+            journal: scratch.path().join("journal"),
+            control: scratch.path().join("control"),
+        };
+        let replace = || (0..1_000).try_for_each(|_| preload.set(0, &[]));
+        std::thread::scope(|scope| {
+            let other = scope.spawn(replace);
+            replace().unwrap();
+            other.join().unwrap().unwrap();
+        });
+
+        assert_eq!(
+            std::fs::read_to_string(&preload.control).unwrap(),
+            "clock 0\n"
+        );
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
     }
 }
