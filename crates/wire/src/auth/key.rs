@@ -4,8 +4,7 @@ use crate::Failure;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use ring::hmac;
 use std::fmt;
 use thiserror::Error;
 
@@ -26,7 +25,7 @@ pub struct InvalidAccountKey;
 /// One key of an account. It holds the initial state of the HMAC; copying this state is much faster than hashing the
 /// key again.
 #[derive(Clone)]
-pub struct AccountKey(Hmac<Sha256>);
+pub struct AccountKey(hmac::Key);
 
 impl AccountKey {
     /// Reads a key in Base64.
@@ -41,22 +40,12 @@ impl AccountKey {
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
             return Err(InvalidAccountKey);
         }
-        Hmac::new_from_slice(&key)
-            .map(Self)
-            .map_err(|_| InvalidAccountKey)
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &key)))
     }
 
     /// The signature of the joined parts in Base64, as clients send it.
     pub fn sign(&self, parts: &[&str]) -> String {
-        BASE64.encode(self.mac(parts).finalize().into_bytes())
-    }
-
-    fn mac(&self, parts: &[&str]) -> Hmac<Sha256> {
-        let mut mac = self.0.clone();
-        for part in parts {
-            mac.update(part.as_bytes());
-        }
-        mac
+        BASE64.encode(hmac::sign(&self.0, parts.concat().as_bytes()))
     }
 }
 
@@ -86,7 +75,8 @@ impl AccountKeys {
 
     /// Whether one of the keys made the signature of the joined parts. The comparison takes constant time.
     pub(super) fn verify(&self, parts: &[&str], signature: &Signature) -> bool {
-        let fits = |key: &AccountKey| key.mac(parts).verify_slice(&signature.0).is_ok();
+        let signed = parts.concat();
+        let fits = |key: &AccountKey| hmac::verify(&key.0, signed.as_bytes(), &signature.0).is_ok();
         fits(&self.primary) || self.secondary.as_ref().is_some_and(fits)
     }
 }
