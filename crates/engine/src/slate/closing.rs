@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use partita_rt::Tasks;
 use partita_wal::WalId;
+use tokio::sync::SemaphorePermit;
 
 use super::commit::RangeIntake;
 use super::core::Core;
@@ -22,14 +23,12 @@ pub(super) async fn close_range(
     open: &OpenRange,
     intake: &RangeIntake,
 ) -> Result<(), ChangeError> {
-    intake.drain().await;
-    let _change = core.lock_change().await;
-    let (database, flushed) = empty(core, open, intake).await;
-    if let Some(database) = database {
+    let emptied = empty(core, open, intake).await;
+    if let Some(database) = emptied.database {
         database.close().await;
     }
     forget(core, open.range);
-    flushed
+    emptied.flushed
 }
 
 /// Like [`close_range`], for a range whose next owner is another process: clients wait until it has opened the database, so
@@ -44,10 +43,8 @@ pub(super) async fn hand_over_range(
     open: &OpenRange,
     intake: &RangeIntake,
 ) -> Result<(), ChangeError> {
-    intake.drain().await;
-    let _change = core.lock_change().await;
-    let (database, flushed) = empty(core, open, intake).await;
-    if let Some(database) = database {
+    let emptied = empty(core, open, intake).await;
+    if let Some(database) = emptied.database {
         let closing = Closing::begin(core, open.range);
         tasks.spawn("closing a range that was handed over", async move {
             let _change = closing.core.lock_change().await;
@@ -55,7 +52,7 @@ pub(super) async fn hand_over_range(
         });
     }
     forget(core, open.range);
-    flushed
+    emptied.flushed
 }
 
 /// Waits until no database of the range is being closed.
@@ -89,19 +86,33 @@ impl Drop for Closing {
     }
 }
 
-/// Takes the database of a range away, when all its rows are in files. The caller holds the change lock.
-async fn empty(
-    core: &Core,
-    open: &OpenRange,
-    intake: &RangeIntake,
-) -> (Option<Arc<Database>>, Result<(), ChangeError>) {
-    let Some(database) = open.take_database() else {
-        return (None, Err(ChangeError::Unavailable));
-    };
-    // The commit loop may be writing a batch that was submitted after the first drain.
+/// A range that takes no more batches.
+struct Emptied<'c> {
+    /// The database, for the caller to close.
+    database: Option<Arc<Database>>,
+    /// Whether all rows are in files.
+    flushed: Result<(), ChangeError>,
+    _change: SemaphorePermit<'c>,
+}
+
+/// Finishes the batches that were submitted, takes the database of the range away, and flushes it.
+async fn empty<'c>(core: &'c Core, open: &OpenRange, intake: &RangeIntake) -> Emptied<'c> {
     intake.drain().await;
-    let flushed = flush(core, &database).await;
-    (Some(database), flushed)
+    let change = core.lock_change().await;
+    let database = open.take_database();
+    let flushed = match &database {
+        Some(database) => {
+            // The commit loop may be writing a batch that was submitted after the first drain.
+            intake.drain().await;
+            flush(core, database).await
+        }
+        None => Err(ChangeError::Unavailable),
+    };
+    Emptied {
+        database,
+        flushed,
+        _change: change,
+    }
 }
 
 fn forget(core: &Core, range: RangeId) {

@@ -1,8 +1,11 @@
 //! Ranges that are handed over by a living process.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use futures::FutureExt;
 use parking_lot::Mutex;
 use partita_rt::ShiftedClock;
+use tokio::sync::SemaphorePermit;
 
 use super::*;
 use crate::conformance::delete;
@@ -43,6 +46,53 @@ async fn a_range_that_comes_back_shows_nothing_old() {
     let heir = cluster.start().await;
     let engine = heir.take(RANGE, &logs).await;
     expect(&*engine, &[("a", "3"), ("c", "1")]).await;
+}
+
+/// Another process can have a range before the database that this one had is closed. If the range comes back, it waits for that.
+#[tokio::test(flavor = "current_thread")]
+async fn a_range_is_handed_over_before_its_database_is_closed() {
+    let cluster = Cluster::default();
+    let (one, two) = (cluster.start().await, cluster.start().await);
+    let here = one.take(RANGE, &[]).await;
+    commit(&*here, put("a", "1")).await.unwrap();
+    let (changes, handed_over) = hand_over_without_close(&cluster, &one).await;
+    handed_over.unwrap();
+    let there = two.take(RANGE, &[]).await;
+    commit(&*there, put("b", "2")).await.unwrap();
+    two.hand_over(RANGE).await.unwrap();
+
+    let is_asked = AtomicBool::new(false);
+    let is_assigned = async {
+        is_asked.store(true, Ordering::Relaxed);
+        true
+    };
+    let mut back = one.take_over(RANGE, &[], Box::pin(is_assigned));
+    tokio::time::pause();
+    let waited = tokio::time::timeout(Duration::from_secs(60), &mut back).await;
+    tokio::time::resume();
+    assert!(waited.is_err() && !is_asked.load(Ordering::Relaxed));
+    drop(changes);
+    let here = back.await.unwrap();
+    expect(&*here, &[("a", "1"), ("b", "2")]).await;
+}
+
+/// Hands the range over; its database is not closed until the permit is dropped.
+async fn hand_over_without_close<'p>(
+    cluster: &Cluster,
+    process: &'p Process,
+) -> (SemaphorePermit<'p>, Result<(), ChangeError>) {
+    cluster.store.hold_files(true);
+    let mut handing = process.hand_over(RANGE);
+    tokio::select! {
+        handed_over = &mut handing => panic!("nothing was flushed: {handed_over:?}"),
+        () = cluster.store.file_is_held() => {}
+    }
+    // The hand-over is a change that runs. This one is next, and the close comes after it.
+    let mut changes = Box::pin(process.core.lock_all_changes());
+    assert!(futures::poll!(&mut changes).is_pending());
+    cluster.store.hold_files(false);
+    let handed_over = handing.await;
+    (changes.await, handed_over)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
