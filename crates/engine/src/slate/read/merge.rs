@@ -7,14 +7,18 @@ use bytes::Bytes;
 use slatedb::object_store::ObjectStore;
 
 use super::cursor::{Moved, ReadPlan, RunCursor};
-use super::memtable::MemtableCursor;
+use super::memtable::ChunkCursor;
 use super::version::Version;
 use crate::{KeyRange, ReadError, Rows};
 
-/// A place in a memtable, by its number in the version, or in a run.
+/// A place in a part of a memtable, or in a run.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and each row is reached through one pointer less"
+)]
 enum Source {
-    Memtable(usize, MemtableCursor),
+    Memtable(ChunkCursor),
     Run(RunCursor),
 }
 
@@ -22,7 +26,7 @@ impl Source {
     #[inline]
     fn key(&self) -> &[u8] {
         match self {
-            Self::Memtable(_, cursor) => cursor.key(),
+            Self::Memtable(cursor) => cursor.key(),
             Self::Run(cursor) => cursor.key(),
         }
     }
@@ -30,7 +34,7 @@ impl Source {
     #[inline]
     fn seq(&self) -> u64 {
         match self {
-            Self::Memtable(_, cursor) => cursor.seq(),
+            Self::Memtable(cursor) => cursor.seq(),
             Self::Run(cursor) => cursor.seq(),
         }
     }
@@ -46,7 +50,7 @@ impl Source {
     #[inline]
     fn push_to(&mut self, rows: &mut Rows) {
         match self {
-            Self::Memtable(_, cursor) => {
+            Self::Memtable(cursor) => {
                 if let Some(value) = cursor.value() {
                     rows.push(cursor.key(), Bytes::clone(value));
                 }
@@ -96,10 +100,10 @@ impl Merge {
         range: &KeyRange,
         plan: ReadPlan,
     ) -> Self {
-        let memtables = version.memtables.iter().enumerate();
-        let memtables = memtables.filter(|(_, memtable)| !memtable.is_empty());
-        let memtables =
-            memtables.map(|(number, _)| Source::Memtable(number, MemtableCursor::new(range)));
+        // All rows of the snapshot are in them by now; those that came after it are not shown.
+        let memtables = version.memtables.iter();
+        let memtables = memtables.flat_map(|memtable| memtable.cursors(range));
+        let memtables = memtables.map(Source::Memtable);
         let runs = version.runs.iter().enumerate();
         let runs = runs.map(|(number, run)| Source::Run(RunCursor::new(number, run, range)));
         let sources: Vec<Source> = memtables.chain(runs).collect();
@@ -186,10 +190,7 @@ impl Merge {
     #[inline]
     async fn advance(&mut self, number: usize) -> Result<bool, ReadError> {
         match self.sources.get_mut(number) {
-            Some(Source::Memtable(memtable, cursor)) => {
-                let memtable = self.version.memtables.get(*memtable);
-                Ok(memtable.is_some_and(|memtable| cursor.advance(memtable, self.seq)))
-            }
+            Some(Source::Memtable(cursor)) => Ok(cursor.advance(self.seq)),
             Some(Source::Run(cursor)) => {
                 let Some(run) = self.version.runs.get(cursor.run()) else {
                     return Ok(false);

@@ -123,6 +123,9 @@ impl Reader {
             first.is_none_or(|first| first.bytes() >= MEMTABLE_BYTES)
         };
         if is_full(&version) {
+            if let Some(full) = version.memtables.first() {
+                full.merge();
+            }
             version = Arc::new(version.with_new_memtable());
             self.version.store(Arc::clone(&version));
         }
