@@ -385,7 +385,12 @@ impl Observer for ToController {
     }
 
     fn observed(&self, now: Instant, ranges: Vec<Observed>) {
-        self.0.feed(Event::Observed { now, ranges });
+        let servers = 1;
+        self.0.feed(Event::Observed {
+            now,
+            ranges,
+            servers,
+        });
     }
 }
 

@@ -93,11 +93,16 @@ impl Lead {
         self.driver.decided()
     }
 
-    /// Gives the balancer the observations of the ranges of all processes, in key order.
-    pub fn observe(&self, ranges: Vec<Observed>) {
+    /// Gives the balancer the observations of the ranges of all processes, in key order, and how many of these take
+    /// ranges.
+    pub fn observe(&self, ranges: Vec<Observed>, servers: usize) {
         let now = self.driver.parts().clock.monotonic();
         if self.driver.with_state(|state| state.is_balancing()) {
-            self.driver.feed(Event::Observed { now, ranges });
+            self.driver.feed(Event::Observed {
+                now,
+                ranges,
+                servers,
+            });
         }
     }
 

@@ -40,13 +40,13 @@ pub struct BalanceSettings {
     /// How long a range is not split by load after the balancer first sees it, and how long its ranges are left alone
     /// after a failed change.
     pub cool_down: Duration,
-    /// The balancer splits no range while there are at least this many ranges.
+    /// The balancer splits no range while there are at least this many ranges for each server.
     pub ranges_max: usize,
 }
 
 impl Default for BalanceSettings {
     /// Splits at 8 GiB. A range is hot at 5,000 requests a second or half a processor for 10 s; hot ranges are not
-    /// split. Merges after an hour, cool-down of a minute, 64 ranges.
+    /// split. Merges after an hour, cool-down of a minute, 64 ranges for each server.
     fn default() -> Self {
         Self {
             split_bytes: 8 << 30,
@@ -163,10 +163,17 @@ impl Balancer {
         }
     }
 
-    /// The action of this round, at most one. The ranges are in key order.
-    pub fn decide(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
+    /// The action of this round, at most one. The ranges, those of this many servers, are in key order.
+    pub fn decide(
+        &mut self,
+        now: Instant,
+        ranges: &[Observed],
+        servers: usize,
+    ) -> Option<BalanceAction> {
         self.note(now, ranges);
-        self.split(now, ranges).or_else(|| self.merge(now, ranges))
+        let has_room = ranges.len() < self.settings.ranges_max.saturating_mul(servers);
+        self.split(now, ranges, has_room)
+            .or_else(|| self.merge(now, ranges))
     }
 
     /// Updates the observations, and drops the history of removed ranges.
@@ -197,11 +204,15 @@ impl Balancer {
             && range.bytes < self.settings.split_bytes / 4
     }
 
-    fn split(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
+    fn split(
+        &mut self,
+        now: Instant,
+        ranges: &[Observed],
+        has_room: bool,
+    ) -> Option<BalanceAction> {
         let settings = self.settings;
-        let room = ranges.len() < settings.ranges_max;
         let left_alone = |history: &History| history.not_before.is_some_and(|until| now < until);
-        for range in ranges.iter().filter(|range| !range.detaching && room) {
+        for range in ranges.iter().filter(|range| !range.detaching && has_room) {
             let is_due = self
                 .known
                 .get(&range.id)
@@ -222,7 +233,7 @@ impl Balancer {
                 continue;
             }
             match &range.split_point {
-                SplitPoint::At(key) if settings.by_load && room && !range.detaching => {
+                SplitPoint::At(key) if settings.by_load && has_room && !range.detaching => {
                     return Some(BalanceAction::SplitByLoad(range.id, key.clone()));
                 }
                 SplitPoint::None if !history.counted => {

@@ -90,7 +90,7 @@ impl World {
                 }
             })
             .collect();
-        let Some(action) = self.balancer.decide(self.now, &observed) else {
+        let Some(action) = self.balancer.decide(self.now, &observed, 1) else {
             return;
         };
         let span = |id: RangeId| *spans.iter().find(|span| span.2 == id).unwrap();
@@ -309,11 +309,13 @@ fn detaching_ranges_and_the_range_limit_prevent_splits() {
         detaching: true,
     };
     let mut balancer = Balancer::new(BalanceSettings::default());
-    assert_eq!(balancer.decide(now, std::slice::from_ref(&range)), None);
+    assert_eq!(balancer.decide(now, std::slice::from_ref(&range), 1), None);
     range.detaching = false;
     let mut full = Balancer::new(settings);
-    assert_eq!(full.decide(now, std::slice::from_ref(&range)), None);
-    let split = balancer.decide(now, &[range]);
+    assert_eq!(full.decide(now, std::slice::from_ref(&range), 1), None);
+    let two_servers = full.decide(now, std::slice::from_ref(&range), 2);
+    assert_eq!(two_servers, Some(BalanceAction::SplitBySize(RangeId(1))));
+    let split = balancer.decide(now, &[range], 1);
     assert_eq!(split, Some(BalanceAction::SplitBySize(RangeId(1))));
 }
 
@@ -344,17 +346,17 @@ fn a_range_that_cannot_be_split_does_not_block_other_ranges() {
     });
     let [first, second] = [1, 2].map(|id| BalanceAction::SplitBySize(RangeId(id)));
     let mut now = Instant::now();
-    assert_eq!(balancer.decide(now, &ranges), Some(first.clone()));
+    assert_eq!(balancer.decide(now, &ranges, 1), Some(first.clone()));
     balancer.note_failed(now, &first, true);
     now += ROUND;
-    assert_eq!(balancer.decide(now, &ranges), Some(second.clone()));
+    assert_eq!(balancer.decide(now, &ranges, 1), Some(second.clone()));
     balancer.note_failed(now, &second, false);
     now += ROUND;
-    assert_eq!(balancer.decide(now, &ranges), None);
+    assert_eq!(balancer.decide(now, &ranges, 1), None);
     now += settings.cool_down;
-    assert_eq!(balancer.decide(now, &ranges), Some(second.clone()));
+    assert_eq!(balancer.decide(now, &ranges, 1), Some(second.clone()));
     balancer.note_failed(now, &second, false);
     now += NO_SPLIT_KEY_PAUSE;
-    assert_eq!(balancer.decide(now, &ranges), Some(first));
+    assert_eq!(balancer.decide(now, &ranges, 1), Some(first));
     assert_eq!(balancer.no_split_key(), 1);
 }

@@ -28,9 +28,14 @@ impl Balancing {
     }
 
     /// Returns the next split or merge, if one is due and no other is running.
-    pub(super) fn observed(&mut self, now: Instant, ranges: &[Observed]) -> Option<BalanceAction> {
+    pub(super) fn observed(
+        &mut self,
+        now: Instant,
+        ranges: &[Observed],
+        servers: usize,
+    ) -> Option<BalanceAction> {
         if self.under_way.is_none() {
-            self.under_way = self.balancer.as_mut()?.decide(now, ranges);
+            self.under_way = self.balancer.as_mut()?.decide(now, ranges, servers);
             return self.under_way.clone();
         }
         None

@@ -83,10 +83,11 @@ pub(crate) enum Event {
     Broken(JobId),
     /// A snapshot failed: pins may exist that are in no record.
     PinsSuspected,
-    /// The load of the ranges in the last window.
+    /// The load of the ranges in the last window, and how many servers take ranges.
     Observed {
         now: Instant,
         ranges: Vec<Observed>,
+        servers: usize,
     },
     /// The balancer's request ended.
     Balanced {

@@ -165,8 +165,12 @@ pub(crate) fn step(state: &mut State, event: Event) -> Vec<Action> {
         Event::TaskEnded(job, result) => state.task_ended(job, result),
         Event::Broken(job) => state.broken(job),
         Event::PinsSuspected => state.pins.suspect(),
-        Event::Observed { now, ranges } => {
-            let action = state.balancing.observed(now, &ranges);
+        Event::Observed {
+            now,
+            ranges,
+            servers,
+        } => {
+            let action = state.balancing.observed(now, &ranges, servers);
             state.out.extend(action.map(Action::Balance));
         }
         Event::Balanced { now, result } => state.balancing.balanced(now, result),

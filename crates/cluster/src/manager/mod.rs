@@ -38,7 +38,7 @@ use logs::OldLogs;
 use partita_coordinator::{ClusterVersion, Member, RegistryError, Routes, Table, Term};
 use partita_range::RangeId;
 use partita_rt::{Clock, Tasks};
-use placement::Placement;
+use placement::{Placement, servers_with_ranges};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -221,8 +221,9 @@ impl Manager {
         let observed = ranges.iter().filter_map(|range| loads.remove(&range.id));
         let observed: Vec<_> = observed.collect();
         self.placement.note(&observed);
-        if self.routes.current().balances() {
-            lead.observe(observed);
+        let table = self.routes.current();
+        if table.balances() {
+            lead.observe(observed, servers_with_ranges(&table));
         }
     }
 

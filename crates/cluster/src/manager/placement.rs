@@ -114,6 +114,12 @@ fn servers(table: &Table) -> Vec<ServerView> {
     servers.collect()
 }
 
+/// How many servers take ranges, also those that are being drained.
+pub(super) fn servers_with_ranges(table: &Table) -> usize {
+    let servers = servers(table).into_iter();
+    servers.filter(|server| server.takes_ranges).count()
+}
+
 fn owner(table: &Table, server: &str) -> Option<Owner> {
     let found = table.servers().get(server)?;
     Some(Owner {

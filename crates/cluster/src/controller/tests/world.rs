@@ -195,6 +195,7 @@ impl World {
         Event::Observed {
             now: self.time(words[0]),
             ranges: observed.collect(),
+            servers: 1,
         }
     }
 

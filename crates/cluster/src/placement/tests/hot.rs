@@ -79,7 +79,7 @@ impl HotRange {
             detaching: false,
         };
         let observed: Vec<Observed> = self.views.iter().map(observe).collect();
-        let action = self.balancer.decide(now, &observed);
+        let action = self.balancer.decide(now, &observed, self.servers.len());
         if matches!(action, Some(BalanceAction::SplitByLoad(RangeId(4), _))) {
             self.views[3].changing = true;
             self.under_way = Some((self.time + SPLIT, Change::Split));

@@ -89,7 +89,6 @@ impl Simulation {
             balancer: Balancer::new(BalanceSettings {
                 by_load: true,
                 hot_for: Duration::from_secs(4),
-                ranges_max: 64 * scenario.servers,
                 ..BalanceSettings::default()
             }),
             placer: Placer::new(PlacementSettings::default()),
@@ -116,7 +115,7 @@ impl Simulation {
         self.load.advance(self.time);
         let now = self.began + self.time;
         let observed = self.observed();
-        let decided = self.balancer.decide(now, &observed);
+        let decided = self.balancer.decide(now, &observed, self.servers.len());
         let cores: Vec<f64> = observed.iter().map(|range| range.cores).collect();
         self.place(now, &cores);
         self.move_ranges(now, &cores);
