@@ -34,10 +34,13 @@ pub(super) fn fingerprints(settings: &Settings) -> String {
         hosts(&settings.table),
         settings.queue.as_ref().map(hosts)
     );
+    let lease = settings.cluster.as_ref().map(|cluster| cluster.lease);
     let groups = [
         ("accounts", accounts.join("\n")),
         ("targets", format!("{targets:?}")),
         ("host names", hosts),
+        // The manager assigns ranges without a key when, by its own lease, those of all other servers have ended.
+        ("lease", format!("{lease:?}")),
     ];
     let named = groups.map(|(name, text)| format!("{}={}", name.replace(' ', "-"), hash(&text)));
     named.join(" ")
@@ -85,6 +88,13 @@ mod tests {
         assert_eq!(differences(&usual, &accounts), ["accounts"]);
         let hosts = fingerprints(&from_flags(&[("host-suffix", "tables.example")]));
         assert_eq!(differences(&usual, &hosts), ["host names"]);
+        let alone = [("store", "file:///tmp/store"), ("cluster-key", "key")];
+        let in_cluster = |lease| {
+            let coordinator = [("coordinator", "etcd://127.0.0.1:2379"), ("lease", lease)];
+            fingerprints(&from_flags(&[&alone[..], &coordinator].concat()))
+        };
+        let leases = differences(&in_cluster("2s"), &in_cluster("3s"));
+        assert_eq!(leases, ["lease"]);
         // A server of another version may know other groups.
         assert!(differences(&usual, "").is_empty());
         assert!(!usual.contains("Eby8"), "{usual}");

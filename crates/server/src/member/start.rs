@@ -44,9 +44,8 @@ pub(crate) fn start(
         let clock = Arc::clone(&environment.clock);
         let identity = Identity::issue(key, name.clone(), clock).map_err(JoinError::from)?;
         let (examined, versions) = store::examine(&place, &environment).await?;
-        let registry = registry(&environment, &cluster, &examined.id)?;
-
         let links = Tasks::new();
+        let registry = registry(&environment, &cluster, &examined.id, &links)?;
         let of_peers = partita_peer::Settings::default();
         let acceptor = partita_peer::Server::new(&identity, of_peers.clone());
         let network = Arc::clone(&environment.network);
@@ -104,12 +103,31 @@ fn registry(
     environment: &Environment,
     cluster: &ClusterSettings,
     store: &str,
+    tasks: &Tasks,
 ) -> Result<Arc<dyn Registry>, JoinError> {
     if let Some(registry) = &environment.registry {
         return Ok(Arc::clone(registry));
     }
     let registry = EtcdRegistry::new(cluster.etcd.clone().with_store(store));
-    Ok(Arc::new(registry.map_err(JoinError::Etcd)?))
+    let registry = Arc::new(registry.map_err(JoinError::Etcd)?);
+    tasks.spawn(
+        "examining etcd",
+        warn_of_ended_leases(Arc::clone(&registry)),
+    );
+    Ok(registry)
+}
+
+/// Warns of an etcd that can end the lease of a server that is alive: another server may take its ranges over while it
+/// still answers reads.
+async fn warn_of_ended_leases(registry: Arc<EtcdRegistry>) {
+    // Without an answer, the join reports what is wrong.
+    if registry.ends_live_leases().await.is_ok_and(|ends| ends) {
+        tracing::warn!(
+            "this version of etcd, with several members, can end leases of servers that are alive (etcd issue 15247). \
+             After that, a server may answer reads with old rows for the time of its lease. Use etcd 3.4.31, 3.5.13 or \
+             later, or one member"
+        );
+    }
 }
 
 fn state_dir(cluster: &ClusterSettings, name: &ServerName) -> PathBuf {
