@@ -188,7 +188,11 @@ impl Worker {
             return Ok(None);
         }
         if self.random.chance(15) {
-            let fault = self.update(connection, ledger, message)?;
+            let before = message.clone();
+            let mut fault = self.update(connection, ledger, message)?;
+            if fault.is_none() && message.receipt != before.receipt && self.random.chance(50) {
+                fault = delete_by_old_receipt(connection, &before)?;
+            }
             if fault.is_some() {
                 return Ok(fault);
             }
@@ -239,6 +243,21 @@ impl Worker {
             ))),
         }
     }
+}
+
+/// Sends a deletion with the receipt that a message had before an update. The server must refuse it.
+fn delete_by_old_receipt(
+    connection: &mut QueueConnection,
+    before: &Received,
+) -> anyhow::Result<Option<String>> {
+    let answer = connection.delete(before)?;
+    Ok(match answer.status {
+        404 | 503 => None,
+        status => Some(format!(
+            "delete with an old receipt: {status} {} of {before:?}",
+            answer.text()
+        )),
+    })
 }
 
 /// The ledger, also after a worker panicked.
