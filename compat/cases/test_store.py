@@ -3,6 +3,7 @@
 import pytest
 from driver.admin import Admin
 from driver.endpoint import Endpoint
+from driver.gate import NoConditions
 from driver.object_store import AzuriteBlob, MotoS3
 from driver.server import Server, free_port
 from tables import Table
@@ -10,20 +11,26 @@ from tables import Table
 ROWS = 300
 
 
-@pytest.fixture(params=[MotoS3, AzuriteBlob], ids=["s3", "azure"])
-def store(request, target):
-    """A running object store, of each kind in turn."""
+@pytest.fixture
+def only_partita(target):
+    """Skips a case for other targets."""
     if target != "partita":
         pytest.skip("only Partita keeps its data in an object store")
+
+
+@pytest.fixture(params=[MotoS3, AzuriteBlob], ids=["s3", "azure"])
+def store(request, only_partita):
+    """A running object store, of each kind in turn."""
     with request.param() as running:
         yield running
 
 
-def start(store):
-    """Starts a server over the store; returns it and its admin port."""
+def start(store, url=None):
+    """Starts a server over the store, which it reaches at `url`; returns it and its admin port."""
     port = free_port()
     options = ["--store", store.place("data"), "--admin-port", str(port)]
-    server = Server("partita", options=options, location=False, environment=store.environment(store.url))
+    environment = store.environment(url or store.url)
+    server = Server("partita", options=options, location=False, environment=environment)
     server.start()
     return server, Admin(port)
 
@@ -51,3 +58,15 @@ def test_rows_are_read_from_the_files_of_the_store(store):
     server, admin = start(store)
     assert read(server) == (keys, {"N": "7"})
     assert server.stop() == 0
+
+
+def test_a_store_that_ignores_conditions_is_refused(only_partita):
+    # Azurite would see that the signature does not match; moto checks none.
+    with MotoS3() as store:
+        proxy = NoConditions("127.0.0.1", store.port)
+        with pytest.raises(RuntimeError, match="ignores the condition `If-None-Match: \\*`"):
+            start(store, proxy.url)
+        assert proxy.hidden
+        # Nothing else is wrong with it.
+        server, _ = start(store)
+        assert server.stop() == 0

@@ -1,4 +1,4 @@
-"""A proxy that lets a given number of requests through, so that a client can be killed at a known point."""
+"""Proxies: one lets a given number of requests through, so that a client can be killed at a known point."""
 
 import socket
 import threading
@@ -33,10 +33,14 @@ class Gate:
             while data := source.recv(1 << 16):
                 if counts and data.startswith(METHODS):
                     self.pass_one()
-                target.sendall(data)
+                target.sendall(self.edited(data) if counts else data)
             target.shutdown(socket.SHUT_WR)
         except OSError:
             pass
+
+    def edited(self, data):
+        """What is forwarded of these bytes of requests: all."""
+        return data
 
     def pass_one(self):
         """Counts a request, and waits until it may pass."""
@@ -57,3 +61,20 @@ class Gate:
         with self.changed:
             self.may_pass = float("inf")
             self.changed.notify_all()
+
+
+class NoConditions(Gate):
+    """A proxy that hides the conditions of requests, so that the store behind it seems to ignore them."""
+
+    CONDITION = b"\r\nif-none-match:"
+
+    def __init__(self, host, port):
+        super().__init__(host, port, float("inf"))
+        self.hidden = 0
+
+    def edited(self, data):
+        """The bytes with a header of the same length, and no meaning, for each condition."""
+        self.hidden += data.lower().count(self.CONDITION)
+        for name in (b"if-none-match", b"If-None-Match"):
+            data = data.replace(b"\r\n" + name + b":", b"\r\nx-nothing-now:")
+        return data
