@@ -15,6 +15,7 @@ mod process;
 mod recovery;
 mod roles;
 mod snapshots;
+mod start;
 mod upgrade;
 mod whole_cluster;
 
@@ -60,21 +61,17 @@ fn free_ports() -> u16 {
 
 impl Trial {
     fn start() -> Self {
-        Self::start_in(tempfile::tempdir().unwrap())
+        Self::start_with(&[])
     }
 
     /// Starts servers whose leases are long, so that one that stands still is not given up.
     fn start_with_lease(lease: &str) -> Self {
-        Self::start_with(tempfile::tempdir().unwrap(), &[("PARTITA_LEASE", lease)])
+        Self::start_with(&[("PARTITA_LEASE", lease)])
     }
 
-    /// Starts the servers on the store of a folder, which may have data. They may write backups into the folder `out`.
-    fn start_in(folder: TempDir) -> Self {
-        Self::start_with(folder, &[])
-    }
-
-    /// Like [`Self::start_in`], with settings as variables.
-    fn start_with(folder: TempDir, variables: &[(&str, &str)]) -> Self {
+    /// Starts the servers with settings as variables. They may write backups into the folder `out`.
+    fn start_with(variables: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd");
         let etcd = programs.join("etcd");
         assert!(

@@ -22,6 +22,8 @@ pub(super) struct Cluster {
     /// The connection strings of the servers that have ports for clients.
     pub(super) connections: [String; 3],
     pub(super) etcd: Etcd,
+    /// The URL of the store.
+    pub(super) store: String,
     /// The table port of the first.
     table_port: u16,
     pub(super) folder: TempDir,
@@ -38,6 +40,7 @@ impl Cluster {
             servers: [None, None, None],
             connections: Default::default(),
             etcd: Etcd::start(folder.path()),
+            store: format!("file://{}", folder.path().join("store").display()),
             table_port: free_ports(),
             folder,
         }
@@ -64,14 +67,49 @@ impl Cluster {
 
     /// The command that serves as one of the three.
     pub(super) fn command(&self, server: usize, variables: Variables<'_>) -> Command {
+        let mut command = self.serve(server, variables);
+        for flag in ["--store", "--coordinator", "--cluster-key"] {
+            command.arg(flag).arg(self.value(flag));
+        }
+        command
+    }
+
+    /// The command of a document that serves, with the store, the etcd, the key and the address of this test.
+    fn typed(&self, server: usize, line: &str, variables: Variables<'_>) -> Command {
+        let mut words = line.split(' ');
+        assert_eq!(
+            [words.next(), words.next()],
+            [Some("partita"), Some("serve")]
+        );
+        let mut command = self.serve(server, variables);
+        while let Some(flag) = words.next() {
+            assert!(
+                words.next().is_some_and(|value| !value.starts_with('-')),
+                "{line}"
+            );
+            command.arg(flag).arg(self.value(flag));
+        }
+        command
+    }
+
+    /// The value of a flag of all servers.
+    fn value(&self, flag: &str) -> String {
         let path = |name: &str| self.folder.path().join(name).display().to_string();
+        match flag {
+            "--store" => self.store.clone(),
+            "--coordinator" => format!("etcd://127.0.0.1:{}", self.etcd.port),
+            "--cluster-key" => path("cluster.key"),
+            "--backup-place" => path("out"),
+            "--peer-host" | "--table-host" | "--queue-host" | "--advertise" => {
+                "127.0.0.1".to_owned()
+            }
+            _ => panic!("{flag} is not expected"),
+        }
+    }
+
+    /// The command that serves, with what is of this server only.
+    fn serve(&self, server: usize, variables: Variables<'_>) -> Command {
         let flags = [
-            ("store", format!("file://{}", path("store"))),
-            (
-                "coordinator",
-                format!("etcd://127.0.0.1:{}", self.etcd.port),
-            ),
-            ("cluster-key", path("cluster.key")),
             ("state-dir", self.state_dir(server).display().to_string()),
             ("server-name", name(server)),
             ("table-port", self.port(server, 0).to_string()),
@@ -87,7 +125,18 @@ impl Cluster {
 
     /// Starts a server, and waits until it is ready.
     pub(super) fn begin(&mut self, server: usize, variables: Variables<'_>) {
-        let mut started = Server::start_command(&mut self.command(server, variables));
+        let command = self.command(server, variables);
+        self.launch(server, command);
+    }
+
+    /// Starts a server with a command of a document, and waits until it is ready.
+    pub(super) fn begin_typed(&mut self, server: usize, line: &str, variables: Variables<'_>) {
+        let command = self.typed(server, line, variables);
+        self.launch(server, command);
+    }
+
+    fn launch(&mut self, server: usize, mut command: Command) {
+        let mut started = Server::start_command(&mut command);
         if started.ready().contains("tables at") {
             self.connections[server] = started.line();
         }
@@ -131,6 +180,15 @@ impl Cluster {
         }
     }
 
+    /// Waits until `command`, which shows the servers, shows that all are members and all ranges are served.
+    pub(super) fn until_whole(&self, asked: usize, command: &str) {
+        assert_eq!(command, "partita servers");
+        self.until(asked, &["servers"], |seen| {
+            let servers = seen["servers"].as_array();
+            seen["unserved"] == 0 && servers.is_some_and(|servers| servers.len() == 3)
+        });
+    }
+
     /// Divides the table `people`, so that three ranges have rows.
     pub(super) fn split(&self) {
         for key in ["h", "p"] {
@@ -158,8 +216,17 @@ pub(super) struct Etcd {
 impl Etcd {
     fn start(folder: &Path) -> Self {
         let (data, port, peer_port) = (folder.join("etcd"), free_port(), free_port());
+        let url = format!("http://127.0.0.1:{port}");
+        let mut command = etcd();
+        command.arg("--data-dir").arg(&data);
+        command.args([
+            "--listen-client-urls",
+            &url,
+            "--advertise-client-urls",
+            &url,
+        ]);
         Self {
-            child: launch(&data, port, peer_port),
+            child: launch(command, port, peer_port),
             data,
             port,
             peer_port,
@@ -173,22 +240,31 @@ impl Etcd {
         std::fs::remove_dir_all(&self.data).unwrap();
     }
 
-    /// Starts it again, at the same port.
-    pub(super) fn begin(&mut self) {
-        self.child = launch(&self.data, self.port, self.peer_port);
+    /// Starts it again with a command of a document, in its folder and at its port.
+    pub(super) fn begin_typed(&mut self, line: &str) {
+        let mut words = line.split(' ');
+        assert_eq!(words.next(), Some("etcd"));
+        let mut command = etcd();
+        for word in words {
+            let word = word.replace("0.0.0.0:2379", "10.0.0.9:2379");
+            let word = word.replace("10.0.0.9:2379", &format!("127.0.0.1:{}", self.port));
+            match word.as_str() {
+                "/var/lib/etcd" => command.arg(&self.data),
+                word => command.arg(word),
+            };
+        }
+        self.child = launch(command, self.port, self.peer_port);
     }
 }
 
-/// Starts etcd, and waits until it listens.
-fn launch(data: &Path, port: u16, peer_port: u16) -> Child {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd/etcd");
-    let url = |port| format!("http://127.0.0.1:{port}");
-    let (clients, peers) = (url(port), url(peer_port));
-    let mut child = Command::new(program)
-        .arg("--data-dir")
-        .arg(data)
-        .args(["--listen-client-urls", &clients])
-        .args(["--advertise-client-urls", &clients])
+fn etcd() -> Command {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/etcd/etcd"))
+}
+
+/// Starts etcd with a port for members that is free, and waits until it listens.
+fn launch(mut command: Command, port: u16, peer_port: u16) -> Child {
+    let peers = format!("http://127.0.0.1:{peer_port}");
+    let mut child = command
         .args(["--listen-peer-urls", &peers])
         .args(["--initial-advertise-peer-urls", &peers])
         .args(["--initial-cluster", &format!("default={peers}")])

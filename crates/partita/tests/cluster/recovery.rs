@@ -7,27 +7,10 @@ use super::members::{Cluster, PATIENCE, Variables, name};
 use super::snapshots::commands_of;
 use super::{until_done, until_rows};
 
-/// A command of the document, as far as the test must know it.
-#[derive(Debug, PartialEq, Eq)]
-enum Typed {
-    StartEtcd,
-    StartServer,
-    Expel,
-    Servers,
-}
-
 /// The commands under a heading of the document, in order.
-fn typed(heading: &str) -> Vec<Typed> {
+fn commands<const N: usize>(heading: &str) -> [String; N] {
     let document = include_str!("../../../../docs/cluster.md");
-    let commands = commands_of(document, heading);
-    let read = |command: &String| match command.split(' ').collect::<Vec<_>>()[..] {
-        ["etcd", "--data-dir", ..] => Typed::StartEtcd,
-        ["partita", "serve", "--store", ..] => Typed::StartServer,
-        ["partita", "admin", "expel", "server-2"] => Typed::Expel,
-        ["partita", "servers"] => Typed::Servers,
-        _ => panic!("{command} is not expected"),
-    };
-    commands.iter().map(read).collect()
+    commands_of(document, heading).try_into().unwrap()
 }
 
 /// The lives of all members.
@@ -51,14 +34,6 @@ fn cluster(variables: Variables<'_>) -> Cluster {
 }
 
 impl Cluster {
-    /// Waits until all servers are members, and all ranges are served.
-    fn until_whole(&self, asked: usize) {
-        self.until(asked, &["servers"], |seen| {
-            let servers = seen["servers"].as_array();
-            seen["unserved"] == 0 && servers.is_some_and(|servers| servers.len() == 3)
-        });
-    }
-
     /// Each server shows the rows.
     fn has_rows(&self, rows: &[&str]) {
         for connection in &self.connections {
@@ -74,27 +49,21 @@ impl Cluster {
 fn a_lost_server_is_replaced_with_the_documented_commands() {
     let lease = &[("PARTITA_LEASE", "15s")];
     let mut cluster = cluster(lease);
-    let commands = typed("**A server is lost.**");
-    assert_eq!(
-        commands,
-        [
-            Typed::Servers,
-            Typed::Expel,
-            Typed::StartServer,
-            Typed::Servers
-        ]
-    );
+    let [look, expel, start, look_again] = commands("**A server is lost.**");
     let seen = cluster.until(0, &["servers"], |seen| seen["manager"].is_string());
     let is_manager = |server: &usize| seen["manager"] == *name(*server);
     let manager = (0..3).find(is_manager).unwrap();
     let lost = (manager + 1) % 3;
     cluster.servers[lost].as_ref().unwrap().signal("-STOP");
+    assert_eq!(look, "partita servers");
     cluster.until(manager, &["servers"], |seen| {
         let mut servers = seen["servers"].as_array().unwrap().iter();
         let hanging = servers.find(|server| server["name"] == *name(lost));
         hanging.is_some_and(|server| server["health"].is_null())
     });
-    let (code, _, talk) = cluster.ask((lost + 1) % 3, &["admin", "expel", &name(lost)]);
+    let expel = expel.replace("server-2", &name(lost));
+    let words: Vec<&str> = expel.split(' ').skip(1).collect();
+    let (code, _, talk) = cluster.ask((lost + 1) % 3, &words);
     assert_eq!(code, 0, "{talk}");
     for row in ["b", "l", "zz"] {
         let insert = format!("entity insert people {row} r");
@@ -104,31 +73,28 @@ fn a_lost_server_is_replaced_with_the_documented_commands() {
     // The machine is gone, with what the server had on its disk.
     drop(cluster.servers[lost].take());
     std::fs::remove_dir_all(cluster.state_dir(lost)).unwrap();
-    cluster.begin(lost, lease);
-    cluster.until_whole(lost);
+    cluster.begin_typed(lost, &start, lease);
+    cluster.until_whole(lost, &look_again);
     cluster.has_rows(&["a", "b", "k", "l", "z", "zz"]);
 }
 
 #[test]
 fn an_etcd_without_data_is_started_with_the_documented_commands() {
     let mut cluster = cluster(&[]);
-    let commands = typed("**etcd is lost.**");
-    assert_eq!(
-        commands,
-        [Typed::StartEtcd, Typed::StartServer, Typed::Servers]
-    );
+    let [start_etcd, start, look] = commands("**etcd is lost.**");
     let before = lives(&cluster.until(0, &["servers"], |_| true));
     assert_eq!(before.len(), 3);
     cluster.etcd.lose();
-    cluster.etcd.begin();
+    cluster.etcd.begin_typed(&start_etcd);
     let began = Instant::now();
     loop {
         for server in 0..3 {
             if cluster.servers[server].as_mut().unwrap().has_ended() {
-                cluster.begin(server, &[]);
+                cluster.begin_typed(server, &start, &[]);
             }
         }
-        let (_, data, _) = cluster.ask(0, &["servers"]);
+        let words: Vec<&str> = look.split(' ').skip(1).collect();
+        let (_, data, _) = cluster.ask(0, &words);
         let seen: serde_json::Value = serde_json::from_str(&data).unwrap_or_default();
         let now = lives(&seen);
         if now.len() == 3 && now.is_disjoint(&before) && seen["unserved"] == 0 {

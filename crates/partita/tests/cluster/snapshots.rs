@@ -1,10 +1,9 @@
 //! Snapshots of ranges of three servers, and a backup that becomes a new cluster, with the commands of the documents.
 
+use super::members::Cluster;
 use super::process::{command_on, read, run};
 use super::{Trial, does, until_done};
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -114,14 +113,13 @@ fn a_backup_of_a_cluster_becomes_a_new_cluster() {
         check_one_instant(&rows(&trial.connections[server], &into));
     }
 
-    let restored = restore(&trial, "s1");
-    let cluster = Trial::start_in(restored);
+    let cluster = restore(&trial, "s1");
     until_done(&cluster.connections[0], "entity upsert people m after");
     let mut found = rows(&cluster.connections[1], "people");
     assert!(found.remove(&("m".to_owned(), "after".to_owned())));
     assert_eq!(found, rows(&trial.connections[1], "thens1"));
     assert!(does(&cluster.connections[2], "queue get jobs"));
-    let ranges = cluster.until_acted(0, &["ranges"]);
+    let ranges = cluster.until(0, &["ranges"], |_| true);
     assert_eq!(ranges["ranges"].as_array().unwrap().len(), 3);
 
     for name in ["s0", "s1", "s2"] {
@@ -132,25 +130,16 @@ fn a_backup_of_a_cluster_becomes_a_new_cluster() {
     assert!(talk.contains("0 snapshots"), "{talk}");
 }
 
-/// Types what the documents say: copies a snapshot, and restores it into the store of a new cluster, in the folder that
-/// is returned.
-fn restore(trial: &Trial, snapshot: &str) -> tempfile::TempDir {
+/// Types what the documents say: copies a snapshot, restores it into the store of a new cluster, and starts the servers of
+/// this.
+fn restore(trial: &Trial, snapshot: &str) -> Cluster {
     let document = include_str!("../../../../docs/snapshots.md");
     let commands = commands_of(document, "## Backups of a cluster\n");
-    let new = tempfile::tempdir().unwrap();
-    // The store that `cluster try` uses.
-    let cluster = new.path().join("cluster");
-    fs::create_dir(&cluster).unwrap();
-    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let mut new = Cluster::new();
+    let out = trial.folder.path().join("out");
     let replaced = [
-        (
-            "s3://acme-backups/tables",
-            path(&trial.folder.path().join("out")),
-        ),
-        (
-            "s3://acme-tables/new",
-            format!("file://{}", path(&cluster.join("store"))),
-        ),
+        ("s3://acme-backups/tables", out.to_str().unwrap().to_owned()),
+        ("s3://acme-tables/new", new.store.clone()),
         ("2026-11-21", snapshot.to_owned()),
     ];
     let mut typed = Vec::new();
@@ -160,8 +149,11 @@ fn restore(trial: &Trial, snapshot: &str) -> tempfile::TempDir {
             .fold(command, |line, (from, to)| line.replace(from, to));
         let words: Vec<&str> = command.split(' ').skip(1).collect();
         match words[..] {
-            // The servers have their snapshots and places already; the new servers are those of `cluster try`.
-            ["serve", ..] | ["snapshot", "create", ..] => continue,
+            // The servers of `cluster try` have their places and snapshots already.
+            ["serve", "--store", "s3://acme-tables/prod", ..] | ["snapshot", "create", ..] => {
+                continue;
+            }
+            ["serve", ..] => (0..3).for_each(|server| new.begin_typed(server, &command, &[])),
             ["backup", "verify", ..] | ["restore", ..] => {
                 let (code, _, talk) = run(&words);
                 assert_eq!(code, 0, "{command}: {talk}");
@@ -173,6 +165,6 @@ fn restore(trial: &Trial, snapshot: &str) -> tempfile::TempDir {
         }
         typed.push(words[0].to_owned());
     }
-    assert_eq!(typed, ["backup", "backup", "restore"]);
+    assert_eq!(typed, ["backup", "backup", "restore", "serve"]);
     new
 }
