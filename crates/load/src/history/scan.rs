@@ -1,7 +1,7 @@
 //! Checks a scan of the whole table, page by page: rows are in order, and none that nothing changes is missing. Each page
 //! is also a read of every entity in its span.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,11 +21,15 @@ fn stable_number(keys: &Keys) -> Option<u64> {
     keys.0.strip_prefix('s')?.parse().ok()
 }
 
+/// How many missing rows are named.
+const MISSING_NAMED: usize = 10;
+
 /// One scan, from its first page to its last.
 #[derive(Debug, Default)]
 pub struct ScanCheck {
     last: Option<Keys>,
-    stable: u64,
+    /// The numbers of the rows that nothing changes.
+    stable: BTreeSet<u64>,
 }
 
 impl ScanCheck {
@@ -42,8 +46,8 @@ impl ScanCheck {
         start: Instant,
     ) -> Result<(), String> {
         check_order(self.last.as_ref(), &rows)?;
-        let is_stable = |(keys, _): &&(Keys, Value)| stable_number(keys).is_some();
-        self.stable += rows.iter().filter(is_stable).count() as u64;
+        let numbers = rows.iter().filter_map(|(keys, _)| stable_number(keys));
+        self.stable.extend(numbers);
         note(registers, &rows, self.last.is_none(), is_last, start);
         if let Some((keys, _)) = rows.into_iter().next_back() {
             self.last = Some(keys);
@@ -54,11 +58,13 @@ impl ScanCheck {
     /// Checks, after the last page, that all `stable_rows` rows that nothing changes were found.
     ///
     /// # Errors
-    /// How many were found.
+    /// How many were found, and the first of those that were not.
     pub fn end(self, stable_rows: u64) -> Result<(), String> {
-        let stable = self.stable;
-        (stable == stable_rows).then_some(()).ok_or_else(|| {
-            format!("a scan returned {stable} of {stable_rows} rows that nothing changes")
+        let missing = (0..stable_rows).filter(|number| !self.stable.contains(number));
+        let missing: Vec<String> = missing.take(MISSING_NAMED).map(stable_partition).collect();
+        missing.is_empty().then_some(()).ok_or_else(|| {
+            let found = self.stable.len();
+            format!("a scan returned {found} of {stable_rows} rows that nothing changes, not {missing:?}")
         })
     }
 }
@@ -127,14 +133,15 @@ mod tests {
         for rows in [stable(&[1]), stable(&[0]), stable(&[3, 2])] {
             let mut again = ScanCheck {
                 last: scan.last.clone(),
-                stable: scan.stable,
+                stable: scan.stable.clone(),
             };
             again.page(&[], rows, true, now).unwrap_err();
         }
         let wrong = vec![((stable_partition(2), "r".to_owned()), 7)];
         scan.page(&[], wrong, true, now).unwrap_err();
         scan.page(&[], stable(&[2]), true, now).unwrap();
-        let short = ScanCheck { stable: 2, ..scan };
-        short.end(3).unwrap_err();
+        scan.stable.remove(&1);
+        let why = scan.end(3).unwrap_err();
+        assert!(why.ends_with("not [\"s001\"]"), "{why}");
     }
 }
