@@ -49,8 +49,8 @@ pub enum HostError {
     /// This host does not serve the range.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
-    /// The range is being changed, taken over or handed over.
-    #[error("range {0} is being changed, taken over or handed over")]
+    /// The range is being changed, frozen, taken over or handed over.
+    #[error("range {0} is being changed, frozen, taken over or handed over")]
     Busy(RangeId),
     /// The server that has the range did not answer.
     #[error("the server of range {range} did not answer: {why}")]

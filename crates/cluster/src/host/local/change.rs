@@ -80,7 +80,7 @@ impl LocalHost {
         decision: &MapRecord,
     ) -> Result<Duration, ChangeFailed> {
         let Some(_busy) = self.begin(&change.old) else {
-            let why = "a range is being handed over".into();
+            let why = "a range is frozen, or being changed or handed over".into();
             return Err(rolled_back(ChangeRefused::Failed(why)));
         };
         let old = change.old.iter().map(|id| self.served(*id));

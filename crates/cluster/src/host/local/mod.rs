@@ -44,7 +44,7 @@ pub struct LocalHost {
     replaced: Mutex<Vec<ReplacedReport>>,
     /// Notified when the database of a replaced range was closed.
     closed: Arc<Notify>,
-    /// Ranges that are being changed, taken over or handed over.
+    /// Ranges that are being changed, frozen, taken over or handed over.
     busy: Mutex<BTreeSet<RangeId>>,
     take_over_times: TakeOverTimes,
 }
@@ -75,7 +75,7 @@ struct OpenRange {
     released: Released,
 }
 
-/// Ranges that are being changed, taken over or handed over.
+/// Ranges that are being changed, frozen, taken over or handed over.
 struct Busy<'h> {
     host: &'h LocalHost,
     ranges: Vec<RangeId>,
@@ -128,7 +128,7 @@ impl LocalHost {
         self.closed.notified().await;
     }
 
-    /// Marks ranges as being changed, taken over or handed over, until the guard is dropped. `None` if one of them is
+    /// Marks ranges as being changed, frozen, taken over or handed over, until the guard is dropped. `None` if one of them is
     /// already.
     fn begin(&self, ranges: &[RangeId]) -> Option<Busy<'_>> {
         let mut busy = self.busy.lock();
@@ -235,7 +235,11 @@ impl LocalHost {
         });
     }
 
-    async fn freeze(&self, range: &Range, time: Duration) {
+    /// Fails while the range is changed or handed over, and keeps it from that: at its end, the range accepts writes
+    /// again, which a change would lose. An earlier manager may still ask for one while a later one asks for the other.
+    async fn freeze(&self, id: RangeId, time: Duration) -> Result<(), HostError> {
+        let _busy = self.begin(&[id]).ok_or(HostError::Busy(id))?;
+        let range = self.range(id).ok_or(HostError::NoSuchRange(id))?;
         // A range that does not freeze in time accepts writes again like the other ranges.
         let _ = tokio::time::timeout(time, async {
             range.freeze().await;
@@ -244,6 +248,7 @@ impl LocalHost {
         .await;
         range.thaw();
         self.map.notify();
+        Ok(())
     }
 }
 
@@ -319,7 +324,7 @@ impl Host for LocalHost {
             RangeAction::FlushMost => change::flush_most(&range).await?,
             RangeAction::Detach => range.engine().detach().await?,
             RangeAction::Collect => drop(range.engine().collect().await?),
-            RangeAction::Freeze(time) => self.freeze(&range, time).await,
+            RangeAction::Freeze(time) => self.freeze(range.id(), time).await?,
         }
         Ok(())
     }

@@ -24,8 +24,8 @@ pub enum HandOverError {
     /// This host does not serve the range.
     #[error("range {0} not found")]
     NoSuchRange(RangeId),
-    /// A split or merge of the range is under way.
-    #[error("range {0} is being changed")]
+    /// A split or merge of the range is under way, or it is frozen.
+    #[error("range {0} is being changed or frozen")]
     Busy(RangeId),
     /// The range was not flushed. It is still served.
     #[error(transparent)]
